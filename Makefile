@@ -1,0 +1,100 @@
+# Needs Python 3.11 to 3.13 and make, nothing else; packages come from the index pip is set up with.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON_VERSIONS := 3.11 3.12 3.13
+
+# One worker a core, but a training test is hungry for memory: no more than four.
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadgroup
+PIP := -m pip --disable-pip-version-check --quiet
+
+# Looked for only when an environment has to be made. `make setup PYTHON=...` takes another.
+PYTHON = $(or $(shell tools/find-python),$(error install Python 3.11, 3.12 or 3.13))
+
+# $(call install,FOLDER,PYTHON): an environment exactly as locked, then Alama itself, editable.
+define install
+echo "setting up $(1) with $$($(2) --version), about a minute"
+$(2) -m venv $(1)
+$(1)/bin/python $(PIP) install --require-hashes --requirement requirements/dev.txt
+$(1)/bin/python $(PIP) install --no-deps --no-build-isolation --editable .
+touch $@
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format bench model mutate test-all lock clean
+.SILENT:
+
+help: ## Show this list
+	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed ## Create .venv with everything locked in requirements/dev.txt
+
+# Nothing happens while the lock and the project file stay as they are.
+$(VENV)/.installed: requirements/dev.txt pyproject.toml
+	$(call install,$(VENV),$(PYTHON))
+
+run: setup ## Score a sample application in the terminal and show where its points come from
+	$(BIN)/alama explain
+
+test: setup check ## Every check and every test, with coverage
+	$(BIN)/python $(PYTEST) --cov --cov-report=term
+
+check: setup ## Ruff (lint and format), mypy and the import rules
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet . || { echo "not formatted: make format"; exit 1; }
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-logo >$(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	echo "lint, format, types and imports are in order"
+
+format: setup ## Format the code and mend what Ruff can mend safely
+	$(BIN)/ruff check --quiet --fix . || true
+	$(BIN)/ruff format --quiet .
+
+bench: setup ## Measure the engine and its peers
+	$(BIN)/python -m bench.engine
+
+model: setup ## Rebuild the built-in model, to the same hash
+	$(BIN)/alama models build-builtin
+
+mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
+
+test-all: ## The tests on every supported Python that is found here
+	failed=; \
+	for version in $(PYTHON_VERSIONS); do \
+		if tools/find-python $$version >/dev/null; then \
+			echo "Python $$version:"; \
+			$(MAKE) --no-print-directory test-$$version || failed="$$failed $$version"; \
+		else \
+			echo "Python $$version: not found, not tested"; \
+		fi; \
+	done; \
+	[ -z "$$failed" ] || { echo "failed on:$$failed"; exit 1; }
+
+test-3.%: .venvs/3.%/.installed
+	.venvs/3.$*/bin/python $(PYTEST) --quiet
+
+.PRECIOUS: .venvs/3.%/.installed
+.venvs/3.%/.installed: requirements/dev.txt pyproject.toml
+	$(call install,.venvs/3.$*,$(or $(shell tools/find-python 3.$*),$(error Python 3.$* was not found)))
+
+# The uv of the path, else one of our own.
+UV = $(or $(shell command -v uv),.venvs/uv/bin/uv)
+
+# The smaller sets take their versions from the largest, so that all three agree.
+LOCK = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
+	command -v $(UV) >/dev/null || { $(PYTHON) -m venv .venvs/uv && .venvs/uv/bin/python $(PIP) install uv; }
+	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt >/dev/null
+	$(LOCK) --constraints requirements/dev.txt --output-file requirements/serve.txt >/dev/null
+	$(LOCK) --constraints requirements/dev.txt --extra batch --extra train \
+		--output-file requirements/train.txt >/dev/null
+
+clean: ## Remove everything that the commands above have made
+	rm -rf $(VENV) .venvs build dist mutants htmlcov .coverage .coverage.* .import_linter_cache \
+		.mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The command line: one module a noun, gathered by `alama.cli.main`."""

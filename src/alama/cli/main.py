@@ -1,0 +1,153 @@
+"""The front door: finds the command, runs it, and turns what went wrong into words.
+
+Exit codes: 0 done; 2 a person can put it right; 130 interrupted; 141 the reader of a pipe left.
+Anything else that surfaces is a defect of Alama and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from alama import __version__
+from alama.cli import population
+from alama.core.errors import AlamaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from alama.cli.command import Command
+
+# In the order in which a newcomer meets them.
+COMMANDS: Final[tuple[Command, ...]] = (population,)
+
+EXIT_MISTAKE: Final = 2
+EXIT_INTERRUPTED: Final = 128 + 2  # as the shell reports SIGINT
+EXIT_PIPE_CLOSED: Final = 128 + 13  # as the shell reports SIGPIPE
+
+# Which extra brings a library that the serving install goes without.
+EXTRA_BY_LIBRARY: Final[Mapping[str, str]] = {
+    "clarabel": "train",
+    "interpret": "train",
+    "psycopg": "postgres",
+    "pyarrow": "batch",
+    "scipy": "train",
+    "sklearn": "train",
+}
+
+DESCRIPTION: Final = """\
+Alama scores loan applications from mobile-money behaviour, on your own machines.
+
+A model is a scorecard: small tables that add up to points, trained as accurately as a
+boosted forest, and explained exactly, because the points of a field are what it added.
+A score of 660 means a 5 % chance of default; every 40 points double the odds of repayment."""
+
+EXAMPLES: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "alama explain",
+        "score a sample application and show where each point comes from",
+    ),
+    (
+        "alama population --rows 100000 --seed 1 --out loans.parquet",
+        "make loans of people who do not exist, whose true risk is known",
+    ),
+    (
+        "alama train loans.parquet --label default --out model.json --report report.html",
+        "train a model on a history of loans and write its validation report",
+    ),
+    (
+        "alama score loans.parquet --model model.json --out scores.parquet",
+        "score a whole file, however long",
+    ),
+    (
+        "alama models show model.json",
+        "read the scorecard as a credit officer would",
+    ),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code for the shell."""
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if "run" not in args:
+        parser.print_help()
+        return 0
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()  # a closed pipe shows here rather than at exit, beyond our reach
+    except AlamaError as error:
+        return _mistake(str(error), error.hint)
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in EXTRA_BY_LIBRARY:
+            raise
+        extra = EXTRA_BY_LIBRARY[library]
+        return _mistake(
+            f"this command needs {library}, which is not installed",
+            f"pip install 'alama[{extra}]'",
+        )
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BrokenPipeError:
+        return _pipe_closed()
+    return code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="alama",
+        description=DESCRIPTION,
+        epilog=_examples(),
+        formatter_class=_HelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"alama {__version__}")
+    subparsers = parser.add_subparsers(
+        title="commands",
+        metavar="COMMAND",
+        description="`alama COMMAND --help` tells more about each",
+    )
+    for command in COMMANDS:
+        command.register(subparsers)
+    return parser
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps a command and its help on one line.
+
+    argparse measures the names of commands without the indent it prints them with, and so breaks
+    the line of the longest.
+    """
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            self._action_max_length += self._indent_increment
+
+
+def _examples() -> str:
+    lines = ["examples:"]
+    for command, meaning in EXAMPLES:
+        lines += [f"  # {meaning}", f"  {command}", ""]
+    return "\n".join(lines).rstrip()
+
+
+def _mistake(message: str, hint: str | None) -> int:
+    from alama.cli import terminal  # noqa: PLC0415  rich is not imported where all goes well
+
+    terminal.error(message, hint)
+    return EXIT_MISTAKE
+
+
+def _interrupted() -> int:
+    # The terminal has echoed ^C: a line of its own for the word.
+    sys.stderr.write("\ninterrupted\n")
+    return EXIT_INTERRUPTED
+
+
+def _pipe_closed() -> int:
+    # Python flushes stdout once more at exit and would complain there: give it somewhere to go.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_PIPE_CLOSED

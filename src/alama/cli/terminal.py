@@ -1,0 +1,147 @@
+"""The terminal: one console for results, one for words about them, and a progress bar.
+
+Results go to stdout, so that they can be piped; progress, warnings and errors go to stderr.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Where nobody is looking (a file, a pipe) tables get this width rather than rich's cramped 80.
+WIDTH_UNSEEN: Final = 120
+
+
+class _PlainConsole(Console):
+    """A console that leaves a closed pipe to the front door, where rich would exit by itself."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+@functools.cache
+def stdout() -> Console:
+    """The console for results."""
+    return _PlainConsole(highlight=False, width=_width(seen=sys.stdout.isatty()))
+
+
+@functools.cache
+def stderr() -> Console:
+    """The console for everything that is not the result."""
+    return _PlainConsole(stderr=True, highlight=False, width=_width(seen=sys.stderr.isatty()))
+
+
+def error(message: str, hint: str | None = None) -> None:
+    _say("error: ", "bold red", message)
+    if hint is not None:
+        _say("  hint: ", "bold", hint)
+
+
+def warn(message: str) -> None:
+    _say("warning: ", "bold yellow", message)
+
+
+class Progress(Protocol):
+    """Work under way, as the code that does the work sees it."""
+
+    def advance(self, amount: float = 1) -> None:
+        """Say that so many more units are done."""
+
+    def note(self, text: str) -> None:
+        """Show the latest figure worth watching beside the bar; it replaces the one before."""
+
+
+@contextmanager
+def progress(
+    description: str,
+    total: float | None = None,
+    *,
+    unit: str = "",
+    console: Console | None = None,
+) -> Iterator[Progress]:
+    """Show work under way on stderr: a bar in a terminal, else one line once it is done.
+
+    `total` is in units of `unit` ("rows"); None where it is not known beforehand. A block that
+    raises leaves no line: the error speaks for it.
+    """
+    console = console or stderr()
+    if console.is_interactive:
+        with _bar(description, total, unit, console) as bar:
+            yield bar
+    else:
+        tally = _Tally()
+        started_s = time.monotonic()
+        yield tally
+        elapsed_s = time.monotonic() - started_s
+        parts = [f"{description}: {_amount(tally.done, unit)} in {elapsed_s:.1f} s", tally.text]
+        console.print(", ".join(filter(None, parts)), markup=False, soft_wrap=True)
+
+
+class _Tally:
+    """Counts silently, for the one line at the end."""
+
+    def __init__(self) -> None:
+        self.done = 0.0
+        self.text = ""
+
+    def advance(self, amount: float = 1) -> None:
+        self.done += amount
+
+    def note(self, text: str) -> None:
+        self.text = text
+
+
+@contextmanager
+def _bar(description: str, total: float | None, unit: str, console: Console) -> Iterator[Progress]:
+    # Here, not above: only long commands in a terminal need it.
+    from rich import progress as rich_progress  # noqa: PLC0415
+
+    class Amount(rich_progress.ProgressColumn):
+        def render(self, task: rich_progress.Task) -> Text:
+            return Text(_amount(task.completed, unit), style="progress.download")
+
+    display = rich_progress.Progress(
+        rich_progress.TextColumn("{task.description}", markup=False),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(show_speed=total is None),
+        Amount(),
+        rich_progress.TimeRemainingColumn(elapsed_when_finished=True),
+        rich_progress.TextColumn("{task.fields[note]}", markup=False, style="cyan"),
+        console=console,
+    )
+
+    class Bar:
+        def advance(self, amount: float = 1) -> None:
+            display.advance(task, amount)
+
+        def note(self, text: str) -> None:
+            display.update(task, note=text)
+
+    with display:
+        task = display.add_task(description, total=total, note="")
+        yield Bar()
+        if total is None:  # now it is known, and the bar can come to rest
+            display.update(task, total=display.tasks[task].completed)
+
+
+def _amount(done: float, unit: str) -> str:
+    return f"{done:,.0f} {unit}".rstrip()
+
+
+def _say(label: str, style: str, message: str) -> None:
+    # Text, not markup: a message may hold brackets, and a long one is wrapped by the terminal.
+    stderr().print(Text.assemble((label, style), message), soft_wrap=True)
+
+
+def _width(*, seen: bool) -> int | None:
+    return None if seen or "COLUMNS" in os.environ else WIDTH_UNSEEN

@@ -1,0 +1,83 @@
+"""The wheel as an operator gets it: built, installed and run with the serving lock alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import alama
+
+ROOT = Path(__file__).parents[2]
+
+# One group, so that parallel workers share the one environment that the fixtures make.
+pytestmark = [pytest.mark.wheel, pytest.mark.xdist_group("wheel")]
+
+
+def run(*command: str | Path) -> str:
+    """The output of a command in an environment that knows nothing of this repository."""
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "COV", "COVERAGE"))
+    }
+    done = subprocess.run(command, capture_output=True, check=False, text=True, env=clean)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of a fresh environment with the wheel and the serving lock, no more."""
+    folder = tmp_path_factory.mktemp("serve")
+    venv.create(folder, with_pip=True)
+    pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+    run(*pip, "--require-hashes", "--requirement", ROOT / "requirements" / "serve.txt")
+    run(*pip, "--no-deps", wheel)
+    return folder / "bin"
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    metadata = f"alama-{alama.__version__}.dist-info/"
+    strangers = [name for name in names if not name.startswith(("alama/", metadata))]
+    assert strangers == []
+    assert "alama/py.typed" in names
+    package = ROOT / "src" / "alama"
+    files = {
+        path.relative_to(package.parent).as_posix()
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert files <= set(names)
+
+
+def test_the_metadata_is_complete_and_consistent(installed: Path) -> None:
+    run(installed / "python", "-m", "pip", "check")
+    shown = run(installed / "python", "-m", "pip", "show", "--verbose", "alama")
+    assert f"Version: {alama.__version__}" in shown
+    assert "alama = alama.cli.main:main" in shown
+
+
+def test_the_help_teaches(installed: Path) -> None:
+    assert "examples:" in run(installed / "alama", "--help")
+
+
+def test_a_sample_application_is_explained_without_any_training_library(installed: Path) -> None:
+    libraries = ["clarabel", "interpret", "pandas", "pyarrow", "scipy", "sklearn"]
+    probe = f"import importlib.util as u; print([m for m in {libraries} if u.find_spec(m)])"
+    assert run(installed / "python", "-c", probe).strip() == "[]"
+    assert run(installed / "alama", "explain").strip()

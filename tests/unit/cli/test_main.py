@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from alama import __version__
+from alama.cli import main as front_door
+from alama.cli.command import Subparsers
+from alama.core.errors import AlamaError
+
+ROOT = Path(__file__).parents[3]
+
+Run = Callable[[argparse.Namespace], int]
+Install = Callable[[Run], None]
+
+
+class FakeCommand:
+    """A command `try` that does what a test tells it to."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def register(self, subparsers: Subparsers) -> None:
+        parser = subparsers.add_parser("try", help="what the test says")
+        parser.add_argument("--times", type=int, default=1)
+        parser.set_defaults(run=self.run)
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Install:
+    return lambda run: monkeypatch.setattr(front_door, "COMMANDS", (FakeCommand(run),))
+
+
+def raiser(error: BaseException) -> Run:
+    def run(_args: argparse.Namespace) -> int:
+        raise error
+
+    return run
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert front_door.main([]) == 0
+    assert "examples:" in capsys.readouterr().out
+
+
+def test_the_help_says_what_alama_is_and_shows_every_example(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        front_door.main(["--help"])
+    assert exit_info.value.code == 0
+    text = capsys.readouterr().out
+    assert "scores loan applications" in text
+    for command, meaning in front_door.EXAMPLES:
+        assert command in text
+        assert meaning in text
+
+
+@pytest.mark.parametrize("example", [command for command, _ in front_door.EXAMPLES])
+def test_every_example_of_the_help_is_a_command_that_exists(example: str) -> None:
+    program, *arguments = shlex.split(example)
+    assert program == "alama"
+    assert callable(front_door.build_parser().parse_args(arguments).run)
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    front_door.build_parser().print_help()
+    text = capsys.readouterr().out
+    for command in front_door.COMMANDS:
+        noun = command.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
+        assert re.search(rf"^    {noun} +\w", text, re.MULTILINE), f"{noun} has no line of help"
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        front_door.main(["--version"])
+    assert exit_info.value.code == 0
+    assert capsys.readouterr().out == f"alama {__version__}\n"
+
+
+def test_a_command_gets_its_arguments_and_gives_the_exit_code(install: Install) -> None:
+    install(lambda args: args.times + 40)
+    assert front_door.main(["try", "--times", "2"]) == 42
+
+
+def test_an_unknown_command_is_a_mistake(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(lambda _args: 0)
+    with pytest.raises(SystemExit) as exit_info:
+        front_door.main(["tyr"])
+    assert exit_info.value.code == front_door.EXIT_MISTAKE
+    assert "tyr" in capsys.readouterr().err
+
+
+def test_an_error_of_alama_is_told_with_its_hint(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(raiser(AlamaError("there is no column [label]", hint="name it with --label")))
+    assert front_door.main(["try"]) == front_door.EXIT_MISTAKE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "error: there is no column [label]\n  hint: name it with --label\n"
+
+
+def test_an_error_without_a_hint_is_one_line_however_long(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(raiser(AlamaError("word " * 60 + "end")))
+    assert front_door.main(["try"]) == front_door.EXIT_MISTAKE
+    assert capsys.readouterr().err == "error: " + "word " * 60 + "end\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "extra"),
+    [
+        ("pyarrow.parquet", "pyarrow", "batch"),
+        ("interpret.glassbox", "interpret", "train"),
+        ("psycopg", "psycopg", "postgres"),
+    ],
+)
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(
+    install: Install, capsys: pytest.CaptureFixture[str], module: str, library: str, extra: str
+) -> None:
+    install(raiser(ModuleNotFoundError(f"No module named {module!r}", name=module)))
+    assert front_door.main(["try"]) == front_door.EXIT_MISTAKE
+    err = capsys.readouterr().err
+    assert f"needs {library}," in err
+    assert f"pip install 'alama[{extra}]'" in err
+
+
+def test_every_library_is_promised_from_an_extra_that_has_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    distributions = {"interpret": "interpret-core", "sklearn": "scikit-learn"}
+    for library, extra in front_door.EXTRA_BY_LIBRARY.items():
+        names = [re.split(r"[\[<>=]", r)[0] for r in project["optional-dependencies"][extra]]
+        assert distributions.get(library, library) in names
+
+
+def test_a_missing_module_of_another_kind_is_a_defect_and_keeps_its_traceback(
+    install: Install,
+) -> None:
+    install(raiser(ModuleNotFoundError("No module named 'alama.typo'", name="alama.typo")))
+    with pytest.raises(ModuleNotFoundError):
+        front_door.main(["try"])
+
+
+def test_an_interruption_ends_with_one_clean_line(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(raiser(KeyboardInterrupt()))
+    assert front_door.main(["try"]) == front_door.EXIT_INTERRUPTED
+    assert capsys.readouterr().err == "\ninterrupted\n"
+
+
+LOUD_COMMAND = """
+import sys
+from alama.cli import main as front_door, terminal
+
+class Loud:
+    def register(self, subparsers):
+        subparsers.add_parser("loud").set_defaults(run=self.run)
+
+    def run(self, args):
+        for _ in range(100_000):
+            {speak}
+        return 0
+
+front_door.COMMANDS = (Loud(),)
+sys.exit(front_door.main(["loud"]))
+"""
+
+
+@pytest.mark.parametrize("speak", ["sys.stdout.write('row\\n')", "terminal.stdout().print('row')"])
+def test_a_reader_that_leaves_a_pipe_ends_the_command_in_silence(speak: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", LOUD_COMMAND.format(speak=speak)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "row\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == front_door.EXIT_PIPE_CLOSED
+
+
+def test_the_front_door_opens_fast_because_heavy_libraries_wait_for_their_command() -> None:
+    heavy = {"interpret", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn"}
+    probe = "import sys, alama.cli.main as m; m.build_parser(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, check=True, text=True
+    ).stdout.split()
+    assert heavy.isdisjoint(loaded)
+
+
+def test_alama_runs_as_a_module_too() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "alama", "--version"],
+        capture_output=True,
+        check=True,
+        text=True,
+        env=os.environ,
+    ).stdout
+    assert answer == f"alama {__version__}\n"

@@ -1,0 +1,196 @@
+"""The rules of the house that no linter knows, each with the reason it is one."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import alama
+
+ROOT = Path(__file__).parents[2]
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+LINES_MAX_FILE = 400  # read in one sitting
+LINES_MAX_FUNCTION = 60  # fits a screen
+
+# What `git` would leave out, for a copy of the repository that came as an archive.
+NOT_OURS = re.compile(
+    r"^(\.git|\.venvs?|\.\w+_cache|\.hypothesis|__pycache__|build|dist|htmlcov|mutants)$"
+    r"|\.egg-info$|^\.coverage"
+)
+
+
+def our_files() -> list[Path]:
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        answer = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return sorted(walk(ROOT))
+    paths = (ROOT / name for name in answer.stdout.split("\0") if name)
+    return sorted(path for path in paths if path.is_file())
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not NOT_OURS.search(name)]
+        yield from (Path(here, name) for name in names if not NOT_OURS.search(name))
+
+
+def offences(pattern: re.Pattern[str]) -> list[str]:
+    found = []
+    for path in our_files():
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue  # a picture or a table
+        found += [
+            f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+            for number, line in enumerate(text.splitlines(), start=1)
+            if pattern.search(line)
+        ]
+    return found
+
+
+def pins(lock: Path) -> dict[str, str]:
+    """Each locked requirement by name: its version, marker and hashes."""
+    logical_lines = lock.read_text("utf-8").replace("\\\n", " ").splitlines()
+    requirements = [line for line in logical_lines if line.strip() and line.lstrip()[0] != "#"]
+    return {line.partition("==")[0]: line.partition("==")[2] for line in requirements}
+
+
+def dependencies() -> list[str]:
+    """The name of everything pyproject.toml asks for."""
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    requirements = [
+        *asked["build-system"]["requires"],
+        *asked["project"]["dependencies"],
+        *chain.from_iterable(asked["project"]["optional-dependencies"].values()),
+        *chain.from_iterable(asked["dependency-groups"].values()),
+    ]
+    return sorted({re.split(r"[^a-z0-9-]", requirement)[0] for requirement in requirements})
+
+
+def pages() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+def test_no_file_names_a_place_on_someones_machine() -> None:
+    # It works there and nowhere else, and tells strangers who made it and how.
+    assert offences(re.compile(r"(?:^|[^\w.])/(?:home|root|Users|work)/")) == []
+
+
+def test_no_file_names_a_package_index() -> None:
+    # Everyone installs from the index their pip is set up with, often a mirror.
+    assert offences(re.compile(r"index[-_]url(?!_)|//\S*/simple(?:[/\"']|$)|find[-_]links")) == []
+
+
+def test_files_are_found_without_git_too() -> None:
+    walked = set(walk(ROOT))
+    assert ROOT / "pyproject.toml" in walked
+    assert ROOT / ".ci" / "run" in walked
+    assert not any(".venv" in path.parts for path in walked)
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_every_requirement_is_pinned_and_hashed(lock: Path) -> None:
+    # A version can be uploaded again in its place; a hash cannot.
+    assert pins(lock)
+    for name, pin in pins(lock).items():
+        assert re.match(r"\d", pin), f"{name} is not pinned"
+        assert "--hash=sha256:" in pin, f"{name} has no hash"
+
+
+def test_the_locks_agree_with_each_other() -> None:
+    everything = pins(ROOT / "requirements" / "dev.txt")
+    for lock in LOCKS:
+        assert pins(lock).items() <= everything.items(), f"{lock.name} differs: run `make lock`"
+
+
+def test_everything_asked_for_is_locked() -> None:
+    locked = pins(ROOT / "requirements" / "dev.txt")
+    assert [name for name in dependencies() if name not in locked] == []
+
+
+def test_serving_needs_no_training_library() -> None:
+    heavy = {"clarabel", "interpret-core", "pandas", "pyarrow", "scikit-learn", "scipy"}
+    assert heavy.isdisjoint(pins(ROOT / "requirements" / "serve.txt"))
+    assert heavy <= pins(ROOT / "requirements" / "train.txt").keys()
+
+
+def test_every_dependency_is_argued_for() -> None:
+    # What we depend on, someone has to watch: the reason must be worth that.
+    decisions = (ROOT / "docs" / "decisions").glob("*.md")
+    reasons = "\n".join(page.read_text("utf-8") for page in decisions)
+    assert len(dependencies()) > 15
+    assert [name for name in dependencies() if f"| `{name}` |" not in reasons] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_read_in_one_sitting_and_a_function_fits_a_screen(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert len(text.splitlines()) <= LINES_MAX_FILE
+    long_functions = [
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= LINES_MAX_FUNCTION
+    ]
+    assert long_functions == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_code_runs_data_as_code(path: Path) -> None:
+    # A model artefact, a table or a name from a lender must never become a program.
+    found = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                found += [alias.name for alias in names if runs_data(alias.name)]
+            case ast.ImportFrom(module=str(module)) if runs_data(module):
+                found.append(module)
+            case ast.Call(func=ast.Name(id="eval" | "exec" as call)):
+                found.append(call)
+            case ast.keyword(arg="shell" | "allow_pickle" as argument, value=ast.Constant(True)):
+                found.append(f"{argument}=True")
+            case _:
+                pass
+    assert found == []
+
+
+def runs_data(module: str) -> bool:
+    library = module.partition(".")[0]
+    return library in {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+
+
+def test_every_make_command_in_the_pages_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    command = re.compile(r"(?:`|^ *)make ([a-z-]+)", re.MULTILINE)
+    named = {name for page in pages() for name in command.findall(page.read_text("utf-8"))}
+    assert named
+    assert named <= targets
+
+
+def test_every_link_between_the_pages_leads_somewhere() -> None:
+    link = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+    broken = [
+        f"{page.relative_to(ROOT)} -> {target}"
+        for page in pages()
+        for target in link.findall(page.read_text("utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_the_changelog_knows_the_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\n## {alama.__version__}" in changelog
