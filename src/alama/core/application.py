@@ -1,0 +1,139 @@
+"""Application: what a lender sends about an applicant, parsed once, at the edge."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
+from alama.core.errors import FieldProblem, InvalidApplication
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value = float | int | str | None
+
+_LOOKS_PERSONAL: Final = re.compile(r"@|^\+?[\d\s().-]{7,}$")
+"""An e-mail address, or digits enough for a phone number or a national id."""
+
+
+class Application:
+    """The values of one application, in the order of the catalogue; None = not given.
+
+    `spelled` names each given field as the caller spelled it, so that an answer can speak the
+    caller's language; None means every field is spelled by its own name.
+    """
+
+    __slots__ = ("spelled", "values")
+
+    def __init__(self, values: tuple[Value, ...], spelled: Mapping[int, str] | None = None) -> None:
+        """Take values that already keep the rules; `read` is the door for those that may not."""
+        self.values = values
+        self.spelled = spelled
+
+
+def fold(word: str) -> str:
+    """Give the form in which words are compared: no case, no space around."""
+    return word.strip().casefold()
+
+
+def read(catalogue: Catalogue, sent: Mapping[str, object]) -> Application:
+    """Parse what was sent, or raise `InvalidApplication` with every broken rule at once."""
+    problems: list[FieldProblem] = []
+    values: list[Value] = [None] * len(catalogue.fields)
+    spelled: dict[int, str] = {}
+    for name, raw in sent.items():
+        place = catalogue.position.get(name)
+        if place is None:
+            problems.append(_unknown(catalogue, name))
+            continue
+        if raw is None:
+            continue
+        field = catalogue.fields[place]
+        value, problem = _parse(field, name, raw)
+        if problem is not None:
+            problems.append(problem)
+        elif place in spelled and values[place] != value:
+            problems.append(
+                FieldProblem(
+                    name, "conflicting_fields", f"differs from {spelled[place]}, the same field"
+                )
+            )
+        else:
+            values[place] = value
+            spelled.setdefault(place, name)
+    problems += _missing(catalogue, values, sent)
+    if problems:
+        raise InvalidApplication(problems)
+    aliased = any(catalogue.fields[place].name != name for place, name in spelled.items())
+    return Application(tuple(values), spelled if aliased else None)
+
+
+def _unknown(catalogue: Catalogue, name: str) -> FieldProblem:
+    if fold(name) in catalogue.prohibited:
+        return FieldProblem(name, "prohibited_field", "must never be sent for a credit decision")
+    near = difflib.get_close_matches(name, list(catalogue.position), n=1, cutoff=0.6)
+    advice = f"is not a field; did you mean {near[0]}?" if near else "is not a field"
+    return FieldProblem(name, "unknown_field", advice)
+
+
+def _missing(
+    catalogue: Catalogue, values: list[Value], sent: Mapping[str, object]
+) -> list[FieldProblem]:
+    # A field that was sent with a bad value has its own problem; it is not missing as well.
+    attempted = {
+        catalogue.position[name]
+        for name, raw in sent.items()
+        if raw is not None and name in catalogue.position
+    }
+    return [
+        FieldProblem(field.name, "missing_field", "is required")
+        for place, field in enumerate(catalogue.fields)
+        if field.required and values[place] is None and place not in attempted
+    ]
+
+
+def _parse(field: Field, name: str, raw: object) -> tuple[Value, FieldProblem | None]:
+    if field.kind is Kind.WORD:
+        return _parse_word(field, name, raw)
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None, FieldProblem(name, "wrong_type", field.rule)
+    number = _finite(raw)
+    if number is None or not in_range(field, number):
+        return None, FieldProblem(name, "out_of_range", field.rule)
+    if field.kind is Kind.NUMBER:
+        return number, None
+    if not number.is_integer():
+        return None, FieldProblem(name, "wrong_type", field.rule)
+    return int(number), None
+
+
+def _finite(raw: float) -> float | None:
+    try:
+        number = float(raw)
+    except OverflowError:  # an integer with more than 308 digits
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _parse_word(field: Field, name: str, raw: object) -> tuple[Value, FieldProblem | None]:
+    if not isinstance(raw, str):
+        return None, FieldProblem(name, "wrong_type", field.rule)
+    word = raw.strip()
+    if not 1 <= len(word) <= WORD_LENGTH_MAX:
+        return None, FieldProblem(name, "out_of_range", field.rule)
+    if field.use is Use.REFERENCE and _LOOKS_PERSONAL.search(word):
+        detail = "must be an opaque reference, not a phone number, e-mail address or national id"
+        return None, FieldProblem(name, "personal_identifier", detail)
+    return word, None
+
+
+def in_range(field: Field, number: float) -> bool:
+    """Say whether a number keeps the range of its field."""
+    return not (
+        (field.minimum is not None and number < field.minimum)
+        or (field.above is not None and number <= field.above)
+        or (field.maximum is not None and number > field.maximum)
+    )

@@ -1,0 +1,82 @@
+"""Everything that can go wrong and that a person can put right.
+
+AlamaError
+├── InvalidApplication      an application breaks rules of the catalogue; carries every broken rule
+├── InvalidCatalogue        a field catalogue contradicts itself
+├── InvalidModel            a model artefact is not one, is damaged, or claims what its tables break
+├── UnknownCurrency         the model has no reference for the lender's currency
+├── FileProblem             a table cannot be read or written: the format, a column, a value
+└── TrainingProblem         the data cannot carry a model: one class, too few rows, ...
+
+An adapter translates the errors of the library it wraps into one of these; anything else that
+surfaces is a defect of Alama.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class AlamaError(Exception):
+    """What happened, in words for the person who meets it, and what to do next if we know."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        """Keep the message and the way out apart, so that each surface can lay them out."""
+        super().__init__(message)
+        self.hint = hint
+
+
+class FieldProblem:
+    """One broken rule of one field. The submitted value is never part of it."""
+
+    __slots__ = ("code", "detail", "pointer")
+
+    def __init__(self, field: str, code: str, detail: str) -> None:
+        """Name the field as the caller spelled it; RFC 6901 escapes make it a JSON pointer."""
+        self.pointer = "/" + field.replace("~", "~0").replace("/", "~1")
+        self.code = code
+        self.detail = detail
+
+    def __repr__(self) -> str:
+        """Show the rule for a failing test."""
+        return f"FieldProblem({self.pointer!r}, {self.code!r})"
+
+
+class InvalidApplication(AlamaError):
+    """The application breaks rules of the catalogue."""
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        """Carry all problems at once: a caller mends them in one go."""
+        self.problems = tuple(problems)
+        listing = "; ".join(f"{p.pointer[1:]}: {p.detail}" for p in self.problems)
+        super().__init__(f"the application is not valid: {listing}")
+
+
+class InvalidCatalogue(AlamaError):
+    """A field catalogue contradicts itself."""
+
+
+class InvalidModel(AlamaError):
+    """A model artefact is not one, is damaged, or claims what its tables break."""
+
+
+class UnknownCurrency(AlamaError):
+    """The model has no reference inflow for a currency, so money cannot be compared."""
+
+    def __init__(self, currency: str, known: Sequence[str]) -> None:
+        """Name the currencies that would do."""
+        super().__init__(
+            f"this model has no reference inflow for the currency {currency}",
+            hint=f"it knows {', '.join(sorted(known))}" if known else "it was trained without one",
+        )
+
+
+class FileProblem(AlamaError):
+    """A table cannot be read or written as asked."""
+
+
+class TrainingProblem(AlamaError):
+    """The data cannot carry a model."""

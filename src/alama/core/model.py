@@ -1,0 +1,194 @@
+"""The model artefact: scorecards, the catalogue they read, and where they come from.
+
+One JSON document with no code in it. Its id is the hash of its content, so that a stored decision
+names for ever the exact tables that made it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.core import tables
+from alama.core.catalogue import Catalogue
+from alama.core.errors import AlamaError, InvalidModel, UnknownCurrency
+from alama.core.scorecard import Scorecard
+from alama.core.tables import Card
+
+if TYPE_CHECKING:
+    from alama.core.application import Application
+
+SCHEMA: Final = "alama.model/1"
+SIZE_MAX: Final = 16 * 2**20
+"""Bytes beyond which a document is refused unread: a real one has well under one million."""
+
+Setting = str | int | float | bool | None
+
+
+class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A figure with its 95 % bootstrap interval, where one was made."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model predicts: the definition of default and the terms it was learned on."""
+
+    definition: str
+    days_past_due: int
+    shortest_term_days: int | None
+    longest_term_days: int | None
+
+
+class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the tables come from: the data, the recipe, the libraries, the figures on hold-out."""
+
+    label: str
+    rows: int
+    defaults: int
+    fingerprint: str
+    recipe: dict[str, Setting]
+    versions: dict[str, str]
+    metrics: dict[str, tuple[Metric, ...]]
+
+
+class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What drift is measured against, beside the shares in the tables: the scores of one card."""
+
+    card: str
+    score_edges: tuple[int, ...]
+    score_shares: tuple[float, ...]
+
+
+class Money(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The currency of the cuts, and a dated reference inflow for each currency served."""
+
+    currency: str
+    dated: str
+    reference_inflows: dict[str, float]
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole artefact. Cards stand in order of size, the one with the fewest fields first."""
+
+    schema: str
+    id: str
+    name: str
+    outcome: Outcome
+    money: Money | None
+    catalogue: Catalogue
+    cards: tuple[Card, ...]
+    references: tuple[Reference, ...]
+    lineage: Lineage
+
+
+class ReadyModel:
+    """A model laid out for scoring in one currency."""
+
+    __slots__ = ("_choices", "catalogue", "model", "scorecards")
+
+    def __init__(self, model: Model, currency: str | None = None) -> None:
+        """Lay out every card; `currency` None means the currency of the model's own cuts."""
+        factor = money_factor(model, currency)
+        self.model = model
+        self.catalogue = model.catalogue
+        self.scorecards = tuple(Scorecard(c, model.catalogue, factor) for c in model.cards)
+        # For each card but the largest: the places that must be empty for it to be enough.
+        readable = set(self.scorecards[-1].places)
+        self._choices = tuple(
+            (card, tuple(sorted(readable - set(card.places)))) for card in self.scorecards[:-1]
+        )
+
+    def scorecard_for(self, application: Application) -> Scorecard:
+        """Give the smallest card that reads every given field."""
+        values = application.values
+        for card, others in self._choices:
+            for place in others:
+                if values[place] is not None:
+                    break
+            else:
+                return card
+        return self.scorecards[-1]
+
+
+def money_factor(model: Model, currency: str | None) -> float:
+    """Give what a cut of the model is multiplied by to stand in a currency."""
+    if currency is None:
+        return 1.0
+    references = model.money.reference_inflows if model.money else {}
+    if model.money is None or currency not in references:
+        raise UnknownCurrency(currency, sorted(references))
+    return references[currency] / references[model.money.currency]
+
+
+def seal(model: Model) -> Model:
+    """Give the model as it will be read back, with the id that its content has."""
+    # A whole number where the schema says float reads back as a float: hash that form.
+    settled = msgspec.json.decode(msgspec.json.encode(model), type=Model)
+    return msgspec.structs.replace(settled, id=content_id(settled))
+
+
+def content_id(model: Model) -> str:
+    """Hash everything but the id itself."""
+    bare = msgspec.structs.replace(model, id="")
+    canonical = msgspec.json.encode(bare, order="deterministic")
+    return "sha256:" + hashlib.sha256(canonical).hexdigest()
+
+
+def encode(model: Model) -> bytes:
+    """Write the artefact: readable, one value a line being too long, so one table a line."""
+    return msgspec.json.encode(model, order="deterministic") + b"\n"
+
+
+def decode(document: bytes) -> Model:
+    """Read an artefact strictly, or raise `InvalidModel` and say what is wrong with it."""
+    if len(document) > SIZE_MAX:
+        raise InvalidModel(f"the model document is larger than {SIZE_MAX // 2**20} MiB")
+    try:
+        model = msgspec.json.decode(document, type=Model)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidModel(f"this is not a model document: {error}") from error
+    except AlamaError as error:
+        raise InvalidModel(f"the model's catalogue is not valid: {error}") from error
+    _check(model)
+    return model
+
+
+def _check(model: Model) -> None:
+    if model.schema != SCHEMA:
+        raise InvalidModel(
+            f"the document says schema {model.schema[:40]!r}; this version reads {SCHEMA!r}",
+            hint="use the version of Alama that wrote it, or retrain",
+        )
+    found = content_id(model)
+    if found != model.id:
+        raise InvalidModel(
+            "the content of the model does not match its id: it was changed or damaged",
+            hint="take the original file, or retrain",
+        )
+    if not model.cards:
+        raise InvalidModel("the model has no scorecard")
+    for card in model.cards:
+        _check_card(model.catalogue, card)
+    if model.money is not None and model.money.currency not in model.money.reference_inflows:
+        raise InvalidModel("the model has no reference inflow for its own currency")
+
+
+def _check_card(catalogue: Catalogue, card: Card) -> None:
+    names = {field.name: field for field in catalogue.model_fields}
+    for feature in card.features:
+        if feature.field not in names:
+            raise InvalidModel(
+                f"card {card.name}: {feature.field} is not a model field of its catalogue"
+            )
+        if bool(feature.words) and names[feature.field].numeric:
+            raise InvalidModel(f"card {card.name}: {feature.field} holds numbers, its table words")
+    for fault in tables.faults(card):
+        raise InvalidModel(f"card {card.name}: {fault}")
+    for broken in tables.monotone_breaks(card, catalogue):
+        raise InvalidModel(f"card {card.name} breaks its own risk direction: {broken}")

@@ -1,0 +1,14 @@
+"""Numbers that must not be confused, each with a type of its own."""
+
+from __future__ import annotations
+
+from typing import NewType
+
+Points = NewType("Points", float)
+"""Score points before rounding and clamping: 40 of them double the odds of repayment."""
+
+Probability = NewType("Probability", float)
+"""The chance of default of one loan, 0 to 1."""
+
+LogOdds = NewType("LogOdds", float)
+"""Natural log of the odds of default, what the trainer adds up."""

@@ -1,0 +1,172 @@
+"""Every rule of section 1 of the product, as it is met by whoever calls."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alama.core.application import read
+from alama.core.catalogue import Kind
+from alama.core.errors import FieldProblem, InvalidApplication
+from alama.core.product import PRODUCT
+
+COMPACT: dict[str, Any] = {
+    "mobile_money_months": 24,
+    "monthly_inflow": 18_500.0,
+    "stability_score": 0.7,
+    "airtime_regularity": 0.8,
+}
+
+
+def problems(sent: dict[str, Any]) -> dict[str, str]:
+    with pytest.raises(InvalidApplication) as caught:
+        read(PRODUCT, sent)
+    return {p.pointer[1:]: p.code for p in caught.value.problems}
+
+
+def test_the_four_compact_fields_are_enough() -> None:
+    application = read(PRODUCT, COMPACT)
+    assert application.values[:2] == (24, 18_500.0)
+    assert application.values[2] is None
+
+
+def test_both_spellings_mix() -> None:
+    sent = {**COMPACT, "counterparties": 12}
+    sent["mm_months"] = sent.pop("mobile_money_months")
+    application = read(PRODUCT, sent)
+    place = PRODUCT.position["counterparties"]
+    assert application.values[0] == 24
+    assert application.values[place] == 12
+
+
+def test_a_field_keeps_the_spelling_of_its_caller() -> None:
+    application = read(PRODUCT, COMPACT)
+    assert application.spelled is not None
+    assert application.spelled[0] == "mobile_money_months"
+
+
+def test_names_of_the_full_set_need_no_note_of_their_spelling() -> None:
+    sent = {PRODUCT.fields[PRODUCT.position[name]].name: v for name, v in COMPACT.items()}
+    assert read(PRODUCT, sent).spelled is None
+
+
+def test_both_spellings_with_equal_values_are_fine() -> None:
+    assert read(PRODUCT, {**COMPACT, "mm_months": 24.0}).values[0] == 24
+
+
+def test_both_spellings_with_different_values_are_refused() -> None:
+    assert problems({**COMPACT, "mm_months": 25}) == {"mm_months": "conflicting_fields"}
+
+
+@pytest.mark.parametrize("name", list(COMPACT))
+@pytest.mark.parametrize("value", [None, "absent"])
+def test_each_core_field_is_required_and_null_is_not_enough(name: str, value: object) -> None:
+    sent = dict(COMPACT)
+    del sent[name]
+    if value is None:
+        sent[name] = None
+    full_name = PRODUCT.field(name).name
+    assert problems(sent) == {full_name: "missing_field"}
+
+
+def test_null_is_the_same_as_not_given_for_an_optional_field() -> None:
+    assert read(PRODUCT, {**COMPACT, "avg_balance": None}).values == read(PRODUCT, COMPACT).values
+
+
+def test_an_unknown_field_is_refused_with_the_nearest_known_name() -> None:
+    with pytest.raises(InvalidApplication) as caught:
+        read(PRODUCT, {**COMPACT, "counterpartys": 3})
+    (problem,) = caught.value.problems
+    assert problem.code == "unknown_field"
+    assert "counterparties" in problem.detail
+
+
+@pytest.mark.parametrize("name", ["contacts", "Call_Logs", "photos", "sms", "religion", "GENDER"])
+def test_what_must_never_be_sent_has_a_code_of_its_own(name: str) -> None:
+    assert problems({**COMPACT, name: "x"}) == {name: "prohibited_field"}
+
+
+@pytest.mark.parametrize("value", ["24", True, False, [24], {"v": 24}])
+def test_a_number_must_be_a_number(value: object) -> None:
+    assert problems({**COMPACT, "monthly_inflow": value}) == {"monthly_inflow": "wrong_type"}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), 10**400])
+def test_a_number_must_be_finite(value: object) -> None:
+    assert problems({**COMPACT, "monthly_inflow": value}) == {"monthly_inflow": "out_of_range"}
+
+
+def test_a_whole_number_may_carry_a_point_but_no_fraction() -> None:
+    assert read(PRODUCT, {**COMPACT, "counterparties": 24.0}).values[5] == 24
+    assert problems({**COMPACT, "counterparties": 24.5}) == {"counterparties": "wrong_type"}
+
+
+@pytest.mark.parametrize("field", [f for f in PRODUCT.fields if f.numeric], ids=lambda f: f.name)
+def test_both_ends_of_every_range_hold(field: Any) -> None:
+    step = 1 if field.kind is Kind.INTEGER else 1e-6
+    low = field.minimum if field.minimum is not None else field.above + step
+    base = {PRODUCT.field(name).name: value for name, value in COMPACT.items()}
+    for value in (low, field.maximum):
+        read(PRODUCT, {**base, field.name: value})
+    above_low = field.minimum if field.minimum is not None else field.above + step
+    for value in (above_low - step, field.maximum * 1.001 + 1):
+        fault = problems({**base, field.name: round(value, 6)})
+        assert fault[field.name] in {"out_of_range", "wrong_type"}
+
+
+def test_a_requested_amount_of_zero_is_refused() -> None:
+    assert problems({**COMPACT, "requested_amount": 0}) == {"requested_amount": "out_of_range"}
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [("", "out_of_range"), (" ", "out_of_range"), ("x" * 65, "out_of_range"), (7, "wrong_type")],
+)
+def test_a_word_has_1_to_64_characters(word: object, code: str) -> None:
+    assert problems({**COMPACT, "region": word}) == {"region": code}
+
+
+@pytest.mark.parametrize(
+    "reference", ["+254 712 345 678", "0712345678", "jane@example.org", "12345678", "(07) 12-34-56"]
+)
+def test_a_reference_that_names_a_person_is_refused(reference: str) -> None:
+    sent = {**COMPACT, "applicant_ref": reference}
+    assert problems(sent) == {"applicant_ref": "personal_identifier"}
+
+
+@pytest.mark.parametrize("reference", ["cust-0001", "A1B2C3D4E5", "f3b9c2", "12345"])
+def test_an_opaque_reference_is_accepted(reference: str) -> None:
+    read(PRODUCT, {**COMPACT, "applicant_ref": reference})
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    sent = {**COMPACT, "monthly_inflow": "secret", "regoin": "Nairobi", "contacts": []}
+    del sent["stability_score"]
+    assert problems(sent) == {
+        "monthly_inflow": "wrong_type",
+        "regoin": "unknown_field",
+        "contacts": "prohibited_field",
+        "balance_stability": "missing_field",
+    }
+
+
+def test_a_pointer_escapes_what_json_pointers_must_escape() -> None:
+    assert FieldProblem("a/b~c", "unknown_field", "").pointer == "/a~1b~0c"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*PRODUCT.position, "contacts", "typo"]), JSON))
+def test_any_object_is_read_or_refused_and_no_value_is_echoed(sent: dict[str, Any]) -> None:
+    try:
+        application = read(PRODUCT, {**sent, "airtime_regularity": "a-telling-value"})
+    except InvalidApplication as error:
+        assert "a-telling-value" not in str(error)
+    else:
+        assert len(application.values) == len(PRODUCT.fields)
