@@ -1,0 +1,1 @@
+"""Tables in and out of files; the only package that knows the formats."""

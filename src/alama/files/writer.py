@@ -1,0 +1,167 @@
+"""Writing a table as CSV or Parquet, by the ending of the file's name; all of it or nothing.
+
+Rows go to a hidden file beside the target, which takes the target's name only when the last row is
+safely on disk. A crash, an error or Ctrl-C therefore leaves the old file, or none, never a half.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from alama.core.errors import FileProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+# Small row groups make Parquet slow to read; a group of this many rows is still a few megabytes.
+_ROW_GROUP_ROWS: Final = 128 * 1024
+
+
+class TableWriter(Protocol):
+    """Somewhere to put the rows of one table, in order."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append the rows of a batch that has the table's schema."""
+
+
+class _FormatWriter(TableWriter, Protocol):
+    """A format's way of writing into an open sink."""
+
+    def finish(self) -> None:
+        """Write the end of the table."""
+
+    def release(self) -> None:
+        """Let go of the sink, whatever happened; harmless after `finish`."""
+
+
+@contextmanager
+def open_table(path: Path, schema: pa.Schema) -> Iterator[TableWriter]:
+    """Write a table of this schema to `path`, which appears or changes only if the block succeeds.
+
+    Raises FileProblem for an ending other than .csv or .parquet and for a place that cannot be
+    written to.
+    """
+    _refuse_impossible(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with _told_as_file_problem(path):
+            sink = pa.OSFile(str(part), "wb")
+        with sink:
+            writer = _WRITERS[path.suffix.lower()](sink, schema)
+            try:
+                yield _Translating(writer, path)
+                with _told_as_file_problem(path):
+                    writer.finish()
+            finally:
+                writer.release()
+        with _told_as_file_problem(path):
+            _sync(part)
+            part.replace(path)
+            _sync(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _refuse_impossible(path: Path) -> None:
+    if path.suffix.lower() not in _WRITERS:
+        message = f"{path.name}: tables are written as .csv or .parquet, by the file's ending"
+        hint = f"name the file {path.stem}.parquet or {path.stem}.csv"
+        raise FileProblem(message, hint=hint)
+    if path.is_dir():
+        message = f"{path} is a folder, not a file"
+        raise FileProblem(message)
+    if not path.parent.is_dir():
+        message = f"cannot write {path}: the folder {path.parent} does not exist"
+        raise FileProblem(message)
+
+
+class _CsvWriter:
+    def __init__(self, sink: pa.NativeFile, schema: pa.Schema) -> None:
+        # The stubs forget that Arrow's own files are sinks too.
+        self._writer = pyarrow.csv.CSVWriter(sink, schema)  # type: ignore[arg-type]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def finish(self) -> None:
+        self._writer.close()
+
+    def release(self) -> None:
+        with suppress(OSError):
+            self._writer.close()
+
+
+class _ParquetWriter:
+    """Gathers batches into row groups of a useful size."""
+
+    def __init__(self, sink: pa.NativeFile, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._writer = pyarrow.parquet.ParquetWriter(sink, schema, compression="zstd")
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._waiting.append(batch)
+        self._waiting_rows += batch.num_rows
+        if self._waiting_rows >= _ROW_GROUP_ROWS:
+            self._flush()
+
+    def finish(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def release(self) -> None:
+        with suppress(OSError):
+            self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
+        self._waiting.clear()
+        self._waiting_rows = 0
+
+
+_WRITERS: Final[dict[str, Callable[[pa.NativeFile, pa.Schema], _FormatWriter]]] = {
+    ".csv": _CsvWriter,
+    ".parquet": _ParquetWriter,
+}
+
+
+class _Translating:
+    """A writer whose troubles with the disk are told as problems of the file."""
+
+    def __init__(self, writer: TableWriter, path: Path) -> None:
+        self._writer = writer
+        self._path = path
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        with _told_as_file_problem(self._path):
+            self._writer.write(batch)
+
+
+@contextmanager
+def _told_as_file_problem(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # Arrow puts the hidden file's name into its message; the system's own words are enough.
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        message = f"cannot write {path}: {reason}"
+        raise FileProblem(message) from error
+
+
+def _sync(place: Path) -> None:
+    """Make a file's rows, or a folder's names, survive a power cut."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

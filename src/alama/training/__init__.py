@@ -1,0 +1,1 @@
+"""Offline work: the synthetic population, fitting, compiling and validating models."""
