@@ -46,12 +46,12 @@ def brute_force_shapley(card: Card, slots: list[int]) -> list[float]:
     values = []
     for place in everyone:
         value = 0.0
-        for known in worth:
+        for known, without in worth.items():
             if place in known:
                 continue
             size = len(known)
             weight = factorial(size) * factorial(count - size - 1) / factorial(count)
-            value += weight * (worth[known | {place}] - worth[known])
+            value += weight * (worth[known | {place}] - without)
         values.append(value)
     return values
 

@@ -5,19 +5,20 @@ Pure, so that any stored decision can be replayed, and so that every surface say
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from alama.core import calibration
+from alama.core.application import Value
+from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
-    from alama.core.application import Application, Value
+    from alama.core.application import Application
     from alama.core.model import ReadyModel
-    from alama.core.units import Points, Probability
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(msgspec.Struct, frozen=True, gc=False):
     """What one field gave to the score, in points; positive raises it."""
 
     feature: str
@@ -25,8 +26,7 @@ class Contribution:
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(msgspec.Struct, frozen=True):
     """What Alama says about one application."""
 
     score: int
@@ -49,7 +49,7 @@ def assess(model: ReadyModel, application: Application) -> Assessment:
             scorecard.places, scorecard.fields, scored.contributions, strict=True
         )
     ]
-    contributions.sort(key=lambda contribution: -abs(contribution.points))
+    contributions.sort(key=_magnitude, reverse=True)
     return Assessment(
         score=calibration.shown_score(scored.points),
         default_probability=calibration.shown_probability(scored.points),
@@ -58,3 +58,7 @@ def assess(model: ReadyModel, application: Application) -> Assessment:
         contributions=tuple(contributions),
         card=scorecard.card.name,
     )
+
+
+def _magnitude(contribution: Contribution) -> float:
+    return abs(contribution.points)

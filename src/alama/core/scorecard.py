@@ -78,7 +78,8 @@ class Scorecard:
             elif words is None:
                 slots.append(bisect_right(cuts, value) + 1)
             else:
-                slots.append(words.get(fold(value), other))  # type: ignore[arg-type]
+                # Most callers send words as training met them; only the others pay for folding.
+                slots.append(words.get(value) or words.get(fold(value), other))  # type: ignore[arg-type]
         return slots
 
     def score(self, values: Sequence[Value]) -> Scored:

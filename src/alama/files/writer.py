@@ -1,13 +1,7 @@
-"""Writing a table as CSV or Parquet, by the ending of the file's name; all of it or nothing.
-
-Rows go to a hidden file beside the target, which takes the target's name only when the last row is
-safely on disk. A crash, an error or Ctrl-C therefore leaves the old file, or none, never a half.
-"""
+"""Writing a table as CSV or Parquet, by the ending of the file's name; all of it or nothing."""
 
 from __future__ import annotations
 
-import os
-import secrets
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -16,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from alama.core.errors import FileProblem
+from alama.files.promise import promised, told_as_file_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,38 +44,25 @@ def open_table(path: Path, schema: pa.Schema) -> Iterator[TableWriter]:
     Raises FileProblem for an ending other than .csv or .parquet and for a place that cannot be
     written to.
     """
-    _refuse_impossible(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with _told_as_file_problem(path):
-            sink = pa.OSFile(str(part), "wb")
+    _refuse_ending(path)
+    with promised(path) as output:
+        with told_as_file_problem(path):
+            sink = pa.OSFile(str(output.part), "wb")
         with sink:
             writer = _WRITERS[path.suffix.lower()](sink, schema)
             try:
                 yield _Translating(writer, path)
-                with _told_as_file_problem(path):
+                with told_as_file_problem(path):
                     writer.finish()
             finally:
                 writer.release()
-        with _told_as_file_problem(path):
-            _sync(part)
-            part.replace(path)
-            _sync(path.parent)
-    finally:
-        part.unlink(missing_ok=True)
 
 
-def _refuse_impossible(path: Path) -> None:
+def _refuse_ending(path: Path) -> None:
     if path.suffix.lower() not in _WRITERS:
         message = f"{path.name}: tables are written as .csv or .parquet, by the file's ending"
         hint = f"name the file {path.stem}.parquet or {path.stem}.csv"
         raise FileProblem(message, hint=hint)
-    if path.is_dir():
-        message = f"{path} is a folder, not a file"
-        raise FileProblem(message)
-    if not path.parent.is_dir():
-        message = f"cannot write {path}: the folder {path.parent} does not exist"
-        raise FileProblem(message)
 
 
 class _CsvWriter:
@@ -143,25 +125,5 @@ class _Translating:
         self._path = path
 
     def write(self, batch: pa.RecordBatch) -> None:
-        with _told_as_file_problem(self._path):
+        with told_as_file_problem(self._path):
             self._writer.write(batch)
-
-
-@contextmanager
-def _told_as_file_problem(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        # Arrow puts the hidden file's name into its message; the system's own words are enough.
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        message = f"cannot write {path}: {reason}"
-        raise FileProblem(message) from error
-
-
-def _sync(place: Path) -> None:
-    """Make a file's rows, or a folder's names, survive a power cut."""
-    descriptor = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

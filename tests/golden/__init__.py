@@ -1,0 +1,1 @@
+"""The golden corpus: a frozen model, requests, and the answers every later version must give."""

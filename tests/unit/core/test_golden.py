@@ -1,0 +1,28 @@
+"""Decisions of the past are replayed to the last bit by every later version."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from alama.core import model as models
+from alama.core.application import read
+from alama.core.assess import assess
+from tests.golden.make import reply
+
+FOLDER = Path(__file__).parents[2] / "golden"
+CORPUS = [json.loads(line) for line in (FOLDER / "corpus.jsonl").read_text().splitlines()]
+MODEL = models.decode((FOLDER / "model.json").read_bytes())
+READY = {None: models.ReadyModel(MODEL), "UGX": models.ReadyModel(MODEL, "UGX")}
+
+
+@pytest.mark.parametrize("number", range(len(CORPUS)))
+def test_the_answer_is_the_one_that_was_given(number: int) -> None:
+    entry = CORPUS[number]
+    application = read(MODEL.catalogue, entry["request"])
+    assert reply(assess(READY[entry["currency"]], application)) == entry["reply"]
+
+
+def test_both_cards_and_many_scores_are_in_the_corpus() -> None:
+    assert {entry["reply"]["card"] for entry in CORPUS} == {"compact", "full"}
+    assert len({entry["reply"]["score"] for entry in CORPUS}) > 80
