@@ -1,0 +1,60 @@
+"""The same rows and seed make the same model, byte for byte, wherever and however it is trained."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from alama.core import model as models
+from alama.training.pipeline import Order, train
+from tests.patterned import QUICK, patterned, unwatched
+from tests.processors import lesser_processor
+
+ORDER = Order(name="small", label="default", recipe=QUICK)
+
+SCRIPT = """
+from alama.training.pipeline import train
+from tests.e2e.test_reproducible import ORDER
+from tests.patterned import patterned, unwatched
+print(train(patterned(3_000), ORDER, unwatched).model.id)
+"""
+
+
+@pytest.fixture(scope="module")
+def model_id() -> str:
+    return train(patterned(3_000), ORDER, unwatched).model.id
+
+
+def test_the_order_of_the_rows_does_not_matter(model_id: str) -> None:
+    data = patterned(3_000)
+    turned = data.take(np.arange(len(data))[::-1])
+    assert train(turned, ORDER, unwatched).model.id == model_id
+
+
+def test_the_number_of_processes_does_not_matter(model_id: str) -> None:
+    order = Order(name="small", label="default", recipe=QUICK, jobs=2)
+    assert train(patterned(3_000), order, unwatched).model.id == model_id
+
+
+def test_the_processor_does_not_matter(model_id: str) -> None:
+    plain = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, **lesser_processor()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert plain.stdout.strip() == model_id
+
+
+def test_the_hash_is_the_one_that_was_seen_before(model_id: str) -> None:
+    """A change of this hash is a change of every model: name it in the changelog."""
+    assert model_id == "sha256:unset"
+
+
+def test_another_seed_is_another_model(model_id: str) -> None:
+    trained = train(patterned(3_000, seed=1), ORDER, unwatched)
+    assert trained.model.id != model_id
+    assert models.decode(models.encode(trained.model)) == trained.model
