@@ -55,7 +55,7 @@ bench: setup ## Measure the engine and its peers
 	$(BIN)/python -m bench.engine
 
 model: setup ## Rebuild the built-in model, to the same hash
-	$(BIN)/alama models build-builtin
+	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
 
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?
 	$(BIN)/mutmut run

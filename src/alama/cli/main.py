@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from alama import __version__
-from alama.cli import population
+from alama.cli import explain, models, population, score, train
 from alama.core.errors import AlamaError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from alama.cli.command import Command
 
 # In the order in which a newcomer meets them.
-COMMANDS: Final[tuple[Command, ...]] = (population,)
+COMMANDS: Final[tuple[Command, ...]] = (explain, population, train, score, models)
 
 EXIT_MISTAKE: Final = 2
 EXIT_INTERRUPTED: Final = 128 + 2  # as the shell reports SIGINT

@@ -9,6 +9,7 @@ import functools
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
@@ -66,12 +67,13 @@ def progress(
     description: str,
     total: float | None = None,
     *,
-    unit: str = "",
+    unit: str | None = "",
     console: Console | None = None,
 ) -> Iterator[Progress]:
     """Show work under way on stderr: a bar in a terminal, else one line once it is done.
 
-    `total` is in units of `unit` ("rows"); None where it is not known beforehand. A block that
+    `total` is in units of `unit` ("rows"); None where it is not known beforehand. Without a unit
+    (None) no amount is shown beside the bar. A block that
     raises leaves no line: the error speaks for it.
     """
     console = console or stderr()
@@ -83,8 +85,40 @@ def progress(
         started_s = time.monotonic()
         yield tally
         elapsed_s = time.monotonic() - started_s
-        parts = [f"{description}: {_amount(tally.done, unit)} in {elapsed_s:.1f} s", tally.text]
+        amount = "" if unit is None else f"{_amount(tally.done, unit)} in "
+        parts = [f"{description}: {amount}{elapsed_s:.1f} s", tally.text]
         console.print(", ".join(filter(None, parts)), markup=False, soft_wrap=True)
+
+
+Watch = Callable[[str, float, str], None]
+"""Told the stage of the work, the share of it that is done, and a figure worth showing."""
+
+
+@contextmanager
+def share(description: str) -> Iterator[Watch]:
+    """Show work of which the share that is done is known."""
+    with progress(description, 100, unit=None) as bar:
+        reached = 0.0
+        latest = ""
+
+        def watch(stage: str, done: float, figure: str) -> None:
+            nonlocal reached, latest
+            # A share is a guess at times; a bar that steps back would look broken.
+            if 100 * done > reached:
+                bar.advance(100 * done - reached)
+                reached = 100 * done
+            latest = figure or latest
+            bar.note(", ".join(filter(None, (stage, latest))))
+
+        yield watch
+        bar.advance(100 - reached)
+
+
+def usable_cores() -> int:
+    """What this process may use, which in a container is less than what the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _Tally:
@@ -102,7 +136,9 @@ class _Tally:
 
 
 @contextmanager
-def _bar(description: str, total: float | None, unit: str, console: Console) -> Iterator[Progress]:
+def _bar(
+    description: str, total: float | None, unit: str | None, console: Console
+) -> Iterator[Progress]:
     # Here, not above: only long commands in a terminal need it.
     from rich import progress as rich_progress  # noqa: PLC0415
 
@@ -134,8 +170,8 @@ def _bar(description: str, total: float | None, unit: str, console: Console) -> 
             display.update(task, total=display.tasks[task].completed)
 
 
-def _amount(done: float, unit: str) -> str:
-    return f"{done:,.0f} {unit}".rstrip()
+def _amount(done: float, unit: str | None) -> str:
+    return "" if unit is None else f"{done:,.0f} {unit}".rstrip()
 
 
 def _say(label: str, style: str, message: str) -> None:

@@ -1,0 +1,1 @@
+"""Whole files: scoring them, and the scorecard as rows, CSV, JSON and SQL."""

@@ -1,0 +1,240 @@
+"""A scorecard as rows that a credit officer can read: band, points, share, default rate."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.core.catalogue import Kind
+from alama.core.model import money_factor
+from alama.core.scorecard import cuts_in
+from alama.core.tables import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.core.catalogue import Field
+    from alama.core.model import Model
+    from alama.core.tables import Card, Feature, Pair
+
+NOT_GIVEN: Final = "not given"
+OTHER: Final = "other"
+ANY: Final = "any"
+
+
+class Band(msgspec.Struct, frozen=True):
+    """One row of a feature's table.
+
+    Numbers of the band are at least `at_least` and below `below`; both are None at the open ends
+    and where the band is one of `words`, missing or other.
+    """
+
+    band: str
+    at_least: float | None
+    below: float | None
+    words: tuple[str, ...]
+    points: float
+    share: float
+    default_rate: float | None
+
+
+class FeatureRows(msgspec.Struct, frozen=True):
+    """The table of a feature. `importance` is the mean absolute points of the population."""
+
+    feature: str
+    meaning: str
+    unit: str
+    required: bool
+    importance: float
+    bands: tuple[Band, ...]
+
+
+class PairRow(msgspec.Struct, frozen=True):
+    """One cell of a pair: what both features together add, half of it to each."""
+
+    band: str
+    with_band: str
+    points: float
+    share: float
+
+
+class PairRows(msgspec.Struct, frozen=True):
+    """The table of two features together."""
+
+    feature: str
+    with_feature: str
+    importance: float
+    cells: tuple[PairRow, ...]
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """A whole card, the most important features and pairs first. Money is in `currency`."""
+
+    model: str
+    name: str
+    card: str
+    currency: str | None
+    base_score: float
+    features: tuple[FeatureRows, ...]
+    pairs: tuple[PairRows, ...]
+
+
+def listing(model: Model, card: Card, currency: str | None = None) -> Listing:
+    """Put a card into words; `currency` None means the model's own."""
+    factor = money_factor(model, currency)
+    shown_currency = currency or (model.money.currency if model.money else None)
+    labellers = [
+        Labels(
+            feature,
+            model.catalogue.field(feature.field),
+            cuts_in(feature, model.catalogue, factor),
+        )
+        for feature in card.features
+    ]
+    features = [_feature_rows(labels, shown_currency) for labels in labellers]
+    pairs = [_pair_rows(pair, labellers[pair.first], labellers[pair.second]) for pair in card.pairs]
+    return Listing(
+        model=model.id,
+        name=model.name,
+        card=card.name,
+        currency=shown_currency,
+        base_score=card.base,
+        features=tuple(sorted(features, key=lambda rows: -rows.importance)),
+        pairs=tuple(sorted(pairs, key=lambda rows: -rows.importance)),
+    )
+
+
+class Labels:
+    """Words for the slots of one feature, with its cuts in the currency shown."""
+
+    def __init__(self, feature: Feature, field: Field, cuts: Sequence[float]) -> None:
+        self.feature = feature
+        self.field = field
+        self.cuts = cuts
+
+    def bounds(self, first: int, last: int) -> tuple[float | None, float | None]:
+        """Give the least value of a run of bands and the first value beyond it."""
+        low = self.cuts[first - 2] if first > 1 else None
+        high = self.cuts[last - 1] if last <= len(self.cuts) else None
+        return low, high
+
+    def of(self, slots: Sequence[int]) -> str:
+        """Say what some slots hold together: "6 to 11", "under 20,000, not given"."""
+        known = sorted(slot for slot in slots if slot != MISSING)
+        if self.feature.words:
+            parts = [", ".join(self.words(slot)) or OTHER for slot in known]
+        else:
+            parts = [self._run(*self.bounds(first, last)) for first, last in _runs(known)]
+        if MISSING in slots:
+            parts.append(NOT_GIVEN)
+        return ", ".join(parts)
+
+    def words(self, slot: int) -> tuple[str, ...]:
+        """Give the words of a slot; none for numbers, for missing and for other."""
+        groups = self.feature.words
+        return groups[slot - 1] if 1 <= slot <= len(groups) else ()
+
+    def _run(self, low: float | None, high: float | None) -> str:
+        if low is None and high is None:
+            return ANY
+        if self.field.kind is Kind.INTEGER:
+            return self._whole(low, high)
+        return _range(low, high)
+
+    def _whole(self, low: float | None, high: float | None) -> str:
+        """Word a range of whole numbers by the first and the last of them."""
+        first = math.ceil(low) if low is not None else self.field.minimum
+        last = math.ceil(high) - 1 if high is not None else self.field.maximum
+        if first is not None and first == last:
+            return number(first)
+        if low is None or high is None:
+            return _range(low and math.ceil(low), high and math.ceil(high))
+        if first is None or last is None or first > last:
+            return _range(low, high)  # no whole number falls between such cuts
+        return f"{number(first)} to {number(last)}"
+
+
+def number(value: float) -> str:
+    """Write a number with the digits it has and no more: 0.35, 12, 20,000."""
+    return f"{value:,.12g}"
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None:
+        assert high is not None
+        return f"under {number(high)}"
+    if high is None:
+        return f"{number(low)} and more"
+    return f"{number(low)} to under {number(high)}"
+
+
+def _runs(slots: Sequence[int]) -> list[tuple[int, int]]:
+    """Gather neighbouring slots: 1, 2, 3, 5 are 1 to 3 and 5."""
+    runs: list[tuple[int, int]] = []
+    for slot in slots:
+        if runs and runs[-1][1] == slot - 1:
+            runs[-1] = (runs[-1][0], slot)
+        else:
+            runs.append((slot, slot))
+    return runs
+
+
+def _feature_rows(labels: Labels, currency: str | None) -> FeatureRows:
+    feature = labels.feature
+    bands = []
+    for slot, (points, share, rate) in enumerate(
+        zip(feature.main, feature.shares, feature.default_rates, strict=True)
+    ):
+        is_range = slot != MISSING and not feature.words
+        low, high = labels.bounds(slot, slot) if is_range else (None, None)
+        bands.append(Band(labels.of([slot]), low, high, labels.words(slot), points, share, rate))
+    field = labels.field
+    return FeatureRows(
+        feature=field.name,
+        meaning=field.meaning,
+        unit=field.unit.replace("money", currency) if currency else field.unit,
+        required=field.required,
+        importance=sum(band.share * abs(band.points) for band in bands),
+        bands=_in_reading_order(bands, feature),
+    )
+
+
+def _in_reading_order(bands: Sequence[Band], feature: Feature) -> tuple[Band, ...]:
+    """Put missing last, as the exception it is; words have no order but that of their points."""
+    missing, *known = bands
+    if feature.words:
+        *named, other = known
+        known = [*sorted(named, key=lambda band: -band.points), other]
+    return (*known, missing)
+
+
+def _pair_rows(pair: Pair, first: Labels, second: Labels) -> PairRows:
+    rows = _slots_by_place(pair.rows)
+    columns = _slots_by_place(pair.columns)
+    cells = tuple(
+        PairRow(
+            band=first.of(rows[row]),
+            with_band=second.of(columns[column]),
+            points=2.0 * pair.halves[row][column],
+            share=sum(first.feature.shares[slot] for slot in rows[row])
+            * sum(second.feature.shares[slot] for slot in columns[column]),
+        )
+        for row in rows
+        for column in columns
+    )
+    return PairRows(
+        feature=first.field.name,
+        with_feature=second.field.name,
+        importance=sum(cell.share * abs(cell.points) for cell in cells),
+        cells=cells,
+    )
+
+
+def _slots_by_place(places: Sequence[int]) -> dict[int, list[int]]:
+    """Give the slots of each row (or column) that has any, missing last."""
+    found: dict[int, list[int]] = {}
+    for slot in [*range(1, len(places)), MISSING]:
+        found.setdefault(places[slot], []).append(slot)
+    return found

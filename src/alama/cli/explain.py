@@ -1,0 +1,123 @@
+"""`alama explain`: score one application and show where each point comes from."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.core.errors import FileProblem, InvalidApplication
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from alama.cli.command import Subparsers
+    from alama.core.application import Application
+    from alama.core.catalogue import Catalogue
+
+DESCRIPTION: Final = """\
+Score one application and draw where each point comes from.
+
+FILE is a JSON object of fields, under either of their names; `-` reads it from standard
+input; without FILE a sample application is scored. The drawing starts at the base score, which
+the population has on average; each field then adds or takes exactly its points, the largest
+first, and the last one ends at the score."""
+
+EXAMPLES: Final = """\
+examples:
+  # the sample application, by the built-in model
+  alama explain
+
+  # four fields are enough
+  echo '{"mobile_money_months": 14, "monthly_inflow": 18000, "stability_score": 0.6,
+         "airtime_regularity": 0.8}' | alama explain -
+
+  # your model, and money in Ugandan shillings
+  alama explain application.json --model model.json --currency UGX"""
+
+_STDIN: Final = Path("-")
+_SIZE_MAX: Final = 64 * 1024
+"""Bytes of an application, as the service has it."""
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "explain",
+        help="score one application and show where each point comes from",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("file", nargs="?", type=Path, metavar="FILE", help="a JSON object, - for standard input")
+    add("--model", type=Path, metavar="MODEL", help="a model file (default: the built-in model)")
+    add(
+        "--currency",
+        type=str.upper,
+        metavar="CODE",
+        help="of money in the application (default: the model's)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Assess the application and draw the answer."""
+    from alama.cli import terminal, waterfall  # noqa: PLC0415  rich is not for the front door
+    from alama.core.assess import assess  # noqa: PLC0415
+    from alama.core.model import ReadyModel  # noqa: PLC0415
+    from alama.files.models import model_at, sample_application  # noqa: PLC0415
+
+    document = sample_application() if args.file is None else _read(args.file)
+    ready = ReadyModel(model_at(args.model), args.currency)
+    named = "the sample application" if args.file is None else _named(args.file)
+    application = _application(ready.catalogue, document, named)
+    assessment = assess(ready, application)
+    money = ready.model.money
+    currency = args.currency or (money.currency if money else None)
+    console = terminal.stdout()
+    console.print(waterfall.drawing(ready.model, assessment, currency, console), soft_wrap=True)
+    return 0
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path == _STDIN:
+            document = sys.stdin.buffer.read(_SIZE_MAX + 1)
+        else:
+            with path.open("rb") as file:
+                document = file.read(_SIZE_MAX + 1)
+    except OSError as error:
+        message = f"cannot read the application {path}: {error.strerror}"
+        raise FileProblem(message) from error
+    if len(document) > _SIZE_MAX:
+        message = f"{_named(path)} is larger than {_SIZE_MAX // 1024} KiB"
+        raise FileProblem(message, hint="an application is one JSON object of some twenty fields")
+    return document
+
+
+def _named(path: Path) -> str:
+    return "standard input" if path == _STDIN else str(path)
+
+
+def _application(catalogue: Catalogue, document: bytes, named: str) -> Application:
+    from alama.core.application import read  # noqa: PLC0415  see `run`
+
+    try:
+        return read(catalogue, _fields(document, named))
+    except InvalidApplication as error:
+        listing = "".join(
+            f"\n  {problem.pointer[1:]} {problem.detail}" for problem in error.problems
+        )
+        message = f"{named} is not a valid application:{listing}"
+        raise FileProblem(message) from error
+
+
+def _fields(document: bytes, named: str) -> Mapping[str, object]:
+    import msgspec  # noqa: PLC0415  see `run`
+
+    try:
+        return msgspec.json.decode(document, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        message = f"{named} is not a JSON object: {error}"
+        raise FileProblem(message, hint='it looks like {"mm_months": 14, ...}') from error

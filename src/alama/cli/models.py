@@ -1,0 +1,155 @@
+"""`alama models`: read a model as a credit officer would, or take it elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.core.errors import FileProblem
+from alama.files.promise import promised
+
+if TYPE_CHECKING:
+    from alama.cli.command import Subparsers
+    from alama.core.model import Model
+    from alama.core.tables import Card
+
+DESCRIPTION: Final = """\
+Show a scorecard: every band of every field with its points, its share of the population and
+its default rate, the most important field first, then what pairs of fields add together.
+
+Points of all fields and pairs add up, with the base score, to the score of an application.
+As JSON and CSV the same tables go to other programs; as SQL the whole model scores a table
+of applications inside a database, to the same points."""
+
+EXAMPLES: Final = """\
+examples:
+  # the built-in model
+  alama models show
+
+  # the scorecard for applications that give the core fields alone
+  alama models show model.json --card compact
+
+  # score inside the warehouse
+  alama models show model.json --format sql --out score.sql"""
+
+BUILD_DESCRIPTION: Final = """\
+Make the model that comes with the package again: its population, its recipe, its seed are all
+in the package, so the result has the same id, or something that matters has changed. Takes
+some minutes and the training extra. Exits with 1 where the id is another."""
+
+FORMATS: Final = ("table", "json", "csv", "sql")
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("models", help="read a model, or take it to another program")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    show = actions.add_parser(
+        "show",
+        help="the scorecard as a table, JSON, CSV or SQL",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = show.add_argument
+    add(
+        "model",
+        nargs="?",
+        type=Path,
+        metavar="MODEL",
+        help="a model file (default: the built-in model)",
+    )
+    add("--card", metavar="NAME", help="which scorecard (default: the largest; all for SQL)")
+    add("--format", choices=FORMATS, default="table", help="default: table")
+    add("--currency", type=str.upper, metavar="CODE", help="of money (default: the model's)")
+    add("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
+    show.set_defaults(run=run)
+    build = actions.add_parser(
+        "build-builtin",
+        help="make the built-in model again, to the same hash",
+        description=BUILD_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    build.add_argument("--out", type=Path, required=True, metavar="MODEL", help="a JSON file")
+    build.add_argument("--report", type=Path, metavar="PAGE", help="its validation report")
+    build.set_defaults(run=build_builtin)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show one card of a model in the form asked for."""
+    from alama.files.models import model_at  # noqa: PLC0415  not for the front door
+
+    model = model_at(args.model)
+    if args.out is None:
+        _show(model, args)
+    else:
+        with promised(args.out) as output:
+            output.write(_written(model, args).encode())
+    return 0
+
+
+def build_builtin(args: argparse.Namespace) -> int:
+    """Build, write, and hold the id against the one that is shipped."""
+    # Not for the front door: the training libraries take seconds to load.
+    from contextlib import ExitStack  # noqa: PLC0415
+
+    from alama.cli import terminal  # noqa: PLC0415
+    from alama.core.model import encode  # noqa: PLC0415
+    from alama.files.models import builtin  # noqa: PLC0415
+    from alama.training.builtin import build  # noqa: PLC0415
+    from alama.training.report import render  # noqa: PLC0415
+
+    shipped = builtin().id
+    with ExitStack() as outputs:
+        out = outputs.enter_context(promised(args.out))
+        report = None if args.report is None else outputs.enter_context(promised(args.report))
+        with terminal.share("Building") as watch:
+            judged = build(terminal.usable_cores(), watch)
+        out.write(encode(judged.model))
+        if report is not None and judged.validation is not None:
+            report.write(render(judged.model, judged.validation, judged.notes).encode())
+    same = judged.model.id == shipped
+    terminal.stdout().print(f"{judged.model.id}\n", markup=False, soft_wrap=True, end="")
+    if not same:
+        terminal.warn(f"the built-in model is another: {shipped}")
+    return 0 if same else 1
+
+
+def _show(model: Model, args: argparse.Namespace) -> None:
+    from alama.cli import terminal  # noqa: PLC0415  rich is not for the front door
+
+    if args.format == "table":
+        from alama.cli import card_table  # noqa: PLC0415
+
+        card = _card(model, args.card)
+        card_table.show(model, card, args.currency, terminal.stdout())
+    else:
+        terminal.stdout().out(_written(model, args), end="", highlight=False)
+
+
+def _written(model: Model, args: argparse.Namespace) -> str:
+    from alama.batch import export, sql  # noqa: PLC0415  not for the front door
+    from alama.batch.listing import listing  # noqa: PLC0415
+
+    if args.format == "sql":
+        cards = model.cards if args.card is None else (_card(model, args.card),)
+        return sql.as_sql(model, cards, args.currency)
+    card = _card(model, args.card)
+    if args.format == "json":
+        return export.as_json(listing(model, card, args.currency))
+    if args.format == "csv":
+        return export.as_csv(listing(model, card, args.currency))
+    from alama.cli import card_table, terminal  # noqa: PLC0415
+
+    return card_table.plain(model, card, args.currency, terminal.WIDTH_UNSEEN)
+
+
+def _card(model: Model, name: str | None) -> Card:
+    if name is None:
+        return model.cards[-1]
+    for card in model.cards:
+        if card.name == name:
+            return card
+    message = f"the model has no scorecard {name}"
+    known = ", ".join(card.name for card in model.cards)
+    raise FileProblem(message, hint=f"it has {known}")

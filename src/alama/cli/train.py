@@ -1,0 +1,290 @@
+"""`alama train`: a history of loans in, a model and its validation report out."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.core.catalogue import Direction
+from alama.core.errors import FileProblem, TrainingProblem
+from alama.core.money import REFERENCE_INFLOW_MONTHLY
+from alama.files.promise import promised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alama.cli.command import Subparsers
+    from alama.training.dataset import Dataset
+    from alama.training.load import Loaded
+    from alama.training.pipeline import Judged, Order
+
+HOLDOUT_MAX: Final = 0.5
+HOME_CURRENCY: Final = "KES"
+
+DESCRIPTION: Final = """\
+Train a model on loans whose outcome is known.
+
+FILE is CSV or Parquet, one row a loan: what was known about the applicant when the loan was
+made, and a label, 1 (true, yes) where it defaulted and 0 (false, no) where it was repaid.
+Rows without a label are left out. Missing values are left empty: they are learnt from, too.
+
+A file with mm_months, avg_inflow, balance_stability and airtime_regularity (or their compact
+spellings) is read by the product's catalogue: its fields, their ranges and risk directions.
+With --fields it is read by yours. Any other file by what its columns hold: numbers or words.
+
+The model is boosted in bags, turned into tables, held to its risk directions exactly and
+calibrated on rows the boosting did not see. A share of the rows (--holdout) is set apart and
+judges the result. The same rows and seed give the same model, byte for byte, whatever the
+order of the rows, the number of jobs or the machine. Above all: leave out of FILE what was
+not known before the loan was made."""
+
+EXAMPLES: Final = """\
+examples:
+  # a first model, on people who do not exist
+  alama population --rows 100_000 --seed 1 --out loans.parquet
+  alama train loans.parquet --label default --out model.json --report report.html
+
+  # any table of loans; more income must never cost points, more debt never earn any
+  alama train history.csv --label bad --out model.json \\
+      --exclude customer_id,closed_on --monotone income=safer,debt_ratio=riskier
+
+  # fields of your own: names, ranges and directions in a file
+  alama train history.csv --label bad --fields fields.toml --out model.json
+
+fields.toml:
+  [[fields]]
+  name = "income"
+  kind = "number"                  # or "integer", "word"
+  minimum = 0
+  money = true
+  direction = "safer with more"    # or "riskier with more"; free where nothing is said"""
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "train",
+        help="train a model on loans whose outcome is known",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_data_arguments(parser)
+    _add_run_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="loans, ends in .csv, .csv.gz or .parquet")
+    add("--label", required=True, metavar="COLUMN", help="the column that says who defaulted")
+    add("--out", type=Path, required=True, metavar="MODEL", help="the model, a JSON file")
+    add("--report", type=Path, metavar="PAGE", help="the validation report, an HTML page")
+    add("--fields", type=Path, metavar="FILE", help="a field catalogue, .toml or .json")
+    add(
+        "--monotone",
+        type=_directions,
+        default={},
+        metavar="A=safer,B=riskier",
+        help="risk directions: safer, riskier or free with more; over those of the catalogue",
+    )
+    add(
+        "--exclude",
+        type=_names,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="columns that the model must not see",
+    )
+    add(
+        "--date",
+        metavar="COLUMN",
+        help="when the loan was asked for (default: applied_on, if the file has it)",
+    )
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--seed", type=_whole(0), default=0, metavar="N", help="equal seed, equal model")
+    add(
+        "--name",
+        default="scorecard",
+        metavar="NAME",
+        help="what people call it (default: scorecard)",
+    )
+    add(
+        "--currency",
+        type=_currency,
+        metavar="CODE",
+        help=f"of money in the file (default: {HOME_CURRENCY}, where the catalogue has money)",
+    )
+    add(
+        "--holdout",
+        type=_share,
+        default=0.2,
+        metavar="SHARE",
+        help="set apart to judge the model, 0 to 0.5 (default: 0.2)",
+    )
+    add("--jobs", type=_whole(1), metavar="N", help="bags boosted at once (default: all cores)")
+    add(
+        "--days-past-due",
+        type=_whole(1),
+        default=30,
+        metavar="K",
+        help="what the label calls a default: ever K days late (default: 30)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, train, judge, write both files or none, and say how good the model is."""
+    # Here, not above: the training libraries take seconds to load.
+    from alama.cli import terminal, train_summary  # noqa: PLC0415
+    from alama.core import model as models  # noqa: PLC0415
+
+    _refuse_contradictions(args)
+    with ExitStack() as outputs:
+        # The model comes last into its place: where it is, all is.
+        out = outputs.enter_context(promised(args.out))
+        report = None if args.report is None else outputs.enter_context(promised(args.report))
+        loaded = _load(args)
+        judged = _train(args, loaded.dataset)
+        if report is not None and judged.validation is not None:
+            from alama.training.report import render  # noqa: PLC0415
+
+            report.write(render(judged.model, judged.validation, judged.notes).encode())
+        out.write(models.encode(judged.model))
+    train_summary.show(judged, terminal.stdout())
+    for path in filter(None, (args.out, args.report)):
+        size_kb = path.stat().st_size / 1e3
+        terminal.stdout().print(f"wrote {path} ({size_kb:,.0f} kB)", markup=False, soft_wrap=True)
+    return 0
+
+
+def _load(args: argparse.Namespace) -> Loaded:
+    from alama.cli import terminal  # noqa: PLC0415
+    from alama.training.load import load, read_catalogue  # noqa: PLC0415
+
+    catalogue = None if args.fields is None else read_catalogue(args.fields)
+    with terminal.share(f"Reading {args.file.name}") as watch:
+        loaded = load(
+            args.file,
+            label=args.label,
+            catalogue=catalogue,
+            monotone=args.monotone,
+            exclude=args.exclude,
+            date_column=args.date,
+            watch=lambda share: watch("", share, ""),
+        )
+    for warning in loaded.warnings:
+        terminal.warn(warning)
+    if loaded.ignored:
+        listed = ", ".join(name or "(a column without a name)" for name in loaded.ignored)
+        terminal.stderr().print(
+            f"ignored, not fields of the model: {listed}", markup=False, soft_wrap=True
+        )
+    if args.currency is not None and not _has_money(loaded.dataset):
+        terminal.warn("no field of this model is money, so --currency says nothing")
+    return loaded
+
+
+def _train(args: argparse.Namespace, data: Dataset) -> Judged:
+    from alama.cli import terminal  # noqa: PLC0415
+    from alama.training.pipeline import judge, train  # noqa: PLC0415
+
+    order = _order(args, data)
+    with terminal.share("Training") as watch:
+        trained = train(data, order, watch)
+    with terminal.share("Measuring") as watch:
+        return judge(trained, args.seed, watch)
+
+
+def _order(args: argparse.Namespace, data: Dataset) -> Order:
+    from alama.cli.terminal import usable_cores  # noqa: PLC0415
+    from alama.training.pipeline import Order  # noqa: PLC0415
+    from alama.training.recipe import Recipe  # noqa: PLC0415
+
+    return Order(
+        name=args.name,
+        label=args.label,
+        recipe=Recipe(seed=args.seed),
+        currency=(args.currency or HOME_CURRENCY) if _has_money(data) else None,
+        days_past_due=args.days_past_due,
+        holdout=args.holdout,
+        jobs=args.jobs or usable_cores(),
+    )
+
+
+def _has_money(data: Dataset) -> bool:
+    return any(field.money for field in data.catalogue.model_fields)
+
+
+# ----------------------------------------------------------------------------------- arguments
+
+
+def _refuse_contradictions(args: argparse.Namespace) -> None:
+    """Refuse at once what would be found out only after the training."""
+    if args.report is not None and args.holdout == 0.0:
+        message = "--report needs rows that the model has not seen"
+        raise TrainingProblem(message, hint="leave out --holdout 0, or leave out --report")
+    places: dict[Path, str] = {}
+    for option, path in (
+        ("FILE", args.file),
+        ("--fields", args.fields),
+        ("--out", args.out),
+        ("--report", args.report),
+    ):
+        if path is not None and places.setdefault(path.resolve(), option) != option:
+            message = f"{option} and {places[path.resolve()]} are the same file, {path}"
+            raise FileProblem(message)
+
+
+def _directions(text: str) -> dict[str, Direction]:
+    known = {direction.value.partition(" ")[0]: direction for direction in Direction}
+    found: dict[str, Direction] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, word = (piece.strip() for piece in part.partition("="))
+        if not equals or not name or word not in known:
+            message = f"{part!r} is not of the form FIELD=safer, FIELD=riskier or FIELD=free"
+            raise argparse.ArgumentTypeError(message)
+        if found.setdefault(name, known[word]) is not known[word]:
+            message = f"{name} cannot go both ways"
+            raise argparse.ArgumentTypeError(message)
+    return found
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in (part.strip() for part in text.split(",")) if name]
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def whole(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            message = f"{text!r} is not a whole number of {least} or more"
+            raise argparse.ArgumentTypeError(message)
+        return number
+
+    return whole
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= HOLDOUT_MAX:  # NaN fails this, too
+        message = f"{text!r} is not a share of 0 to {HOLDOUT_MAX}"
+        raise argparse.ArgumentTypeError(message)
+    return share
+
+
+def _currency(text: str) -> str:
+    code = text.strip().upper()
+    if code not in REFERENCE_INFLOW_MONTHLY:
+        message = f"{text!r} is none of {', '.join(REFERENCE_INFLOW_MONTHLY)}"
+        raise argparse.ArgumentTypeError(message)
+    return code

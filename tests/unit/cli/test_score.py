@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from alama.cli.main import EXIT_MISTAKE, main
+from alama.files import models
+from alama.files.models import write_model
+from tests.factories import a_model
+
+HEADER = "loan,mobile_money_months,monthly_inflow,stability_score,airtime_regularity\n"
+LOANS = HEADER + "a,3,9000,0.2,0.1\nb,60,41000,0.9,0.8\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.json"
+    write_model(a_model(), path)
+    return path
+
+
+@pytest.fixture
+def loans(tmp_path: Path) -> Path:
+    path = tmp_path / "loans.csv"
+    path.write_text(LOANS)
+    return path
+
+
+def test_a_file_is_scored_and_summed_up(
+    model: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = loans.with_name("scores.parquet")
+    assert main(["score", str(loans), "--model", str(model), "--out", str(out)]) == 0
+
+    assert pyarrow.parquet.read_table(out).column_names == ["score", "default_probability"]
+    told = capsys.readouterr()
+    assert "scores.parquet: 2 rows, mean score " in told.out
+    assert "does not name, ignored: loan\n" in told.err
+    assert "2 rows" in told.err
+
+
+def test_columns_can_be_kept_and_contributions_added(model: Path, loans: Path) -> None:
+    out = loans.with_name("scores.csv")
+    options = ["--contributions", "--keep", "loan, ", "--currency", "ugx"]
+    assert main(["score", str(loans), "--model", str(model), "--out", str(out), *options]) == 0
+
+    table = pyarrow.csv.read_csv(out)
+    assert table.column_names[:4] == ["loan", "score", "default_probability", "base_score"]
+    assert "points_mm_months" in table.column_names
+    assert table["loan"].to_pylist() == ["a", "b"]
+
+
+def test_without_a_model_the_built_in_one_scores(
+    loans: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "builtin", a_model)
+    assert main(["score", str(loans), "--out", str(loans.with_name("scores.csv"))]) == 0
+
+
+def test_a_bad_row_is_told_and_leaves_nothing(
+    model: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loans.write_text(LOANS + "c,-5,1,0.5,0.5\n")
+    out = loans.with_name("scores.csv")
+    code = main(["score", str(loans), "--model", str(model), "--out", str(out)])
+
+    assert code == EXIT_MISTAKE
+    assert "row 3: mobile_money_months must be a whole number" in capsys.readouterr().err
+    assert sorted(path.name for path in loans.parent.iterdir()) == ["loans.csv", "model.json"]
+
+
+def test_keeping_nothing_is_a_mistake(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main(["score", str(loans), "--out", "scores.csv", "--keep", ","])
+    assert exit_info.value.code == EXIT_MISTAKE
+    assert "names no column" in capsys.readouterr().err
