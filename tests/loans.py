@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from alama.core.catalogue import Catalogue, Direction, Kind
-from alama.training.load import Loaded, load
+from alama.training.history.load import Loaded, load
 
 ROWS = 2_400
 Columns = Mapping[str, Sequence[Any] | np.ndarray[Any, Any]]

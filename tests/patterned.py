@@ -10,7 +10,14 @@ from alama.training.dataset import Dataset
 from alama.training.recipe import Recipe
 
 QUICK = Recipe(
-    seed=5, pairs=2, folds=2, learning_rate=0.1, masked_share=0.1, bands_max=8, pair_bands_max=4
+    seed=5,
+    pairs=2,
+    pairs_tried=4,
+    folds=2,
+    learning_rate=0.1,
+    masked_share=0.1,
+    bands_max=8,
+    pair_bands_max=4,
 )
 """A recipe that is done in a second on a few thousand rows; the steps are the real ones."""
 

@@ -24,8 +24,8 @@ from alama.core.product import PRODUCT
 from alama.files.columns import numbers, words
 from alama.files.models import builtin
 from alama.training.builtin import POPULATION
-from alama.training.metrics import auc, calibration_error, calibration_line
-from alama.training.population import PopulationOptions, batches
+from alama.training.population.people import PopulationOptions, batches
+from alama.training.validation.metrics import auc, calibration_error, calibration_line
 
 Floats = NDArray[np.float64]
 

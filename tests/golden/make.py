@@ -14,7 +14,7 @@ from alama.core.application import read
 from alama.core.assess import Assessment, assess
 from alama.core.model import ReadyModel, encode
 from alama.files.models import builtin
-from alama.training.population import PopulationOptions, batches
+from alama.training.population.people import PopulationOptions, batches
 
 FOLDER = Path(__file__).parent
 NOT_FIELDS = {"applied_on", "default", "true_default_probability"}

@@ -97,7 +97,7 @@ def build_builtin(args: argparse.Namespace) -> int:
     from alama.core.model import encode  # noqa: PLC0415
     from alama.files.models import builtin  # noqa: PLC0415
     from alama.training.builtin import build  # noqa: PLC0415
-    from alama.training.report import render  # noqa: PLC0415
+    from alama.training.validation.report import render  # noqa: PLC0415
 
     shipped = builtin().id
     with ExitStack() as outputs:

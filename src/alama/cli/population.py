@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     # Here, not above: Arrow takes longer to load than most commands take to run.
     from alama.cli import terminal  # noqa: PLC0415
     from alama.files.writer import open_table  # noqa: PLC0415
-    from alama.training.population import (  # noqa: PLC0415
+    from alama.training.population.people import (  # noqa: PLC0415
         PopulationOptions,
         Tally,
         batches,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from alama.cli.command import Subparsers
     from alama.training.dataset import Dataset
-    from alama.training.load import Loaded
+    from alama.training.history.load import Loaded
     from alama.training.pipeline import Judged, Order
 
 HOLDOUT_MAX: Final = 0.5
@@ -150,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         loaded = _load(args)
         judged = _train(args, loaded.dataset)
         if report is not None and judged.validation is not None:
-            from alama.training.report import render  # noqa: PLC0415
+            from alama.training.validation.report import render  # noqa: PLC0415
 
             report.write(render(judged.model, judged.validation, judged.notes).encode())
         out.write(models.encode(judged.model))
@@ -163,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _load(args: argparse.Namespace) -> Loaded:
     from alama.cli import terminal  # noqa: PLC0415
-    from alama.training.load import load, read_catalogue  # noqa: PLC0415
+    from alama.training.history.load import load, read_catalogue  # noqa: PLC0415
 
     catalogue = None if args.fields is None else read_catalogue(args.fields)
     with terminal.share(f"Reading {args.file.name}") as watch:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from alama.training.figures import Measure
+from alama.training.validation.figures import Measure
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from alama.core.model import Model
-    from alama.training.figures import Performance
     from alama.training.notes import CardNotes
     from alama.training.pipeline import Judged
-    from alama.training.validate import Validation
+    from alama.training.validation.figures import Performance
+    from alama.training.validation.validate import Validation
 
 _LINES_MAX: Final = 8
 """Fields listed of each kind; the report has them all."""

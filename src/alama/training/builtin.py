@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.files.writer import open_table
-from alama.training.load import load
+from alama.training.history.load import load
 from alama.training.pipeline import Order, judge, train
-from alama.training.population import PopulationOptions, batches, schema
+from alama.training.population.people import PopulationOptions, batches, schema
 from alama.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from alama.training.pipeline import Judged, Watch
+    from alama.training.making.make import Watch
+    from alama.training.pipeline import Judged
 
 POPULATION: Final = PopulationOptions(rows=400_000, seed=20_250_701)
 RECIPE: Final = Recipe(seed=1)

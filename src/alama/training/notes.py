@@ -15,7 +15,7 @@ class ConstraintPrice:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The model on hold-out after one step of its making: fitted, banded, projected, final."""
+    """The card on hold-out after one step of its making."""
 
     name: str
     auc: float

@@ -1,13 +1,12 @@
 """The training run on one page: rows in, a sealed model out.
 
-rows -> canonical order -> hold-out apart -> for each card: masked copies -> boosted bags
-     -> tables -> bands -> monotone projection -> calibration -> points -> one sealed model
+rows -> canonical order -> hold-out apart -> one card for each set of fields -> a sealed model
+     -> judged on the hold-out
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
@@ -17,42 +16,23 @@ import numpy as np
 from alama.core import kernel
 from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, Reference, seal
 from alama.core.money import REFERENCE_INFLOW_MONTHLY, REFERENCE_INFLOWS_AS_OF
-from alama.training import portable
-from alama.training.bands import band
-from alama.training.calibrate import Calibration, calibrate, intercept_for
-from alama.training.card import card_of
-from alama.training.compile import check_equal, compile_terms, left_out_margins
-from alama.training.draft import Draft, shares_of
-from alama.training.fit import fit
-from alama.training.masking import rows_for, with_masked_copies
-from alama.training.metrics import auc, log_loss
-from alama.training.monotone import Projection
-from alama.training.notes import CardNotes, ConstraintPrice, Stage
-from alama.training.validate import metrics_for_model, validate
-from alama.training.withheld import withheld_gains
+from alama.training.making.make import Part, make_card
+from alama.training.making.masking import rows_for
+from alama.training.validation.validate import metrics_for_model, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.draft import Slots
+    from alama.training.making.make import Watch
+    from alama.training.notes import CardNotes
     from alama.training.recipe import Recipe
-    from alama.training.validate import Validation
+    from alama.training.validation.validate import Validation
 
     Floats = NDArray[np.float64]
 
-Watch = Callable[[str, float, str], None]
-"""Called with the stage, the share of the run that is done, and a figure worth showing."""
-
-TABLE_ROWS_MAX: Final = 300_000
-"""Rows that bands and projection weigh; more would not move them."""
-
 SCORE_EDGES: Final = tuple(range(325, 850, 25))
-_STEPS_GUESSED: Final = 1_800
-"""Boosting steps a bag usually takes, for the progress bar alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +77,10 @@ def train(data: Dataset, order: Order, watch: Watch) -> Trained:
     names = card_fields(data)
     cards, notes = [], []
     for number, (name, fields) in enumerate(names):
-        part = _Part(watch, number / len(names), 1.0 / len(names))
-        made = _make(name, learning.only(fields), holdout, recipe, order.jobs, part)
-        cards.append(made[0])
-        notes.append(made[1])
+        part = Part(watch, number / len(names), 1.0 / len(names))
+        card, note = make_card(name, learning.only(fields), holdout, recipe, order.jobs, part)
+        cards.append(card)
+        notes.append(note)
     model = Model(
         schema=SCHEMA,
         id="",
@@ -147,101 +127,6 @@ def card_fields(data: Dataset) -> list[tuple[str, list[str]]]:
     if core and len(core) < len(everything):
         return [("compact", core), ("full", everything)]
     return [("full", everything)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A stretch of the progress bar."""
-
-    watch: Watch
-    start: float
-    length: float
-
-    def at(self, stage: str, share: float, note: str = "") -> None:
-        self.watch(stage, self.start + self.length * min(share, 1.0), note)
-
-
-def _make(
-    name: str,
-    data: Dataset,
-    holdout: Dataset | None,
-    recipe: Recipe,
-    jobs: int,
-    part: _Part,
-) -> tuple[Card, CardNotes]:
-    served = data.take(rows_for(data, list(data.columns)))
-    grown, groups = with_masked_copies(served, recipe)
-    steps = _STEPS_GUESSED * recipe.bags * (2 if recipe.pairs else 1)
-    fitted = fit(
-        grown,
-        groups,
-        recipe,
-        jobs=jobs,
-        watch=lambda done, loss: part.at(
-            f"boosting {name}", 0.8 * done / steps, f"log-loss {loss:.5f}"
-        ),
-    )
-    part.at(f"tables of {name}", 0.82)
-    averaged, bags = compile_terms(fitted)
-    slots = averaged.slots(grown.columns)
-    check_equal(averaged, slots, fitted, grown)
-    unseen = left_out_margins(bags, slots, fitted.left_out)
-    calibration = calibrate(unseen, grown.labels)
-
-    sample = grown.take(np.arange(len(grown))[-TABLE_ROWS_MAX:])
-    sample_slots = [slot[-TABLE_ROWS_MAX:] for slot in slots]
-    weights = _weights(averaged, sample_slots, calibration)
-    part.at(f"bands of {name}", 0.85)
-    banded = band(averaged, sample, sample_slots, weights, recipe)
-
-    part.at(f"directions of {name}", 0.88)
-    projected, prices = _project(banded, sample, weights, served, recipe)
-    margins = projected.margins(projected.slots(served.columns))
-    final = replace(calibration, intercept=intercept_for(margins, served.labels, calibration.slope))
-    card = card_of(name, projected, final, served)
-    part.at(f"checks of {name}", 0.98)
-    judged = served if holdout is None else holdout
-    notes = CardNotes(
-        card=name,
-        stages=tuple(
-            _stage(label, draft, judged, final)
-            for label, draft in (("fitted", averaged), ("banded", banded), ("projected", projected))
-        ),
-        prices=prices,
-        withheld=withheld_gains(card, served),
-        slope=final.slope,
-        intercept=final.intercept,
-    )
-    return card, notes
-
-
-def _weights(draft: Draft, slots: Sequence[Slots], calibration: Calibration) -> Floats:
-    p = portable.logistic(calibration.intercept + calibration.slope * draft.margins(slots))
-    weights: Floats = p * (1.0 - p)
-    return weights
-
-
-def _project(
-    draft: Draft, sample: Dataset, weights: Floats, served: Dataset, recipe: Recipe
-) -> tuple[Draft, tuple[ConstraintPrice, ...]]:
-    """Project, and price each direction by what the loss would gain without it."""
-    shares = shares_of(draft.slots(served.columns), draft.axes)
-    projection = Projection(draft, draft.slots(sample.columns), weights, shares, recipe.ridge)
-    # Points rise where risk falls, so the sign of the log-odds is the other one.
-    directions = {a.field: -sample.catalogue.field(a.field).direction.sign for a in draft.axes}
-    signs = {field: sign for field, sign in directions.items() if sign}
-    projected, cost = projection.solve(signs)
-    prices = []
-    for field in signs:
-        others = {name: sign for name, sign in signs.items() if name != field}
-        prices.append(ConstraintPrice(field, max(cost - projection.solve(others)[1], 0.0)))
-    return projected, tuple(sorted(prices, key=lambda price: -price.log_loss))
-
-
-def _stage(name: str, draft: Draft, data: Dataset, calibration: Calibration) -> Stage:
-    margins = draft.margins(draft.slots(data.columns))
-    p = portable.logistic(calibration.intercept + calibration.slope * margins)
-    return Stage(name, auc(data.labels, margins), log_loss(data.labels, p))
 
 
 def _split(data: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:

@@ -27,6 +27,7 @@ class Recipe:
     main_bins: int = 128
     pair_bins: int = 32
     pairs: int = 15
+    pairs_tried: int = 30
     folds: int = 4
     repeats: int = 1
     learning_rate: float = 0.04
@@ -46,7 +47,7 @@ class Recipe:
         minority = min(defaults, rows - defaults)
         recipe = self
         if minority < PAIRS_NEED_DEFAULTS:
-            recipe = replace(recipe, pairs=0)
+            recipe = replace(recipe, pairs=0, pairs_tried=0)
         if minority < SMALL_DEFAULTS:
             recipe = replace(recipe, repeats=max(recipe.repeats, 4))
         return recipe

@@ -7,7 +7,12 @@ import pyarrow.parquet
 import pytest
 
 from alama.cli import population as command
-from alama.training.population import ImpossiblePopulation, PopulationOptions, batches, schema
+from alama.training.population.people import (
+    ImpossiblePopulation,
+    PopulationOptions,
+    batches,
+    schema,
+)
 
 
 def run(*words: str) -> int:

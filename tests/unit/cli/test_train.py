@@ -12,8 +12,9 @@ from alama.core.catalogue import Direction
 from alama.core.errors import TrainingProblem
 from alama.training import pipeline
 from alama.training.dataset import Dataset
+from alama.training.making.make import Watch
 from alama.training.notes import CardNotes, ConstraintPrice, Stage, WithheldGain
-from alama.training.pipeline import Order, Trained, Watch
+from alama.training.pipeline import Order, Trained
 from tests import factories
 from tests.loans import product_columns, write_csv
 
@@ -258,7 +259,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_catalogue_in_the_help_is_one(tmp_path: Path) -> None:
-    from alama.training.load import read_catalogue  # noqa: PLC0415
+    from alama.training.history.load import read_catalogue  # noqa: PLC0415
 
     shown = command.EXAMPLES.partition("fields.toml:\n")[2]
     (tmp_path / "fields.toml").write_text(shown)

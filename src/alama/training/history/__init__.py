@@ -1,0 +1,1 @@
+"""A lender's file of loans, read and doubted, into a labelled dataset."""

@@ -1,0 +1,117 @@
+"""Columns that a model cannot learn from, and columns that know the outcome too well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from alama.core.kernel import Words, present
+from alama.training.recipe import Recipe
+from alama.training.validation.metrics import auc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from alama.core.kernel import Column
+
+    Floats = NDArray[np.float64]
+    Labels = NDArray[np.int8]
+
+LEAK_AUC: Final = 0.99
+"""Nothing known before a loan is made tells its outcome this well."""
+
+_DISTINCT_SHARE_MAX: Final = 0.5
+_DISTINCT_FEW: Final = 20
+_ROWS_LOOKED_AT: Final = 100_000
+_ID_ROWS_MIN: Final = 1_000
+"""In fewer rows whole amounts may well all differ."""
+
+
+def uselessness(column: Column) -> str | None:
+    """Say why nothing can be learnt from a column, None where something can."""
+    given = present(column)
+    if not given.any():
+        return "it is empty in every row with a known outcome"
+    values = column.codes if isinstance(column, Words) else column
+    if given.all() and (values == values[0]).all():
+        return "it holds the same value in every row with a known outcome"
+    return _words_uselessness(column) if isinstance(column, Words) else None
+
+
+def _words_uselessness(column: Words) -> str | None:
+    counts = np.bincount(column.codes[column.codes >= 0])
+    distinct, given = int(np.count_nonzero(counts)), int(counts.sum())
+    if distinct > max(_DISTINCT_FEW, _DISTINCT_SHARE_MAX * given):
+        return f"{distinct:,} different words in {given:,} rows name the rows, as an id does"
+    recipe = Recipe()
+    least = int(np.ceil(max(recipe.leaf_rows, recipe.word_share_min * len(column.codes))))
+    if counts.max() < least:
+        return f"none of its {distinct:,} words stands in {least:,} rows or more"
+    return None
+
+
+def is_whole(column: Column) -> bool:
+    """Say whether a column holds whole numbers only."""
+    if isinstance(column, Words):
+        return False
+    given = column[~np.isnan(column)]
+    return bool((given == np.floor(given)).all())
+
+
+def counts_rows(column: Column) -> bool:
+    """Say whether a column is a row counter, in any order."""
+    if isinstance(column, Words) or np.isnan(column).any():
+        return False
+    return float(column.max() - column.min()) == len(column) - 1 and _all_differ(column)
+
+
+def may_be_id(column: Column) -> bool:
+    """Say whether whole numbers differ in every row, as those of accounts and phones do."""
+    if isinstance(column, Words) or len(column) < _ID_ROWS_MIN or np.isnan(column).any():
+        return False
+    return is_whole(column) and _all_differ(column)
+
+
+def _all_differ(values: Floats) -> bool:
+    return len(np.unique(values)) == len(values)
+
+
+def knows_outcome(column: Column, labels: Labels) -> float | None:
+    """Give the AUC of a column that tells the outcome almost by itself, else None."""
+    step = -(-len(labels) // _ROWS_LOOKED_AT)
+    labels = labels[::step]
+    if not 0 < np.count_nonzero(labels) < len(labels):
+        return None
+    if isinstance(column, Words):
+        best = _rates_auc(column.codes[::step] + 1, labels)
+    else:
+        best = max(_numbers_auc(column[::step], labels), _rare_values_auc(column[::step], labels))
+    return best if best >= LEAK_AUC else None
+
+
+def _numbers_auc(values: Floats, labels: Labels) -> float:
+    """Rank by the value, with what is missing at either end."""
+    given = values[~np.isnan(values)]
+    areas = [
+        auc(labels, np.nan_to_num(values, nan=end))
+        for end in {float(given.min()) - 1.0, float(given.max()) + 1.0}
+    ]
+    return max(max(area, 1.0 - area) for area in areas)
+
+
+def _rare_values_auc(values: Floats, labels: Labels) -> float:
+    """Rank a column of few values (states, codes) by the default rate of each."""
+    found, codes = np.unique(values, return_inverse=True)
+    if len(found) > len(values) / Recipe().leaf_rows:
+        return 0.5
+    return _rates_auc(codes.ravel(), labels)
+
+
+def _rates_auc(codes: NDArray[np.integer], labels: Labels) -> float:
+    counts = np.bincount(codes)
+    # A word met once or twice tells the outcome of its own rows and nothing else: pool such words.
+    pooled = np.where(counts < Recipe().leaf_rows, 0, np.arange(len(counts)))
+    pool = pooled[codes]
+    rates = np.bincount(pool, weights=labels) / np.maximum(np.bincount(pool), 1)
+    return auc(labels, rates[pool])

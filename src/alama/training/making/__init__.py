@@ -1,0 +1,1 @@
+"""From rows to one scorecard: boosting, tables, bands, directions, calibration, points."""

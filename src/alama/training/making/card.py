@@ -1,0 +1,124 @@
+"""A finished draft as a card: points on the exact grid, monotone to the last bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alama.core import tables
+from alama.core.calibration import POINTS_PER_LOG_ODDS, points_of_log_odds
+from alama.core.errors import TrainingProblem
+from alama.core.kernel import Words
+from alama.core.tables import Card, Feature, Pair, on_grid
+from alama.core.units import LogOdds
+from alama.training.making.draft import Draft, shares_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from alama.core.catalogue import Catalogue
+    from alama.training.dataset import Dataset
+    from alama.training.making.calibrate import Calibration
+    from alama.training.making.draft import Slots
+
+    Floats = NDArray[np.float64]
+
+
+def card_of(name: str, draft: Draft, calibration: Calibration, data: Dataset) -> Card:
+    """Turn log-odds into points, purify them on the population `data`, settle them on the grid."""
+    slots = draft.slots(data.columns)
+    shares = shares_of(slots, draft.axes)
+    pure = draft.purified(shares)
+    scale = -POINTS_PER_LOG_ODDS * calibration.slope
+    base = points_of_log_odds(LogOdds(calibration.intercept + calibration.slope * pure.base))
+    pairs = tuple(
+        Pair(
+            first=pair.first,
+            second=pair.second,
+            rows=tuple(pair.rows.tolist()),
+            columns=tuple(pair.columns.tolist()),
+            halves=tuple(
+                tuple(on_grid(scale * cell / 2.0) for cell in row) for row in pair.table.tolist()
+            ),
+        )
+        for pair in pure.pairs
+    )
+    features = tuple(
+        _feature(pure, place, scale, shares[place], slots[place], data)
+        for place in range(len(pure.axes))
+    )
+    card = settled(Card(name, on_grid(base), features, pairs), data.catalogue)
+    broken = [*tables.faults(card), *tables.monotone_breaks(card, data.catalogue)]
+    if broken:
+        raise TrainingProblem(f"the finished tables of {name} do not hold: {broken[0]}")
+    return card
+
+
+def _feature(
+    draft: Draft, place: int, scale: float, shares: Floats, slots: Slots, data: Dataset
+) -> Feature:
+    axis = draft.axes[place]
+    counts = np.bincount(slots, minlength=axis.count)
+    bad = np.bincount(slots, data.labels, axis.count)
+    rates = tuple(
+        round(float(b) / int(n), 6) if n else None for b, n in zip(bad, counts, strict=True)
+    )
+    column = data.columns[axis.field]
+    known = np.array([]) if isinstance(column, Words) else column[~np.isnan(column)]
+    return Feature(
+        field=axis.field,
+        main=tuple(on_grid(scale * cell) for cell in draft.mains[place].tolist()),
+        shares=tuple(shares.tolist()),
+        default_rates=rates,
+        cuts=() if axis.cuts is None else tuple(axis.cuts.tolist()),
+        words=axis.groups or (),
+        lowest=float(known.min()) if len(known) else None,
+        highest=float(known.max()) if len(known) else None,
+    )
+
+
+def settled(card: Card, catalogue: Catalogue) -> Card:
+    """Mend what rounding left: directions hold exactly, and missing is worth no more than average.
+
+    What a lift adds to a feature's average goes back to the base, a constant, so that Shapley
+    values stay those of the purified tables.
+    """
+    base = card.base
+    features = []
+    for place, feature in enumerate(card.features):
+        sign = catalogue.field(feature.field).direction.sign
+        main = list(feature.main)
+        if sign:
+            for slot in range(1, len(main) - 1):
+                short = tables.gain_of_step(card, place, main, slot, sign)
+                if short < 0.0:
+                    for later in range(slot + 1, len(main)):
+                        main[later] -= sign * short
+        main[tables.MISSING] = min(main[tables.MISSING], _average_given(main, feature.shares))
+        mean = on_grid(sum(m * s for m, s in zip(main, feature.shares, strict=True)))
+        base += mean
+        features.append(_with_main(feature, [m - mean for m in main]))
+    return Card(card.name, base, tuple(features), card.pairs)
+
+
+def _average_given(main: Sequence[float], shares: Sequence[float]) -> float:
+    """Average over those who told the field."""
+    told = 1.0 - shares[tables.MISSING]
+    total = sum(m * s for m, s in zip(main[1:], shares[1:], strict=True))
+    return on_grid(total / told) if told > 0.0 else main[tables.MISSING]
+
+
+def _with_main(feature: Feature, main: Sequence[float]) -> Feature:
+    return Feature(
+        field=feature.field,
+        main=tuple(main),
+        shares=feature.shares,
+        default_rates=feature.default_rates,
+        cuts=feature.cuts,
+        words=feature.words,
+        lowest=feature.lowest,
+        highest=feature.highest,
+    )

@@ -1,0 +1,1 @@
+"""The public synthetic population: people who do not exist, and their true risk."""

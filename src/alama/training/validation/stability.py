@@ -1,0 +1,120 @@
+"""Whether the population stands still: hold-out against training, and month by month."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from alama.core import kernel
+from alama.training.validation import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from alama.core.catalogue import Catalogue
+    from alama.core.tables import Card
+    from alama.training.dataset import Dataset
+    from alama.training.validation.metrics import Floats
+
+_SCORE_BANDS: Final = 10
+_MONTHS_MAX: Final = 24
+_MONTH_ROWS_MIN: Final = 200
+"""A month of fewer rows says more about chance than about drift."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureShift:
+    """How a field's distribution over its bands moved (PSI): on hold-out, and in each month."""
+
+    field: str
+    psi: float
+    by_month: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """One calendar month of all rows, training and hold-out, scored by one card."""
+
+    month: str
+    rows: int
+    score_psi: float
+    predicted_rate: float
+    default_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """How far scores and fields of one card moved from the training rows."""
+
+    score_psi: float
+    features: tuple[FeatureShift, ...]
+    months: tuple[Month, ...]
+
+
+def stability(card: Card, catalogue: Catalogue, train: Dataset, holdout: Dataset) -> Stability:
+    """Measure drift of the scores and of every field of a card."""
+    scorecard = kernel.BatchScorecard(card, catalogue)
+    points = [scorecard.score(data.columns).points for data in (train, holdout)]
+    edges = np.quantile(points[0], np.linspace(0.0, 1.0, _SCORE_BANDS + 1)[1:-1])
+    bands = [np.searchsorted(edges, given, side="right") for given in points]
+    slots = [scorecard.slots(data.columns) for data in (train, holdout)]
+    labels = np.concatenate([train.labels, holdout.labels])
+    chances = kernel.probabilities(np.concatenate(points))
+    all_bands = np.concatenate(bands)
+    reference = _shares(bands[0], _SCORE_BANDS)
+
+    months = _months(train, holdout)
+    shifts = []
+    for place, feature in enumerate(card.features):
+        size = len(feature.main)
+        trained = _shares(slots[0][place], size)
+        together = np.concatenate([slots[0][place], slots[1][place]])
+        shifts.append(
+            FeatureShift(
+                feature.field,
+                metrics.psi(trained, _shares(slots[1][place], size)),
+                tuple(metrics.psi(trained, _shares(together[rows], size)) for _, rows in months),
+            )
+        )
+    return Stability(
+        metrics.psi(reference, _shares(bands[1], _SCORE_BANDS)),
+        tuple(shifts),
+        tuple(
+            Month(
+                month=name,
+                rows=len(rows),
+                score_psi=metrics.psi(reference, _shares(all_bands[rows], _SCORE_BANDS)),
+                predicted_rate=float(np.mean(chances[rows])),
+                default_rate=float(np.mean(labels[rows])),
+            )
+            for name, rows in months
+        ),
+    )
+
+
+def _shares(places: NDArray[np.intp], size: int) -> Floats:
+    shares: Floats = np.bincount(places, minlength=size) / len(places)
+    return shares
+
+
+def _months(train: Dataset, holdout: Dataset) -> Sequence[tuple[str, NDArray[np.intp]]]:
+    """Give the latest months with rows enough, each with its rows; none without dates."""
+    if train.dates is None or holdout.dates is None:
+        return []
+    dates = np.concatenate([train.dates, holdout.dates])
+    month = dates.astype("datetime64[M]").astype(np.int64)
+    # NaT becomes the least integer: rows without a date belong to no month.
+    known = np.flatnonzero(~np.isnat(dates))
+    order = known[np.argsort(month[known], kind="stable")]
+    values, starts = np.unique(month[order], return_index=True)
+    groups = np.split(order, starts[1:])
+    full = [
+        (str(np.datetime64(int(value), "M")), rows)
+        for value, rows in zip(values, groups, strict=True)
+        if len(rows) >= _MONTH_ROWS_MIN
+    ]
+    return full[-_MONTHS_MAX:]

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from alama.training import portable
+from alama.training.making.calibrate import calibrate, intercept_for
+
+
+def drawn(slope: float, intercept: float, rows: int = 200_000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    margins = rng.normal(-2.0, 1.0, rows)
+    p = portable.logistic(intercept + slope * margins)
+    return margins, (rng.random(rows) < p).astype(np.int8)
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.7, -0.4), (1.3, 0.5)])
+def test_slope_and_intercept_are_recovered(slope: float, intercept: float) -> None:
+    found = calibrate(*drawn(slope, intercept))
+    assert found.slope == pytest.approx(slope, abs=0.03)
+    assert found.intercept == pytest.approx(intercept, abs=0.06)
+
+
+def test_margins_that_say_nothing_keep_a_positive_slope() -> None:
+    rng = np.random.default_rng(0)
+    labels = (rng.random(500) < 0.1).astype(np.int8)
+    assert calibrate(-5.0 + 0.01 * rng.normal(size=500), labels).slope >= 0.1
+
+
+def test_the_intercept_makes_the_mean_probability_the_default_rate() -> None:
+    margins, labels = drawn(1.0, 0.3)
+    intercept = intercept_for(margins, labels, 0.8)
+    assert portable.logistic(intercept + 0.8 * margins).mean() == pytest.approx(
+        labels.mean(), abs=1e-5
+    )
