@@ -51,8 +51,10 @@ format: setup ## Format the code and mend what Ruff can mend safely
 	$(BIN)/ruff check --quiet --fix . || true
 	$(BIN)/ruff format --quiet .
 
-bench: setup ## Measure the engine and its peers
-	$(BIN)/python -m bench.engine
+SIZE := quick
+
+bench: setup ## Measure the engine beside its peers (SIZE=full: an hour or two, into docs/benchmarks.md)
+	$(BIN)/python -m bench.engine $(SIZE)
 
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
@@ -93,6 +95,8 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 	$(LOCK) --constraints requirements/dev.txt --output-file requirements/serve.txt >/dev/null
 	$(LOCK) --constraints requirements/dev.txt --extra batch --extra train \
 		--output-file requirements/train.txt >/dev/null
+	$(subst pyproject.toml,requirements/peers.in,$(LOCK)) --constraints requirements/dev.txt \
+		--output-file requirements/peers.txt >/dev/null
 
 clean: ## Remove everything that the commands above have made
 	rm -rf $(VENV) .venvs build dist mutants htmlcov .coverage .coverage.* .import_linter_cache \

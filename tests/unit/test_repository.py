@@ -112,7 +112,8 @@ def test_every_requirement_is_pinned_and_hashed(lock: Path) -> None:
 def test_the_locks_agree_with_each_other() -> None:
     everything = pins(ROOT / "requirements" / "dev.txt")
     for lock in LOCKS:
-        assert pins(lock).items() <= everything.items(), f"{lock.name} differs: run `make lock`"
+        if lock.name != "peers.txt":  # what we are measured beside lives in a house of its own
+            assert pins(lock).items() <= everything.items(), f"{lock.name} differs: `make lock`"
 
 
 def test_everything_asked_for_is_locked() -> None:

@@ -18,6 +18,7 @@ _OPACITY_MAX: Final = 0.78
 _WHOLE_POINTS_FROM: Final = 9.5
 """Maps whose strongest cell has two figures are read in whole points; milder ones to a tenth."""
 
+_FIGURE_HEIGHT_PX: Final = 12.0
 _SHARE_HEIGHT: Final = 0.30
 """How much of the plot the bars of population may take."""
 
@@ -83,7 +84,7 @@ def steps(
         svg.line(frame.x0, y(0.0), frame.x1, y(0.0), "axis"),
         *apart,
         svg.path(corners, "step"),
-        *(_figure(left, right, y, band, size) for left, right, band in placed),
+        _figures(placed, y, size),
         _cut_labels([x(start) for start in starts[1:]], cuts, frame.y0 + 16.0),
         svg.label((x(first) + frame.x1) / 2.0, frame.height - 8.0, caption, "caption"),
     )
@@ -101,9 +102,18 @@ def _crowd(frame: Frame, left: float, right: float, band: Band, most: float) -> 
     return svg.box(left + 1.0, frame.y0 - height, right - left - 2.0, height, "crowd", _told(band))
 
 
-def _figure(left: float, right: float, y: svg.Linear, band: Band, size: str) -> Markup:
-    shown = numbers.signed(band.points)
-    return svg.label((left + right) / 2.0, y(band.points) - 5.0, shown, size)
+def _figures(placed: Sequence[tuple[float, float, Band]], y: svg.Linear, size: str) -> Markup:
+    """Write the points over the steps, leaving out what would run into the figure before."""
+    parts: list[str] = []
+    free_from, level = -1e9, 0.0
+    for left, right, band in placed:
+        middle, height = (left + right) / 2.0, y(band.points) - 5.0
+        half = svg.text_width(numbers.signed(band.points)) / 2.0
+        if middle - half < free_from and abs(height - level) < _FIGURE_HEIGHT_PX:
+            continue
+        parts.append(svg.label(middle, height, numbers.signed(band.points), size))
+        free_from, level = middle + half + 2.0, height
+    return join(*parts)
 
 
 def _cut_labels(borders: Sequence[float], cuts: Sequence[str], y: float) -> Markup:

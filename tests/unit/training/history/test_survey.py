@@ -104,7 +104,7 @@ def test_a_column_of_dates_in_parquet_is_ignored_too(tmp_path: Path) -> None:
 def test_more_words_than_anyone_could_count_stop_the_counting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.training.gather.VOCABULARY_MAX", 100)
+    monkeypatch.setattr("alama.training.history.gather.VOCABULARY_MAX", 100)
     town = [f"town {row % 101}" for row in range(ROWS)]
 
     loaded = read(write_csv(tmp_path, {"default": outcomes(), "income": noise(), "town": town}))

@@ -1,0 +1,95 @@
+"""The run as a whole: sound, judged on what it did not see, and telling what it is."""
+
+import numpy as np
+import pytest
+
+from alama.core import model as models
+from alama.core import tables
+from alama.core.kernel import BatchScorecard, probabilities
+from alama.training.pipeline import Judged, Order, Trained, judge, train
+from alama.training.validation.metrics import auc
+from tests.patterned import CATALOGUE, QUICK, patterned, unwatched
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    order = Order(name="small", label="bad", recipe=QUICK, currency="KES", currencies=("UGX",))
+    return train(patterned(5_000), order, unwatched)
+
+
+@pytest.fixture(scope="module")
+def judged(trained: Trained) -> Judged:
+    return judge(trained, 5, unwatched)
+
+
+def test_there_is_a_card_for_the_core_and_one_for_everything(trained: Trained) -> None:
+    compact, full = trained.model.cards
+    assert [f.field for f in compact.features] == ["months", "inflow"]
+    assert [f.field for f in full.features] == [f.name for f in CATALOGUE.fields]
+
+
+def test_a_fifth_is_set_apart_with_its_share_of_defaults(trained: Trained) -> None:
+    assert trained.holdout is not None
+    assert len(trained.holdout) == 1_000
+    assert trained.holdout.defaults / 1_000 == pytest.approx(
+        trained.train.defaults / len(trained.train), abs=0.001
+    )
+
+
+def test_the_model_is_sound_and_its_directions_proven(trained: Trained) -> None:
+    assert models.decode(models.encode(trained.model)) == trained.model
+    for card in trained.model.cards:
+        assert not list(tables.monotone_breaks(card, CATALOGUE))
+
+
+def test_it_predicts_what_it_has_not_seen(trained: Trained) -> None:
+    fresh = patterned(5_000, seed=9)
+    card = BatchScorecard(trained.model.cards[-1], CATALOGUE)
+    probability = probabilities(card.score(fresh.columns).points)
+    assert auc(fresh.labels, probability) > 0.65
+    assert probability.mean() == pytest.approx(fresh.labels.mean(), abs=0.02)
+
+
+def test_the_notes_tell_what_each_step_cost(trained: Trained) -> None:
+    for note in trained.notes:
+        assert [stage.name for stage in note.stages] == [
+            "fitted",
+            "pairs chosen",
+            "banded",
+            "projected",
+        ]
+        assert note.prices[0].field == "months", "where the pattern breaks the direction"
+        assert note.prices[0].log_loss > 0.0
+    assert {gain.field for gain in trained.notes[-1].withheld} == {"amount", "weekend", "device"}
+
+
+def test_the_model_says_what_it_was_made_of(trained: Trained) -> None:
+    model = trained.model
+    assert model.lineage.rows == 4_000
+    assert model.lineage.label == "bad"
+    assert model.lineage.recipe["seed"] == QUICK.seed
+    assert model.outcome.days_past_due == 30
+    assert model.money is not None
+    assert set(model.money.reference_inflows) == {"KES", "UGX"}
+    for reference in model.references:
+        assert sum(reference.score_shares) == pytest.approx(1.0)
+
+
+def test_the_judged_model_carries_its_figures_and_another_id(
+    trained: Trained, judged: Judged
+) -> None:
+    assert judged.validation is not None
+    assert set(judged.model.lineage.metrics) == {"compact", "full", "as served"}
+    assert judged.model.id != trained.model.id
+    assert judged.model.cards == trained.model.cards
+
+
+def test_where_nothing_is_set_apart_nothing_is_claimed() -> None:
+    order = Order(name="small", label="bad", recipe=QUICK, holdout=0.0)
+    trained = train(patterned(2_000), order, unwatched)
+    judged = judge(trained, 5, unwatched)
+    assert trained.holdout is None
+    assert judged.validation is None
+    assert judged.model == trained.model
+    assert judged.model.lineage.metrics == {}
+    assert np.isclose(sum(judged.model.references[0].score_shares), 1.0)
