@@ -12,7 +12,6 @@ from alama.training.recipe import Recipe
 QUICK = Recipe(
     seed=5,
     pairs=2,
-    pairs_tried=4,
     folds=2,
     learning_rate=0.1,
     masked_share=0.1,

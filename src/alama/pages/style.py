@@ -86,7 +86,8 @@ dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 4px 
   margin: 10px 0; font-size: 0.92rem; }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
-footer { color: var(--soft); font-size: 0.84rem; padding-top: 14px; padding-bottom: 40px; }
+footer { color: var(--soft); font-size: 0.84rem; padding-top: 14px; padding-bottom: 40px;
+  overflow-wrap: anywhere; }
 @media (max-width: 860px) {
   .columns { display: block; }
   nav { position: static; max-height: none; padding: 8px 0; }

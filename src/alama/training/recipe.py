@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 PAIRS_NEED_DEFAULTS: Final = 1_000
 """Below this many defaults pairs fit noise: mains only."""
 
-SMALL_DEFAULTS: Final = 5_000
-"""Below this many defaults bags are cheap and scores move with the seed: use more of them."""
+LARGE_ROWS: Final = 100_000
+"""From here on boosting may take steps twice as long: measured, they cost nothing but time."""
+
+REPEATS: Final = ((1_500, 4), (5_000, 2))
+"""Below so many defaults, so many repeats: there scores move with the seed, and bags are cheap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +23,21 @@ class Recipe:
     """Settings of one training run.
 
     Every row is left out by one bag of each repeat (`folds` bags a repeat), so that the margins
-    that calibration sees were made by bags that never saw the row.
+    that calibration sees were made by bags that never saw the row. Losses are log-loss a row: a
+    pair is kept where it carries at least `pair_loss`, bands are merged while that costs no more
+    than `band_loss` a field.
     """
 
     seed: int = 0
     main_bins: int = 128
     pair_bins: int = 32
-    pairs: int = 15
-    pairs_tried: int = 30
+    pairs: int = 30
+    pair_loss: float = 5e-6
     folds: int = 4
     repeats: int = 1
     learning_rate: float = 0.04
     leaf_rows: int = 20
-    rows_per_bag: int = 240_000
+    rows_per_bag: int = 480_000
     masked_share: float = 0.1
     words_max: int = 40
     word_share_min: float = 0.002
@@ -47,10 +52,11 @@ class Recipe:
         minority = min(defaults, rows - defaults)
         recipe = self
         if minority < PAIRS_NEED_DEFAULTS:
-            recipe = replace(recipe, pairs=0, pairs_tried=0)
-        if minority < SMALL_DEFAULTS:
-            recipe = replace(recipe, repeats=max(recipe.repeats, 4))
-        return recipe
+            recipe = replace(recipe, pairs=0)
+        if rows >= LARGE_ROWS:
+            recipe = replace(recipe, learning_rate=2.0 * recipe.learning_rate)
+        repeats = next((many for below, many in REPEATS if minority < below), 1)
+        return replace(recipe, repeats=max(recipe.repeats, repeats))
 
     @property
     def bags(self) -> int:

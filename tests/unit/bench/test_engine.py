@@ -99,8 +99,12 @@ def test_writing_the_page_leaves_the_prose_alone() -> None:
 def test_the_page_compares_on_shared_folds_alone() -> None:
     document = {
         "quality": {
-            "gmsc/alama": {"rows": 100, "folds": {"0.0": [0.8] * 4, "0.1": [0.9] * 4}},
-            "gmsc/ebm": {"rows": 100, "folds": {"0.1": [0.85] * 4}},
+            "gmsc/alama": {
+                "rows": 100,
+                "fold_count": 5,
+                "folds": {"0.0": [0.8] * 4, "0.1": [0.9] * 4},
+            },
+            "gmsc/ebm": {"rows": 100, "fold_count": 5, "folds": {"0.1": [0.85] * 4}},
         }
     }
     filled = page.filled("<!-- measured: quality -->\n<!-- end -->", document)

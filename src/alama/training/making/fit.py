@@ -99,7 +99,7 @@ def fit(
             feature_types=["nominal" if name in word_axes else "continuous" for name in fields],
             max_bins=recipe.main_bins,
             max_interaction_bins=recipe.pair_bins,
-            interactions=min(recipe.pairs_tried, len(fields) * (len(fields) - 1) // 2),
+            interactions=min(recipe.pairs, len(fields) * (len(fields) - 1) // 2),
             outer_bags=recipe.bags,
             learning_rate=recipe.learning_rate,
             min_samples_leaf=recipe.leaf_rows,

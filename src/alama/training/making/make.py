@@ -22,7 +22,7 @@ from alama.training.making.draft import Draft, shares_of
 from alama.training.making.fit import fit
 from alama.training.making.masking import rows_for, with_masked_copies
 from alama.training.making.monotone import Projection
-from alama.training.making.select import strongest_pairs, with_pairs
+from alama.training.making.select import pairs_that_carry, with_pairs
 from alama.training.making.withheld import withheld_gains
 from alama.training.notes import CardNotes, ConstraintPrice, Stage
 from alama.training.validation.metrics import auc, log_loss
@@ -129,11 +129,12 @@ def _choose(
     fitted: Fitted,
     recipe: Recipe,
 ) -> tuple[Draft, Calibration]:
-    """Keep the strongest pairs; calibrate on what bags without a row say of it."""
+    """Keep the pairs that carry something; calibrate on what bags without a row say of it."""
     shares = shares_of(slots, averaged.axes)
     pure = averaged.purified(shares)
     everything = calibrate(left_out_margins(bags, slots, fitted.left_out), data.labels)
-    places = strongest_pairs(pure, slots, _weights(pure, slots, everything), recipe.pairs)
+    weights = _weights(pure, slots, everything)
+    places = pairs_that_carry(pure, slots, weights, recipe.pair_loss)
     kept = [with_pairs(bag.purified(shares), places) for bag in bags]
     return with_pairs(pure, places), calibrate(
         left_out_margins(kept, slots, fitted.left_out), data.labels

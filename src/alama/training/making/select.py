@@ -1,4 +1,4 @@
-"""Choice of pairs: boost more than a reader can take, keep those that carry the most."""
+"""Choice of pairs: boost many, keep those that carry something."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def strongest_pairs(pure: Draft, slots: Sequence[Slots], weights: Floats, keep: int) -> list[int]:
-    """Give the places of the pairs whose loss would be missed most, in their order.
+def pairs_that_carry(
+    pure: Draft, slots: Sequence[Slots], weights: Floats, loss_min: float
+) -> list[int]:
+    """Give the places of the pairs without which the log-loss would rise by `loss_min` a row.
 
     `pure` is purified, so that a pair counts for what its mains do not say already; `weights` is
-    p (1 - p) of each row, so that the strength is log-loss to second order. The trainer's own
-    ranking, made before it boosts any pair, is a poorer guide.
+    p (1 - p) of each row, so that half the weighted square is the loss to second order.
     """
-    strengths = []
-    for pair in pure.pairs:
+    kept = []
+    for place, pair in enumerate(pure.pairs):
         effect = pair.table.ravel()[pair.cells(slots)]
-        # Rounded, so that equal strengths are not told apart by their last bits.
-        strengths.append(round(0.5 * total(weights * effect * effect) / len(weights), 12))
-    by_strength = sorted(range(len(strengths)), key=lambda place: (-strengths[place], place))
-    return sorted(by_strength[:keep])
+        if 0.5 * total(weights * effect * effect) / len(weights) >= loss_min:
+            kept.append(place)
+    return kept
 
 
 def with_pairs(draft: Draft, places: Sequence[int]) -> Draft:

@@ -3,19 +3,19 @@ from dataclasses import replace
 import numpy as np
 
 from alama.training.making.draft import shares_of
-from alama.training.making.select import strongest_pairs, with_pairs
+from alama.training.making.select import pairs_that_carry, with_pairs
 from tests.unit.training.making.test_draft import random_draft
 
 
-def test_the_pairs_that_carry_most_are_kept_in_their_order() -> None:
+def test_the_pairs_that_carry_something_are_kept_in_their_order() -> None:
     draft = random_draft(3)
     weak = replace(draft.pairs[0], table=draft.pairs[0].table * 0.01)
     draft = replace(draft, pairs=(weak, *draft.pairs, weak))
     rng = np.random.default_rng(0)
     slots = [rng.integers(0, axis.count, 500).astype(np.int16) for axis in draft.axes]
     pure = draft.purified(shares_of(slots, draft.axes))
-    assert strongest_pairs(pure, slots, np.full(500, 0.2), keep=2) == [1, 2]
-    assert strongest_pairs(pure, slots, np.full(500, 0.2), keep=9) == [0, 1, 2, 3]
+    assert pairs_that_carry(pure, slots, np.full(500, 0.2), 1e-3) == [1, 2]
+    assert pairs_that_carry(pure, slots, np.full(500, 0.2), 0.0) == [0, 1, 2, 3]
 
 
 def test_a_pair_that_says_only_what_its_mains_say_carries_nothing() -> None:
@@ -26,7 +26,7 @@ def test_a_pair_that_says_only_what_its_mains_say_carries_nothing() -> None:
     rng = np.random.default_rng(0)
     slots = [rng.integers(0, axis.count, 500).astype(np.int16) for axis in draft.axes]
     pure = draft.purified(shares_of(slots, draft.axes))
-    assert strongest_pairs(pure, slots, np.full(500, 0.2), keep=1) == [1]
+    assert pairs_that_carry(pure, slots, np.full(500, 0.2), 1e-6) == [1]
 
 
 def test_leaving_pairs_out_leaves_the_rest_as_it_was() -> None:
