@@ -108,7 +108,7 @@ def test_the_page_compares_on_shared_folds_alone() -> None:
         }
     }
     filled = page.filled("<!-- measured: quality -->\n<!-- end -->", document)
-    assert "+0.0500 (1 folds)" in filled
+    assert "+0.0500 (folds: 1)" in filled
 
 
 def test_one_part_can_be_asked_for() -> None:
