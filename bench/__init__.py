@@ -1,0 +1,1 @@
+"""Measurements beside the libraries that others would take: run from the root, never installed."""

@@ -1,0 +1,75 @@
+"""The measurement itself, run inside the peers' environment."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from bench.engine import batch, page, quality, rows, training
+from bench.engine.environment import ROOT, SCRATCH, cores, parse
+from bench.engine.progress import Bar
+from bench.engine.store import Store, engine_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.engine.environment import Options
+
+PAGE: Final = ROOT / "docs" / "benchmarks.md"
+RESULTS: Final = ROOT / "bench" / "results" / "engine.json"
+PARTS: Final[dict[str, Callable[[Options, Store, Bar], None]]] = {
+    "rows": rows.measure,
+    "batch": batch.measure,
+    "quality": quality.measure,
+    "training": training.measure,
+}
+_VERSIONS: Final = ("lightgbm", "xgboost-cpu", "shap", "optbinning", "interpret-core", "numpy")
+
+
+def main() -> int:
+    """Measure the parts asked for, and write the page after each."""
+    engine_hash()
+    options = parse(sys.argv[1:])
+    store = Store(SCRATCH / "quick.json" if options.quick else RESULTS)
+    written = SCRATCH / "benchmarks.md" if options.quick else PAGE
+    if options.quick:
+        store.document = {}
+    elif options.fresh:
+        _forget(options, store)
+    store.document["machine"] = {"here": _machine()}
+    with Bar() as bar:
+        for part in options.parts:
+            PARTS[part](options, store, bar)
+            store.save()
+            written.write_text(page.filled(PAGE.read_text("utf-8"), store.document), "utf-8")
+    print(f"written: {written.relative_to(ROOT)} and {store.path.relative_to(ROOT)}")
+    return 0
+
+
+def _forget(options: Options, store: Store) -> None:
+    for part in options.parts:
+        if part in {"rows", "batch"}:
+            store.forget("speed", [part])
+        elif part == "quality":
+            store.forget("quality", [f"{name}/" for name in options.names])
+        else:
+            store.forget(part)
+
+
+def _machine() -> dict[str, object]:
+    """Say what kind of machine this is, not which."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cores": cores(),
+        "architecture": platform.machine(),
+        "memory_gb": round(pages / 2**30),
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in _VERSIONS},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
