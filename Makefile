@@ -99,6 +99,6 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 		--output-file requirements/peers.txt >/dev/null
 
 clean: ## Remove everything that the commands above have made
-	rm -rf $(VENV) .venvs build dist mutants htmlcov .coverage .coverage.* .import_linter_cache \
+	rm -rf $(VENV) .venv-peers .venvs build dist mutants htmlcov .coverage .coverage.* .import_linter_cache \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

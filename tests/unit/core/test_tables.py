@@ -1,0 +1,89 @@
+"""What makes tables no scorecard, one fault at a time."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from alama.core import tables
+from alama.core.tables import Card, Feature, Pair, on_grid
+
+NUMBERS = Feature("a", (0.0, -1.0, 1.0), (0.0, 0.5, 0.5), (None, 0.2, 0.1), cuts=(3.0,))
+WORDS = Feature("b", (0.0, 2.0, -2.0), (0.2, 0.4, 0.4), (0.1, 0.1, 0.1), words=(("x", "y"),))
+PAIR = Pair(0, 1, (0, 1, 1), (0, 1, 2), ((0.0, 0.5, 0.25), (0.0, -0.5, 0.125)))
+CARD = Card("full", 600.0, (NUMBERS, WORDS), (PAIR,))
+
+
+def told(**changes: Any) -> list[str]:
+    return list(tables.faults(msgspec.structs.replace(CARD, **changes)))
+
+
+def feature(**changes: Any) -> list[str]:
+    return told(features=(msgspec.structs.replace(NUMBERS, **changes), WORDS))
+
+
+def pair(**changes: Any) -> list[str]:
+    return told(pairs=(msgspec.structs.replace(PAIR, **changes),))
+
+
+def test_a_sound_card_has_no_faults() -> None:
+    assert told() == []
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        (told(base=1e-13), "base is off the grid"),
+        (told(base=float("nan")), "base is off the grid"),
+        (told(base=5000.0), "reach beyond 4096 points"),
+        (feature(words=(("x",),)), "both cuts and words"),
+        (feature(main=(0.0, 1.0)), "2 cells where its bands need 3"),
+        (feature(main=(0.0, float("inf"), 1.0)), "a cell is off the grid"),
+        (feature(cuts=(float("nan"),)), "not a finite number"),
+        (feature(shares=(0.0, 1.5, -0.5)), "not between 0 and 1"),
+        (feature(shares=(1.0,)), "do not match"),
+        (feature(default_rates=(None,)), "do not match"),
+        (pair(second=0), "not there"),
+        (pair(second=2), "not there"),
+        (pair(rows=(0, 1)), "do not match its features"),
+        (pair(halves=((0.0, 0.5, 0.25), (0.0,))), "differ in length"),
+        (pair(rows=(0, 1, 7)), "outside the table"),
+        (pair(columns=(0, 1, -1)), "outside the table"),
+        (pair(halves=((0.0, 0.1, 0.25), (0.0, -0.5, 0.125))), "a cell is off the grid"),
+        (pair(halves=()), "outside the table"),
+    ],
+)
+def test_each_fault_is_told(found: list[str], fault: str) -> None:
+    assert any(fault in line for line in found), found
+
+
+def test_a_word_in_two_groups_is_told() -> None:
+    twice = msgspec.structs.replace(
+        WORDS,
+        main=(0.0, 2.0, -2.0, 1.0),
+        shares=(0.25,) * 4,
+        default_rates=(0.1,) * 4,
+        words=(("x",), ("x", "y")),
+    )
+    found = told(features=(NUMBERS, twice), pairs=())
+    assert any("a word stands in two groups" in line for line in found)
+
+
+def test_cuts_that_do_not_rise_are_told() -> None:
+    found = feature(
+        main=(0.0, 1.0, 2.0, 3.0),
+        shares=(0.25,) * 4,
+        default_rates=(0.1,) * 4,
+        cuts=(3.0, 3.0),
+    )
+    assert any("do not rise" in line for line in found)
+
+
+def test_the_grid_is_fine_enough_to_change_nothing() -> None:
+    assert abs(on_grid(1 / 3) - 1 / 3) < 1e-12
+    assert on_grid(on_grid(0.1)) == on_grid(0.1)
+
+
+def test_what_a_missing_value_is_worth_is_held_against_the_average() -> None:
+    assert tables.missing_gain(CARD, 0) == 0.0
+    assert tables.missing_gain(CARD, 1) == pytest.approx(0.0 - (0.4 * 2.0 - 0.4 * 2.0))
