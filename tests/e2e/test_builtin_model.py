@@ -25,7 +25,12 @@ from alama.files.columns import numbers, words
 from alama.files.models import builtin
 from alama.training.builtin import POPULATION
 from alama.training.population.people import PopulationOptions, batches
-from alama.training.validation.metrics import auc, calibration_error, calibration_line
+from alama.training.validation.metrics import (
+    auc,
+    calibration_error,
+    calibration_line,
+    calibration_noise,
+)
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +49,7 @@ class Judged:
     probability: Floats
     complete: NDArray[np.bool_]
     pattern: NDArray[np.int64]
+    compact: NDArray[np.bool_]
 
 
 def drawn(options: PopulationOptions) -> tuple[dict[str, Column], NDArray[np.int8], Floats]:
@@ -72,6 +78,7 @@ def judged() -> Judged:
         np.choose(chosen, by_card),
         np.logical_and.reduce(given, axis=0),
         (given * 2 ** np.arange(len(given))[:, None]).sum(axis=0),
+        chosen == 0,
     )
 
 
@@ -118,12 +125,16 @@ def test_it_is_calibrated_over_all(judged: Judged) -> None:
 
 
 def test_it_is_calibrated_for_each_common_pattern_of_missing_fields(judged: Judged) -> None:
+    """Against the truth, and against outcomes by no more than their luck explains."""
     patterns, counts = np.unique(judged.pattern, return_counts=True)
     common = patterns[counts >= 0.03 * len(judged.labels)]
     assert len(common) >= 5
     for pattern in common:
         rows = judged.pattern == pattern
         assert error_against_truth(judged.probability[rows], judged.truth[rows]) < 0.01
+        labels, probability = judged.labels[rows], judged.probability[rows]
+        by_luck = calibration_noise(probability)
+        assert calibration_error(labels, probability) < 0.01 + by_luck
 
 
 def test_the_compact_card_is_calibrated_for_everyone_and_for_those_it_serves(
@@ -132,6 +143,9 @@ def test_the_compact_card_is_calibrated_for_everyone_and_for_those_it_serves(
     compact = BatchScorecard(MODEL.cards[0], MODEL.catalogue)
     probability = probabilities(compact.score(judged.columns).points)
     everyone = error_against_truth(probability, judged.truth)
+    served = judged.compact
+    assert 0.03 < served.mean() < 0.06
+    assert error_against_truth(probability[served], judged.truth[served]) < 0.01
     slope, _ = calibration_line(judged.labels, log_odds(probability))
     assert everyone < 0.01
     assert calibration_error(judged.labels, probability) < 0.01

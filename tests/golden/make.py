@@ -61,7 +61,7 @@ def requests() -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Write the three files."""
+    """Write the model and the corpus."""
     model = builtin()
     (FOLDER / "model.json").write_bytes(encode(model))
     ready = {None: ReadyModel(model), "UGX": ReadyModel(model, "UGX")}

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from alama.batch.listing import Listing
+    from alama.batch.listing import Band, Listing, PairRow
+
+_SIDE: Final = ("at_least", "below", "words", "numbers", "other", "not_given")
 
 CSV_COLUMNS: Final = (
+    "model",
+    "card",
+    "currency",
     "feature",
     "band",
-    "at_least",
-    "below",
-    "words",
+    *_SIDE,
     "with_feature",
     "with_band",
+    *(f"with_{name}" for name in _SIDE),
     "points",
     "share",
     "default_rate",
@@ -31,35 +35,36 @@ def as_json(listing: Listing) -> str:
 
 
 def as_csv(listing: Listing) -> str:
-    """Give one row a band, then one row a cell of each pair; the first row is the base score."""
+    """Give one row a band, then one row a cell of each pair; the first row is the base score.
+
+    Each row names the model, the card and the currency, so that files can be put together.
+    """
     text = io.StringIO()
     rows = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
     rows.writeheader()
-    rows.writerow({"feature": "base_score", "points": repr(listing.base_score)})
+    of_all = {"model": listing.model, "card": listing.card, "currency": listing.currency}
+    rows.writerow({**of_all, "feature": "base_score", "points": repr(listing.base_score)})
     for feature in listing.features:
         for band in feature.bands:
-            rows.writerow(
-                {
-                    "feature": feature.feature,
-                    "band": band.band,
-                    "at_least": band.at_least,
-                    "below": band.below,
-                    "words": "|".join(band.words),
-                    "points": band.points,
-                    "share": band.share,
-                    "default_rate": band.default_rate,
-                }
-            )
+            rows.writerow({**of_all, "feature": feature.feature, **_cells(band)})
     for pair in listing.pairs:
+        names = {"feature": pair.feature, "with_feature": pair.with_feature}
         for cell in pair.cells:
-            rows.writerow(
-                {
-                    "feature": pair.feature,
-                    "band": cell.band,
-                    "with_feature": pair.with_feature,
-                    "with_band": cell.with_band,
-                    "points": cell.points,
-                    "share": cell.share,
-                }
-            )
+            rows.writerow({**of_all, **names, **_cells(cell)})
     return text.getvalue()
+
+
+def _cells(row: Band | PairRow) -> dict[str, object]:
+    values = {name: getattr(row, name) for name in row.__struct_fields__ if name in CSV_COLUMNS}
+    return {name: _cell(value) for name, value in values.items()}
+
+
+def _cell(value: object) -> object:
+    """Write words with bars between them, and yes or no as JSON has it."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return "|".join(value)
+        case _:
+            return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -25,10 +25,9 @@ ANY: Final = "any"
 
 
 class Band(msgspec.Struct, frozen=True):
-    """One row of a feature's table.
+    """One row of a feature's table: `numbers`, or `words`, or any `other` word, or `not_given`.
 
-    Numbers of the band are at least `at_least` and below `below`; both are None at the open ends
-    and where the band is one of `words`, missing or other.
+    Numbers of the band are at least `at_least` and below `below`, None at the open ends.
     """
 
     band: str
@@ -38,6 +37,9 @@ class Band(msgspec.Struct, frozen=True):
     points: float
     share: float
     default_rate: float | None
+    numbers: bool
+    other: bool
+    not_given: bool
 
 
 class FeatureRows(msgspec.Struct, frozen=True):
@@ -52,12 +54,27 @@ class FeatureRows(msgspec.Struct, frozen=True):
 
 
 class PairRow(msgspec.Struct, frozen=True):
-    """One cell of a pair: what both features together add, half of it to each."""
+    """One cell of a pair: what both features together add, half of it to each.
+
+    A side may be several of what a band is one of: some words, any other and not given.
+    """
 
     band: str
     with_band: str
     points: float
     share: float
+    at_least: float | None
+    below: float | None
+    words: tuple[str, ...]
+    numbers: bool
+    other: bool
+    not_given: bool
+    with_at_least: float | None
+    with_below: float | None
+    with_words: tuple[str, ...]
+    with_numbers: bool
+    with_other: bool
+    with_not_given: bool
 
 
 class PairRows(msgspec.Struct, frozen=True):
@@ -106,6 +123,17 @@ def listing(model: Model, card: Card, currency: str | None = None) -> Listing:
     )
 
 
+class Side(NamedTuple):
+    """What some slots of a feature hold, for a program."""
+
+    at_least: float | None
+    below: float | None
+    words: tuple[str, ...]
+    numbers: bool
+    other: bool
+    not_given: bool
+
+
 class Labels:
     """Words for the slots of one feature, with its cuts in the currency shown."""
 
@@ -130,6 +158,21 @@ class Labels:
         if MISSING in slots:
             parts.append(NOT_GIVEN)
         return ", ".join(parts)
+
+    def side(self, slots: Sequence[int]) -> Side:
+        """Say it for a program; slots of numbers must be neighbours."""
+        known = sorted(slot for slot in slots if slot != MISSING)
+        groups = self.feature.words
+        ranged = bool(known) and not groups
+        low, high = self.bounds(known[0], known[-1]) if ranged else (None, None)
+        return Side(
+            at_least=low,
+            below=high,
+            words=tuple(word for slot in known for word in self.words(slot)),
+            numbers=ranged,
+            other=bool(groups) and len(groups) + 1 in known,
+            not_given=MISSING in slots,
+        )
 
     def words(self, slot: int) -> tuple[str, ...]:
         """Give the words of a slot; none for numbers, for missing and for other."""
@@ -187,9 +230,8 @@ def _feature_rows(labels: Labels, currency: str | None) -> FeatureRows:
     for slot, (points, share, rate) in enumerate(
         zip(feature.main, feature.shares, feature.default_rates, strict=True)
     ):
-        is_range = slot != MISSING and not feature.words
-        low, high = labels.bounds(slot, slot) if is_range else (None, None)
-        bands.append(Band(labels.of([slot]), low, high, labels.words(slot), points, share, rate))
+        side = labels.side([slot])._asdict()
+        bands.append(Band(labels.of([slot]), points=points, share=share, default_rate=rate, **side))
     field = labels.field
     return FeatureRows(
         feature=field.name,
@@ -211,18 +253,10 @@ def _in_reading_order(bands: Sequence[Band], feature: Feature) -> tuple[Band, ..
 
 
 def _pair_rows(pair: Pair, first: Labels, second: Labels) -> PairRows:
-    rows = _slots_by_place(pair.rows)
-    columns = _slots_by_place(pair.columns)
     cells = tuple(
-        PairRow(
-            band=first.of(rows[row]),
-            with_band=second.of(columns[column]),
-            points=2.0 * pair.halves[row][column],
-            share=sum(first.feature.shares[slot] for slot in rows[row])
-            * sum(second.feature.shares[slot] for slot in columns[column]),
-        )
-        for row in rows
-        for column in columns
+        _cell(first, rows, second, columns, 2.0 * pair.halves[row][column])
+        for row, rows in _sides(pair.rows, first.feature)
+        for column, columns in _sides(pair.columns, second.feature)
     )
     return PairRows(
         feature=first.field.name,
@@ -232,9 +266,35 @@ def _pair_rows(pair: Pair, first: Labels, second: Labels) -> PairRows:
     )
 
 
-def _slots_by_place(places: Sequence[int]) -> dict[int, list[int]]:
-    """Give the slots of each row (or column) that has any, missing last."""
+def _cell(
+    first: Labels, rows: Sequence[int], second: Labels, columns: Sequence[int], points: float
+) -> PairRow:
+    side, other_side = first.side(rows), second.side(columns)
+    return PairRow(
+        band=first.of(rows),
+        with_band=second.of(columns),
+        points=points,
+        share=sum(first.feature.shares[slot] for slot in rows)
+        * sum(second.feature.shares[slot] for slot in columns),
+        **side._asdict(),
+        **{f"with_{name}": value for name, value in other_side._asdict().items()},
+    )
+
+
+def _sides(places: Sequence[int], feature: Feature) -> list[tuple[int, list[int]]]:
+    """Give the slots of each row (or column) that has any, missing last.
+
+    Numbers that are no neighbours become sides of their own: each is one range.
+    """
     found: dict[int, list[int]] = {}
     for slot in [*range(1, len(places)), MISSING]:
         found.setdefault(places[slot], []).append(slot)
-    return found
+    sides: list[tuple[int, list[int]]] = []
+    for place, slots in found.items():
+        known = [slot for slot in slots if slot != MISSING]
+        runs = [known] if feature.words else [[*range(a, b + 1)] for a, b in _runs(known)]
+        runs = runs or [[]]
+        if MISSING in slots:
+            runs[-1] = [*runs[-1], MISSING]
+        sides += [(place, run) for run in runs]
+    return sides

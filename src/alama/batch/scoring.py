@@ -7,6 +7,7 @@ with the rows and the rules, and never the values.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +38,9 @@ CHUNK_ROWS: Final = 16_384
 
 PROBLEMS_MAX: Final = 10
 """Broken rules told before reading stops."""
+
+MISSPELT_LIKENESS: Final = 0.75
+"""From here on (0 to 1, by `difflib`) a column looks like a field that somebody misspelt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,10 @@ class TableScoring:
     """A model laid out over the columns of one file.
 
     Making one raises FileProblem or UnknownCurrency where the file cannot be scored by this
-    model, before any row is read. `ignored` lists the columns that the model does not name.
+    model, before any row is read. `ignored` lists the columns that the model does not name,
+    `absent` the fields of the model that the file lacks, `meant` the field that an ignored column
+    looks like. `markers` counts, by column, the marks such as NA that the latest reading took as
+    missing.
     """
 
     def __init__(self, model: Model, source: Table, options: Options) -> None:
@@ -115,10 +122,15 @@ class TableScoring:
         self._scorecards = tuple(BatchScorecard(c, model.catalogue, factor) for c in model.cards)
         known = {*model.catalogue.position, *options.keep}
         self.ignored = tuple(name for name in source.names if name not in known)
+        absent = [field for field in self._fields if field.name not in self._column_of]
+        self.absent = tuple(field.name for field in absent)
+        self.meant = _meant(self.ignored, absent)
+        self.markers: dict[str, int] = {}
         self.schema = self._schema()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read and score the file once; raises FileProblem where a value breaks a rule."""
+        self.markers.clear()
         problems: list[str] = []
         wanted = list(dict.fromkeys([*self._options.keep, *self._column_of.values()]))
         first_row = 1
@@ -143,7 +155,12 @@ class TableScoring:
             if name is None:
                 columns[field.name] = _nothing(field, batch.num_rows)
             elif field.numeric:
-                columns[field.name] = file_columns.numbers(batch.column(name), name, first_row)
+                values, markers = file_columns.numbers_and_markers(
+                    batch.column(name), name, first_row
+                )
+                columns[field.name] = values
+                if markers:
+                    self.markers[name] = self.markers.get(name, 0) + markers
             else:
                 columns[field.name] = file_columns.words(batch.column(name), name, first_row)
         return columns
@@ -219,7 +236,7 @@ def _columns_of(source: Table, fields: Sequence[Field]) -> dict[str, str]:
     found: dict[str, str] = {}
     missing: list[str] = []
     for field in fields:
-        spellings = dict.fromkeys([field.name, field.other_spelling or field.name])
+        spellings = _spellings(field)
         there = [name for name in spellings if name in source.names]
         if len(there) > 1:
             message = f"{source.path}: the columns {' and '.join(there)} are the same field"
@@ -231,7 +248,26 @@ def _columns_of(source: Table, fields: Sequence[Field]) -> dict[str, str]:
     if missing:
         message = f"{source.path} lacks what the model requires: {', '.join(missing)}"
         raise FileProblem(message, hint=f"its columns are {', '.join(source.names)}")
+    if fields and not found:
+        message = f"{source.path} has no column that the model reads: there is nothing to score"
+        read = ", ".join(field.name for field in fields)
+        raise FileProblem(message, hint=f"the model reads {read}")
     return found
+
+
+def _meant(ignored: Sequence[str], absent: Sequence[Field]) -> dict[str, str]:
+    """Give the absent field, as the file might spell it, behind each column that looks like one."""
+    spelled = {name.lower(): name for field in absent for name in _spellings(field)}
+    meant: dict[str, str] = {}
+    for name in ignored:
+        close = difflib.get_close_matches(name.lower(), spelled, 1, MISSPELT_LIKENESS)
+        if close:
+            meant[name] = spelled[close[0]]
+    return meant
+
+
+def _spellings(field: Field) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([field.name, field.other_spelling or field.name]))
 
 
 def _nothing(field: Field, rows: int) -> Column:

@@ -3,17 +3,23 @@
 Cells are multiples of 2^-40 points, so the query adds whole numbers of that grain and divides once
 at the end: exact in every engine, where a literal such as 12.3456789012345 is not (SQLite reads one
 in some hundred thousand wrong by a bit). Standard SQL that SQLite (with its mathematical functions)
-and PostgreSQL run as it is; Spark once DOUBLE PRECISION is replaced by DOUBLE.
+and PostgreSQL run as it is; Spark once DOUBLE PRECISION is replaced by DOUBLE and the double quotes
+around names by backticks.
+
+Words are the one exception: LOWER and TRIM are sure to fold ASCII letters and spaces alone. A word
+with other letters gets the points of the model when it comes folded (lower case, trimmed); its
+usual upper- and title-case forms are listed too, but an unusual one ("tHIÈS") may count as another
+word.
 """
 
 # ruff: noqa: S608  the query is the product; names and words of the model are quoted below
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
+from alama.core.application import fold
 from alama.core.model import money_factor
 from alama.core.scorecard import cuts_in
 from alama.core.tables import GRID
@@ -31,15 +37,23 @@ KEY: Final = "application_id"
 _HEADER: Final = """\
 -- Alama scorecard {name}
 -- model {id}
--- money in {currency}; words are compared without case and without space around them
+-- money in {currency}
 -- tables hold whole numbers of 2^-40 points, which every engine adds exactly; points in comments
 --
 -- Reads the table {table}: one row an application, one column a field (null = not given), and
 -- {key}, which names the row. Runs in SQLite and PostgreSQL; for Spark replace
--- DOUBLE PRECISION by DOUBLE.
+-- DOUBLE PRECISION by DOUBLE and the double quotes around names by backticks.
+--
+-- Empty text in a column of numbers is missing. Any other text that is no number is an error in
+-- PostgreSQL but 0 in SQLite: clean such a column first.
+-- Words are compared without case and without space around them, but LOWER and TRIM are sure to
+-- fold ASCII letters and spaces alone: send a word with other letters folded (lower case, trimmed).
 """
 
 _DOUBLE: Final = "DOUBLE PRECISION"
+
+_SOURCE: Final = "source"
+"""Columns are named through it: SQLite takes a quoted name alone, if unknown, for a string."""
 
 
 def as_sql(model: Model, cards: Sequence[Card], currency: str | None = None) -> str:
@@ -49,7 +63,7 @@ def as_sql(model: Model, cards: Sequence[Card], currency: str | None = None) -> 
     """
     factor = money_factor(model, currency)
     names = dict.fromkeys(feature.field for card in cards for feature in card.features)
-    inputs = ",\n".join(f"    {_given(name, model.catalogue)} AS {_name(name)}" for name in names)
+    inputs = ",\n".join(f"    {_read(name, model.catalogue)} AS {_given(name)}" for name in names)
     parts = [_card_query(card, cards, model.catalogue, factor) for card in cards]
     fields = [feature.field for feature in cards[-1].features]
     steps = ",\n".join(step for steps, _ in parts for step in steps)
@@ -58,14 +72,15 @@ def as_sql(model: Model, cards: Sequence[Card], currency: str | None = None) -> 
     )
     own_currency = model.money.currency if model.money else "no currency"
     header = _HEADER.format(
-        name=" ".join(model.name.split()),
-        id=" ".join(model.id.split()),
-        currency=currency or own_currency,
+        name=_comment(model.name),
+        id=_comment(model.id),
+        currency=_comment(currency or own_currency),
         table=TABLE,
         key=KEY,
     )
     return (
-        f"{header}WITH inputs AS (\n  SELECT {KEY},\n{inputs}\n  FROM {TABLE}\n),\n"
+        f"{header}WITH inputs AS (\n  SELECT {_SOURCE}.{KEY},\n{inputs}\n"
+        f"  FROM {TABLE} AS {_SOURCE}\n),\n"
         f"{steps},\nscored AS (\n{union}\n)\n{_result(fields)};\n"
     )
 
@@ -146,15 +161,15 @@ def _condition(card: Card, cards: Sequence[Card]) -> str:
 def _enough(card: Card, cards: Sequence[Card]) -> str:
     read = {feature.field for feature in card.features}
     beyond = [feature.field for feature in cards[-1].features if feature.field not in read]
-    return " AND ".join(f"{_name(name)} IS NULL" for name in beyond) or "1 = 1"
+    return " AND ".join(f"{_given(name)} IS NULL" for name in beyond) or "1 = 1"
 
 
 def _slot_case(feature: Feature, catalogue: Catalogue, factor: float) -> str:
-    value = _name(feature.field)
+    value = _given(feature.field)
     lines = ["CASE", f"WHEN {value} IS NULL THEN 0"]
     if feature.words:
         for slot, group in enumerate(feature.words, start=1):
-            listed = ", ".join(_text(word) for word in group)
+            listed = ", ".join(_text(form) for word in group for form in _forms(word))
             lines.append(f"WHEN {value} IN ({listed}) THEN {slot}")
     else:
         for slot, cut in enumerate(cuts_in(feature, catalogue, factor), start=1):
@@ -208,16 +223,6 @@ def _selected(card: Card, step: str, fields: Sequence[str]) -> str:
 
 # ----------------------------------------------------------------------------------- words of SQL
 
-_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
-
-_RESERVED: Final = re.compile(
-    "all|and|any|as|asc|between|by|case|cast|check|column|create|cross|date|default|delete|desc|"
-    "distinct|else|end|except|exists|false|for|foreign|from|full|grant|group|having|in|inner|"
-    "insert|intersect|interval|into|is|join|key|left|like|limit|natural|not|null|offset|on|or|"
-    "order|outer|primary|references|right|row|rows|select|set|table|then|time|timestamp|to|true|"
-    "union|unique|update|user|using|values|when|where|window|with"
-)
-
 
 def _grains(points: float) -> str:
     return f"{int(points / GRID)} /* {points:+.2f} */"
@@ -227,11 +232,36 @@ def _in_points(grains: str) -> str:
     return f"CAST({grains} AS {_DOUBLE}) / {_number(1.0 / GRID)}"
 
 
-def _given(field: str, catalogue: Catalogue) -> str:
+def _read(field: str, catalogue: Catalogue) -> str:
     """Read a column as a double or as a folded word; null where nothing was given."""
+    column = f"{_SOURCE}.{_name(field)}"
     if catalogue.field(field).numeric:
-        return f"CAST({_name(field)} AS {_DOUBLE})"
-    return f"NULLIF(LOWER(TRIM({_name(field)})), '')"
+        # The text only decides whether anything is there: a double would lose digits on the way.
+        empty = f"TRIM(CAST({column} AS VARCHAR(255))) = ''"
+        return f"CASE WHEN {empty} THEN NULL ELSE CAST({column} AS {_DOUBLE}) END"
+    return f"NULLIF(LOWER(TRIM({column})), '')"
+
+
+def _given(field: str) -> str:
+    """Name what `_read` gave; the prefix keeps a field apart from the key."""
+    return _name(f"given_{field}")
+
+
+def _forms(word: str) -> list[str]:
+    """Give what a word may be once LOWER has been at its ASCII letters: itself first."""
+    forms = [word]
+    if not word.isascii():
+        forms += [_ascii_lower(form) for form in (word.upper(), word.title(), word.capitalize())]
+    return list(dict.fromkeys(form for form in forms if fold(form) == fold(word)))
+
+
+def _ascii_lower(word: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in word)
+
+
+def _comment(text: str) -> str:
+    """Put text on the rest of a comment's line, with nothing that could end the line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _number(value: float) -> str:
@@ -241,9 +271,8 @@ def _number(value: float) -> str:
 
 
 def _name(name: str) -> str:
-    # The standard's quotes where they are needed; Spark takes them for those of a string.
-    plain = _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name)
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    # Always quoted: what is reserved differs from engine to engine.
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(word: str) -> str:

@@ -114,10 +114,27 @@ def _application(catalogue: Catalogue, document: bytes, named: str) -> Applicati
 
 
 def _fields(document: bytes, named: str) -> Mapping[str, object]:
-    import msgspec  # noqa: PLC0415  see `run`
+    import json  # noqa: PLC0415  see `run`
 
+    hint = 'it looks like {"mm_months": 14, ...}'
     try:
-        return msgspec.json.decode(document, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"{named} is not a JSON object: {error}"
-        raise FileProblem(message, hint='it looks like {"mm_months": 14, ...}') from error
+        # Not msgspec here: of a name that stands twice it keeps the last value and says nothing.
+        sent = json.loads(document, object_pairs_hook=_Pairs, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise FileProblem(f"{named} is not a JSON object", hint=hint) from error
+    if not isinstance(sent, _Pairs):
+        raise FileProblem(f"{named} is not a JSON object", hint=hint)
+    names = [name for name, _ in sent]
+    if len(names) != len(set(names)):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FileProblem(f"{named} names {twice} twice", hint="say which of the two is meant")
+    return dict(sent)
+
+
+def _no_number(constant: str) -> None:
+    """Refuse NaN and Infinity, which Python would read though JSON has no such numbers."""
+    raise ValueError(constant)
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object as it was written: every name with its value, repeated names included."""

@@ -31,10 +31,12 @@ EXIT_PIPE_CLOSED: Final = 128 + 13  # as the shell reports SIGPIPE
 EXTRA_BY_LIBRARY: Final[Mapping[str, str]] = {
     "clarabel": "train",
     "interpret": "train",
+    "joblib": "train",
     "psycopg": "postgres",
     "pyarrow": "batch",
     "scipy": "train",
     "sklearn": "train",
+    "threadpoolctl": "train",
 }
 
 DESCRIPTION: Final = """\
@@ -84,7 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         library = (error.name or "").partition(".")[0]
         if library not in EXTRA_BY_LIBRARY:
             raise
-        extra = EXTRA_BY_LIBRARY[library]
+        # A command that needs several libraries names the extra that brings them all.
+        extra = getattr(args, "extra", EXTRA_BY_LIBRARY[library])
         return _mistake(
             f"this command needs {library}, which is not installed",
             f"pip install 'alama[{extra}]'",

@@ -31,7 +31,7 @@ examples:
   alama models show model.json --card compact
 
   # score inside the warehouse
-  alama models show model.json --format sql --out score.sql"""
+  alama models show model.json --out score.sql"""
 
 BUILD_DESCRIPTION: Final = """\
 Make the model that comes with the package again: its population, its recipe, its seed are all
@@ -60,7 +60,7 @@ def register(subparsers: Subparsers) -> None:
         help="a model file (default: the built-in model)",
     )
     add("--card", metavar="NAME", help="which scorecard (default: the largest; all for SQL)")
-    add("--format", choices=FORMATS, default="table", help="default: table")
+    add("--format", choices=FORMATS, help="default: by the ending of --out, else table")
     add("--currency", type=str.upper, metavar="CODE", help="of money (default: the model's)")
     add("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
     show.set_defaults(run=run)
@@ -72,7 +72,7 @@ def register(subparsers: Subparsers) -> None:
     )
     build.add_argument("--out", type=Path, required=True, metavar="MODEL", help="a JSON file")
     build.add_argument("--report", type=Path, metavar="PAGE", help="its validation report")
-    build.set_defaults(run=build_builtin)
+    build.set_defaults(run=build_builtin, extra="train")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from alama.files.models import model_at  # noqa: PLC0415  not for the front door
 
     model = model_at(args.model)
+    args.format = args.format or _format_of(args.out)
     if args.out is None:
         _show(model, args)
     else:
@@ -142,6 +143,12 @@ def _written(model: Model, args: argparse.Namespace) -> str:
     from alama.cli import card_table, terminal  # noqa: PLC0415
 
     return card_table.plain(model, card, args.currency, terminal.WIDTH_UNSEEN)
+
+
+def _format_of(out: Path | None) -> str:
+    """Take the format from a file's ending where nobody named one."""
+    ending = "" if out is None else out.suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS else FORMATS[0]
 
 
 def _card(model: Model, name: str | None) -> Card:

@@ -73,7 +73,7 @@ def register(subparsers: Subparsers) -> None:
         action="store_true",
         help="add `booked`, an earlier lender's approval, and leave other outcomes empty",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, extra="train")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from alama.batch.scoring import TableScoring
     from alama.cli.command import Subparsers
 
 DESCRIPTION: Final = """\
 Score every application in a file, in order, in bounded memory.
 
 FILE is CSV or Parquet, one row an application, one column a field under either of its names;
-empty means not given. Columns that the model does not name are ignored. Each row gets
+empty means not given, and so do NA, null, ? and the like where a number should be (with a
+warning). Columns that the model does not name are ignored, fields that the file lacks are not
+given; both are named on stderr. Each row gets
 `score` (300 to 850) and `default_probability`; with --contributions also `base_score` and
 `points_<field>`, which add up to the score before rounding and are empty for a field that the
 row's scorecard does not read. A row that gives the core fields alone is scored by the compact
@@ -74,16 +77,15 @@ def run(args: argparse.Namespace) -> int:
     model = model_at(args.model)
     source = open_table(args.file)
     scoring = TableScoring(model, source, Options(args.contributions, args.currency, args.keep))
-    if scoring.ignored:
-        terminal.stderr().print(
-            f"Columns that the model does not name, ignored: {', '.join(scoring.ignored)}",
-            markup=False,
-            soft_wrap=True,
-        )
+    for line in _differences(scoring):
+        terminal.stderr().print(line, markup=False, soft_wrap=True)
     with terminal.progress("Scoring", source.total, unit=source.unit) as progress:
         tally = score_table(scoring, args.out, progress.advance)
         if source.rows is None:
             progress.note(f"{tally.rows:,} rows")
+    if scoring.markers:
+        counted = ", ".join(f"{name} ({count:,})" for name, count in scoring.markers.items())
+        terminal.warn(f"values such as NA, null or ? were read as missing: {counted}")
     terminal.stdout().print(
         f"{args.out}: {tally.rows:,} rows, mean score {tally.mean_score:.0f}, "
         f"mean default probability {tally.mean_probability:.2%}",
@@ -91,6 +93,21 @@ def run(args: argparse.Namespace) -> int:
         soft_wrap=True,
     )
     return 0
+
+
+def _differences(scoring: TableScoring) -> list[str]:
+    """Say where the columns of the file and the fields of the model part ways."""
+    lines = []
+    if scoring.ignored:
+        told = (
+            f"{name} (did you mean {scoring.meant[name]}?)" if name in scoring.meant else name
+            for name in scoring.ignored
+        )
+        lines.append(f"Columns that the model does not name, ignored: {', '.join(told)}")
+    if scoring.absent:
+        absent = ", ".join(scoring.absent)
+        lines.append(f"Fields of the model that the file lacks, taken as not given: {absent}")
+    return lines
 
 
 def _names(text: str) -> tuple[str, ...]:

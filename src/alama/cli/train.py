@@ -72,7 +72,7 @@ def register(subparsers: Subparsers) -> None:
     )
     _add_data_arguments(parser)
     _add_run_arguments(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, extra="train")
 
 
 def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
@@ -183,6 +183,8 @@ def _load(args: argparse.Namespace) -> Loaded:
         terminal.stderr().print(
             f"ignored, not fields of the model: {listed}", markup=False, soft_wrap=True
         )
+    if args.currency is None and _has_money(loaded.dataset):
+        terminal.warn(f"money is taken to be in {HOME_CURRENCY}; say --currency where it is not")
     if args.currency is not None and not _has_money(loaded.dataset):
         terminal.warn("no field of this model is money, so --currency says nothing")
     return loaded

@@ -7,6 +7,9 @@ names for ever the exact tables that made it.
 from __future__ import annotations
 
 import hashlib
+import math
+import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -141,7 +144,7 @@ def content_id(model: Model) -> str:
 
 
 def encode(model: Model) -> bytes:
-    """Write the artefact: readable, one value a line being too long, so one table a line."""
+    """Write the artefact."""
     return msgspec.json.encode(model, order="deterministic") + b"\n"
 
 
@@ -175,8 +178,21 @@ def _check(model: Model) -> None:
         raise InvalidModel("the model has no scorecard")
     for card in model.cards:
         _check_card(model.catalogue, card)
-    if model.money is not None and model.money.currency not in model.money.reference_inflows:
+    fields = [{feature.field for feature in card.features} for card in model.cards]
+    if any(not small < large for small, large in pairwise(fields)):
+        raise InvalidModel("each card must read the fields of the one before, and more")
+    if model.money is not None:
+        _check_money(model.money)
+
+
+def _check_money(money: Money) -> None:
+    if money.currency not in money.reference_inflows:
         raise InvalidModel("the model has no reference inflow for its own currency")
+    for currency, inflow in money.reference_inflows.items():
+        if not re.fullmatch("[A-Z]{3}", currency):
+            raise InvalidModel("a currency of the model is not three capital letters")
+        if not (math.isfinite(inflow) and inflow > 0.0):
+            raise InvalidModel(f"the reference inflow for {currency} is not a positive number")
 
 
 def _check_card(catalogue: Catalogue, card: Card) -> None:
@@ -186,9 +202,13 @@ def _check_card(catalogue: Catalogue, card: Card) -> None:
             raise InvalidModel(
                 f"card {card.name}: {feature.field} is not a model field of its catalogue"
             )
-        if bool(feature.words) and names[feature.field].numeric:
+        if feature.words and names[feature.field].numeric:
             raise InvalidModel(f"card {card.name}: {feature.field} holds numbers, its table words")
+        if feature.cuts and not names[feature.field].numeric:
+            raise InvalidModel(f"card {card.name}: {feature.field} holds words, its table numbers")
     for fault in tables.faults(card):
         raise InvalidModel(f"card {card.name}: {fault}")
     for broken in tables.monotone_breaks(card, catalogue):
         raise InvalidModel(f"card {card.name} breaks its own risk direction: {broken}")
+    for fault in tables.impurities(card):
+        raise InvalidModel(f"card {card.name} does not explain itself exactly: {fault}")

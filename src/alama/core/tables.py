@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from alama.core.application import fold
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -28,6 +30,9 @@ GRID: Final = 2.0**-40
 
 POINTS_MAX: Final = 2.0**12
 """The most that all cells together may reach, in points: below it every sum of them is exact."""
+
+PURITY_TOLERANCE: Final = 1e-9
+SHARE_TOLERANCE: Final = 1e-9
 
 MISSING: Final = 0
 """The slot of a field that was not given."""
@@ -87,11 +92,16 @@ def faults(card: Card) -> Iterator[str]:
     """Yield what makes these tables no scorecard; nothing for a sound one."""
     if not _is_cell(card.base):
         yield "the base is off the grid"
+    if not card.features:
+        yield "it reads no field"
+    names = [feature.field for feature in card.features]
+    if len(names) != len(set(names)):
+        yield "a field stands in it twice"
     for feature in card.features:
         yield from _feature_faults(feature)
     for pair in card.pairs:
         yield from _pair_faults(card, pair)
-    if _reach(card) > POINTS_MAX:
+    if reach(card) > POINTS_MAX:
         yield f"its cells reach beyond {POINTS_MAX:.0f} points"
 
 
@@ -113,9 +123,17 @@ def _feature_faults(feature: Feature) -> Iterator[str]:
         yield f"{name}: its cuts do not rise"
     if not all(0.0 <= share <= 1.0 for share in feature.shares):
         yield f"{name}: a share is not between 0 and 1"
+    elif abs(math.fsum(feature.shares) - 1.0) > SHARE_TOLERANCE:
+        yield f"{name}: its shares do not sum to 1"
+    yield from _word_faults(feature)
+
+
+def _word_faults(feature: Feature) -> Iterator[str]:
     listed = [word for group in feature.words for word in group]
     if len(listed) != len(set(listed)):
-        yield f"{name}: a word stands in two groups"
+        yield f"{feature.field}: a word stands in two groups"
+    if any(word != fold(word) for word in listed):
+        yield f"{feature.field}: a word is not written as words are compared"
 
 
 def _pair_faults(card: Card, pair: Pair) -> Iterator[str]:
@@ -143,7 +161,7 @@ def _is_cell(points: float) -> bool:
     return math.isfinite(points) and (points / GRID).is_integer()
 
 
-def _reach(card: Card) -> float:
+def reach(card: Card) -> float:
     """Bound every partial sum that scoring can meet."""
     mains = sum(max(map(abs, feature.main), default=0.0) for feature in card.features)
     pairs = sum(
@@ -151,6 +169,35 @@ def _reach(card: Card) -> float:
         for pair in card.pairs
     )
     return abs(card.base) + mains + pairs
+
+
+def impurities(card: Card) -> Iterator[str]:
+    """Yield each table whose average over the population is not zero.
+
+    Only of purified tables is main + half of each pair a Shapley value. For a sound card only.
+    """
+    for feature in card.features:
+        if abs(_average(feature.main, feature.shares)) > PURITY_TOLERANCE:
+            yield f"{feature.field}: its points do not average to zero"
+    for pair in card.pairs:
+        first, second = card.features[pair.first], card.features[pair.second]
+        rows = _gathered(pair.rows, first.shares, len(pair.halves))
+        columns = _gathered(pair.columns, second.shares, len(pair.halves[0]))
+        lines = [_average(row, columns) for row in pair.halves]
+        lines += [_average(column, rows) for column in zip(*pair.halves, strict=True)]
+        if max(map(abs, lines)) > PURITY_TOLERANCE:
+            yield f"{first.field} x {second.field}: a line of it does not average to zero"
+
+
+def _average(points: Sequence[float], shares: Sequence[float]) -> float:
+    return math.fsum(point * share for point, share in zip(points, shares, strict=True))
+
+
+def _gathered(places: Sequence[int], shares: Sequence[float], count: int) -> list[float]:
+    totals = [0.0] * count
+    for place, share in zip(places, shares, strict=True):
+        totals[place] += share
+    return totals
 
 
 def monotone_breaks(card: Card, catalogue: Catalogue) -> Iterator[str]:
@@ -175,8 +222,7 @@ def missing_gain(card: Card, place: int) -> float:
     Pairs of a purified card average to zero along each of their lines, so the main tells it.
     """
     feature = card.features[place]
-    average = sum(m * s for m, s in zip(feature.main, feature.shares, strict=True))
-    return feature.main[MISSING] - average
+    return feature.main[MISSING] - _average(feature.main, feature.shares)
 
 
 def gain_of_step(card: Card, place: int, main: Sequence[float], slot: int, sign: int) -> float:

@@ -25,6 +25,9 @@ _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _DAY: Final = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
 _DAY_ELSEWHERE: Final = r"^\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}$"
 
+MISSING_MARKERS: Final = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", ".")
+"""How tools write a missing number (folded). In a column of words each may be a word."""
+
 _WHOLE_AS_TEXT_MAX: Final = 1e15
 """Up to here a whole number in a column of doubles is written without a point, as it was typed."""
 
@@ -87,6 +90,30 @@ def numbers(column: pa.Array[Any], name: str, first_row: int = 1) -> NDArray[np.
     if infinite.any():
         raise _no_number(name, first_row + int(np.argmax(infinite)), "a finite number")
     return values
+
+
+def numbers_and_markers(
+    column: pa.Array[Any], name: str, first_row: int = 1
+) -> tuple[NDArray[np.float64], int]:
+    """Give what `numbers` gives, with marks such as NA read as missing, and how many there were."""
+    column = plain(column)
+    try:
+        return numbers(column, name, first_row), 0
+    except FileProblem:
+        bare = without_markers(column)
+        if bare.null_count == column.null_count:
+            raise
+        return numbers(bare, name, first_row), bare.null_count - column.null_count
+
+
+def without_markers(column: pa.Array[Any]) -> pa.Array[Any]:
+    """Give text with the usual marks of a missing number as null; any other column unchanged."""
+    if not _is_text(column.type):
+        return column
+    folded = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    marked = pc.is_in(folded, value_set=pa.array(MISSING_MARKERS, type=folded.type))
+    blanked: pa.Array[Any] = pc.if_else(marked, None, column)
+    return blanked
 
 
 def words(column: pa.Array[Any], name: str, first_row: int = 1) -> Words:

@@ -2,7 +2,7 @@
 
 The content goes to a hidden file beside the target, which takes the target's name only when its
 last byte is safely on disk. A crash, an error or Ctrl-C therefore leaves the old file, or none,
-never a half.
+never a half. A symbolic link stays one: its target is what is written.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alama.core.errors import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Output:
@@ -24,7 +24,8 @@ class Output:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        self.target = Path(os.path.realpath(path))
+        self.part = self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.part")
 
     def write(self, content: bytes) -> None:
         """Replace the content."""
@@ -40,17 +41,21 @@ def promised(path: Path) -> Iterator[Output]:
     """
     if path.is_dir():
         raise FileProblem(f"cannot write {path}: it is a folder")
-    if not path.parent.is_dir():
-        raise FileProblem(f"cannot write {path}: the folder {path.parent} does not exist")
     output = Output(path)
+    if (path.exists() and not path.is_file()) or output.target.is_symlink():
+        message = f"cannot write {path}: it is not a regular file"
+        raise FileProblem(message, hint="give the name of a file; devices and pipes are none")
+    folder = output.target.parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise FileProblem(f"cannot write {path}: the folder {folder} does not exist")
     try:
         with told_as_file_problem(path):
             output.part.touch(exist_ok=False)
         yield output
         with told_as_file_problem(path):
             _sync(output.part)
-            output.part.replace(path)
-            _sync(path.parent)
+            output.part.replace(output.target)
+            _sync(output.target.parent)
     finally:
         output.part.unlink(missing_ok=True)
 

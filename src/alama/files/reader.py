@@ -124,7 +124,7 @@ class _CsvTable:
         require(self, names)
         offered = [self._offered[self.names.index(name)] for name in names]
         asked = pyarrow.csv.ConvertOptions(
-            include_columns=offered,
+            include_columns=offered or self._offered[:1],  # to Arrow, none would mean all
             column_types=dict.fromkeys(offered, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
@@ -133,7 +133,8 @@ class _CsvTable:
             self._source = source
             for batch in _read_csv(self.path, source, asked):
                 for start in range(0, batch.num_rows, size):
-                    yield batch.slice(start, size).rename_columns(list(names))
+                    part = batch.slice(start, size).select(range(len(names)))
+                    yield part.rename_columns(list(names))
 
     def _probe(self) -> list[str]:
         """Read the header and the first block, whose types do not matter here."""

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from alama.core import kernel
+from alama.core.errors import TrainingProblem
 from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, Reference, seal
 from alama.core.money import REFERENCE_INFLOW_MONTHLY, REFERENCE_INFLOWS_AS_OF
 from alama.training.making.make import Part, make_card
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from alama.training.validation.validate import Validation
 
     Floats = NDArray[np.float64]
+
+HELD_OUT_MIN: Final = 4
 
 SCORE_EDGES: Final = tuple(range(325, 850, 25))
 
@@ -139,7 +142,14 @@ def _split(data: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | N
     for outcome in (0, 1):
         members = np.flatnonzero(shuffled.labels == outcome)
         held[members[: round(share * len(members))]] = True
-    return shuffled.take(np.flatnonzero(~held)), shuffled.take(np.flatnonzero(held))
+    apart = shuffled.take(np.flatnonzero(held))
+    if min(apart.defaults, len(apart) - apart.defaults) < HELD_OUT_MIN:
+        raise TrainingProblem(
+            f"the hold-out would have {apart.defaults:,} defaults among {len(apart):,} loans: "
+            f"too few to judge a model by (at least {HELD_OUT_MIN} of each outcome)",
+            hint="set a larger share apart, or none at all (--holdout 0)",
+        )
+    return shuffled.take(np.flatnonzero(~held)), apart
 
 
 def _outcome(data: Dataset, days_past_due: int) -> Outcome:

@@ -2,12 +2,13 @@ import csv
 import io
 import json
 
+import msgspec
 import pytest
 
 from alama.batch import export
 from alama.batch.listing import Labels, listing
-from alama.core.catalogue import Field, Kind
-from alama.core.tables import Feature
+from alama.core.catalogue import Catalogue, Field, Kind
+from alama.core.tables import Card, Feature, Pair
 from tests.factories import a_model
 
 
@@ -121,3 +122,51 @@ def test_csv_holds_a_row_for_the_base_each_band_and_each_cell_of_a_pair() -> Non
     cells = sum(len(pair.cells) for pair in rows.pairs)
     assert len(read) == 1 + bands + cells
     assert read[-1]["with_feature"] == rows.pairs[-1].with_feature
+
+
+def test_csv_names_the_model_the_card_and_the_currency_in_every_row() -> None:
+    model = a_model(1)
+    read = list(csv.DictReader(io.StringIO(export.as_csv(listing(model, model.cards[-1], "UGX")))))
+    assert {(row["model"], row["card"], row["currency"]) for row in read} == {
+        (model.id, "full", "UGX")
+    }
+
+
+def holds(row: dict[str, str], side: str, value: float | str | None) -> bool:
+    """Tell from a row of the CSV alone whether a value falls into one of its sides."""
+    if value is None:
+        return row[f"{side}not_given"] == "true"
+    if isinstance(value, str):
+        return value in row[f"{side}words"].split("|") or row[f"{side}other"] == "true"
+    low, high = row[f"{side}at_least"], row[f"{side}below"]
+    inside = (not low or float(low) <= value) and (not high or value < float(high))
+    return row[f"{side}numbers"] == "true" and inside
+
+
+def test_a_program_finds_the_one_cell_of_a_pair() -> None:
+    numbers = Feature("x", (0.0,) * 5, (0.2,) * 5, (None,) * 5, cuts=(1.0, 2.0, 3.0))
+    wordy = Feature("y", (0.0,) * 4, (0.25,) * 4, (None,) * 4, words=(("a", "b"), ("c",)))
+    # Bands 1 and 3 of x share a row though they are no neighbours; missing goes with band 2.
+    halves = ((1.0, 2.0), (3.0, 4.0))
+    pair = Pair(0, 1, (1, 0, 1, 0, 1), (0, 0, 1, 1), halves)
+    model = msgspec.structs.replace(
+        a_model(),
+        catalogue=Catalogue((Field("x", Kind.NUMBER), Field("y", Kind.WORD))),
+        cards=(Card("full", 500.0, (numbers, wordy), (pair,)),),
+        money=None,
+    )
+    listed = listing(model, model.cards[0])
+    text = io.StringIO(export.as_csv(listed))
+    cells = [row for row in csv.DictReader(text) if row["with_feature"]]
+    for x, row_place in ((None, 1), (0.5, 0), (1.0, 1), (2.5, 0), (3.0, 1)):
+        for y, column in ((None, 0), ("a", 0), ("b", 0), ("c", 1), ("z", 1)):
+            named = [c for c in cells if holds(c, "", x)]
+            found = [
+                c
+                for c in named
+                if holds(c, "with_", y) and not (y in ("a", "b") and c["with_other"] == "true")
+            ]
+            assert [float(c["points"]) for c in found] == [2.0 * halves[row_place][column]]
+    assert sum(cell.share for cell in listed.pairs[0].cells) == pytest.approx(1.0)
+    document = json.loads(export.as_json(listed))["pairs"][0]["cells"]
+    assert {"at_least", "below", "words", "with_at_least", "with_words"} <= set(document[0])

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -10,6 +11,7 @@ import pytest
 
 from alama.batch import scoring
 from alama.batch.scoring import Options, TableScoring, Tally, score_table
+from alama.core.catalogue import Catalogue
 from alama.core.errors import FileProblem, UnknownCurrency
 from alama.core.model import Model
 from alama.files.reader import open_table
@@ -112,6 +114,44 @@ def test_both_spellings_of_a_field_are_one_too_many(tmp_path: Path, model: Model
 def test_columns_that_the_model_does_not_name_are_listed(tmp_path: Path, model: Model) -> None:
     loans = {**CORE, "default": [0, 1], "applicant_ref": ["x", "y"], "colour": ["red", "blue"]}
     assert scored(tmp_path, model, loans)[1].ignored == ("default", "colour")
+
+
+def of_guessed_catalogue(model: Model) -> Model:
+    """Give the model as one trained without a catalogue: nothing is required."""
+    fields = tuple(
+        msgspec.structs.replace(field, required=False) for field in model.catalogue.fields
+    )
+    return msgspec.structs.replace(model, catalogue=Catalogue(fields))
+
+
+def test_a_file_with_none_of_the_columns_is_refused(tmp_path: Path, model: Model) -> None:
+    source = tmp_path / "loans.csv"
+    source.write_text("a,b\n1,2\n")
+    with pytest.raises(FileProblem, match="has no column that the model reads") as caught:
+        TableScoring(of_guessed_catalogue(model), open_table(source), Options(keep=("a",)))
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("the model reads mm_months, avg_inflow, ")
+
+
+def test_absent_fields_are_listed_and_misspelt_ones_guessed(tmp_path: Path, model: Model) -> None:
+    loans = {**CORE, "Regoin": ["a", "b"], "colour": ["c", "d"]}
+    made = scored(tmp_path, model, loans)[1]
+    assert "region" in made.absent
+    assert not set(CORE) & set(made.absent)
+    assert made.meant == {"Regoin": "region"}
+
+
+def test_marks_of_a_missing_number_are_counted_by_column(tmp_path: Path, model: Model) -> None:
+    marked = {**CORE, "counterparties": ["NA", "12"], "region": ["na", "?"]}
+    table, made, _ = scored(tmp_path, model, marked, contributions=True)
+    assert made.markers == {"counterparties": 1}
+    plain = {**marked, "counterparties": [None, 12]}
+    assert scored(tmp_path, model, plain, contributions=True)[0] == table
+
+
+def test_a_mark_in_a_required_field_is_missing(tmp_path: Path, model: Model) -> None:
+    told = refusal(tmp_path, model, {**CORE, "avg_inflow": ["1", "n/a"]})
+    assert "row 2: avg_inflow is required" in told
 
 
 def test_a_missing_required_column_is_an_error_that_names_it(tmp_path: Path, model: Model) -> None:

@@ -89,13 +89,21 @@ def test_every_bad_field_is_told_at_once(
     assert "7.25" not in err
 
 
-@pytest.mark.parametrize("content", ["", "[1]", "{", '{"mm_months": NaN}', "\udcff"])
+@pytest.mark.parametrize("content", ["", "[1]", "{", '{"mm_months": NaN}', "\udcff", "[" * 30_000])
 def test_what_is_no_json_object_is_told(
     model: Path, application: Path, content: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     application.write_bytes(content.encode("utf-8", "surrogateescape"))
     assert main(["explain", str(application), "--model", str(model)]) == EXIT_MISTAKE
     assert "application.json is not a JSON object" in capsys.readouterr().err
+
+
+def test_a_name_that_stands_twice_is_refused(
+    application: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application.write_text('{"mm_months": 14, "mm_months": 15}')
+    assert main(["explain", str(application)]) == EXIT_MISTAKE
+    assert "names mm_months twice" in capsys.readouterr().err
 
 
 def test_an_enormous_application_is_refused(

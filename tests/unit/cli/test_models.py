@@ -121,6 +121,28 @@ def test_every_format_can_be_written_to_a_file(
     assert "\x1b" not in text
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("card.csv", "model,card,currency,feature,"),
+        ("card.JSON", "{"),
+        ("card.sql", "-- Alama scorecard"),
+    ],
+)
+def test_the_ending_of_the_file_names_the_format(path: Path, name: str, start: str) -> None:
+    out = path.with_name(name)
+    assert main(["models", "show", str(path), "--out", str(out)]) == 0
+    assert out.read_text("utf-8").startswith(start)
+
+
+def test_another_ending_gets_the_table_and_a_named_format_comes_first(path: Path) -> None:
+    out = path.with_name("card.txt")
+    assert main(["models", "show", str(path), "--out", str(out)]) == 0
+    assert "full: 17 fields, 4 pairs" in out.read_text("utf-8")
+    assert main(["models", "show", str(path), "--format", "json", "--out", str(out)]) == 0
+    assert json.loads(out.read_text("utf-8"))["card"] == "full"
+
+
 def test_a_mistake_writes_no_file(path: Path) -> None:
     out = path.with_name("card.csv")
     options = ["--format", "csv", "--currency", "XXX", "--out", str(out)]

@@ -75,3 +75,22 @@ def test_keeping_nothing_is_a_mistake(loans: Path, capsys: pytest.CaptureFixture
         main(["score", str(loans), "--out", "scores.csv", "--keep", ","])
     assert exit_info.value.code == EXIT_MISTAKE
     assert "names no column" in capsys.readouterr().err
+
+
+def test_columns_and_fields_that_do_not_meet_are_told_once(
+    model: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loans.write_text(
+        HEADER.replace("loan,", "loan,regoin,counterparties,")
+        + "a,x,NA,3,9000,0.2,0.1\nb,y,?,60,41000,0.9,0.8\n"
+    )
+    out = loans.with_name("scores.csv")
+    assert main(["score", str(loans), "--model", str(model), "--out", str(out)]) == 0
+
+    told = capsys.readouterr().err
+    assert "does not name, ignored: loan, regoin (did you mean region?)\n" in told
+    (absent,) = (line for line in told.splitlines() if line.startswith("Fields of the model"))
+    assert "region" in absent
+    assert "counterparties" not in absent
+    (warned,) = (line for line in told.splitlines() if line.startswith("warning"))
+    assert warned.endswith("read as missing: counterparties (2)")

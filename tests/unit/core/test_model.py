@@ -99,6 +99,47 @@ def test_tables_that_do_not_hold_are_refused(changes: dict[str, Any], told: str)
         models.decode(card_with(0, **changes))
 
 
+def test_a_card_that_is_not_purified_is_refused_because_it_would_not_explain_itself() -> None:
+    uncentred = [cell + 1.0 for cell in FEATURE.main]
+    with pytest.raises(InvalidModel, match="average to zero"):
+        models.decode(card_with(0, main=uncentred))
+
+
+def test_a_pair_that_holds_part_of_a_main_is_refused() -> None:
+    tree = msgspec.json.decode(DOCUMENT)
+    halves = tree["cards"][-1]["pairs"][0]["halves"]
+    tree["cards"][-1]["pairs"][0]["halves"] = [[cell + 0.5 for cell in row] for row in halves]
+    with pytest.raises(InvalidModel, match="line of it does not average to zero"):
+        models.decode(altered(cards=tree["cards"]))
+
+
+def test_cards_in_the_wrong_order_are_refused() -> None:
+    tree = msgspec.json.decode(DOCUMENT)
+    with pytest.raises(InvalidModel, match="each card must read the fields of the one before"):
+        models.decode(altered(cards=tree["cards"][::-1]))
+
+
+def test_words_in_a_field_of_words_cannot_be_cut_like_numbers() -> None:
+    place = next(i for i, f in enumerate(MODEL.cards[-1].features) if f.words)
+    count = len(MODEL.cards[-1].features[place].main) - 2
+    with pytest.raises(InvalidModel, match="holds words"):
+        models.decode(card_with(place, words=[], cuts=[float(n) for n in range(count)]))
+
+
+@pytest.mark.parametrize(
+    ("inflows", "told"),
+    [
+        ({"KES": -1.0}, "not a positive number"),
+        ({"KES": 0.0}, "not a positive number"),
+        ({"KES": 1.0, "US\nD": 1.0}, "three capital letters"),
+    ],
+)
+def test_money_that_cannot_be_compared_is_refused(inflows: dict[str, float], told: str) -> None:
+    money = {"currency": "KES", "dated": "2025-01-01", "reference_inflows": inflows}
+    with pytest.raises(InvalidModel, match=told):
+        models.decode(altered(money=money))
+
+
 def test_a_pair_that_points_outside_its_table_is_refused() -> None:
     tree = msgspec.json.decode(DOCUMENT)
     tree["cards"][-1]["pairs"][0]["rows"][0] = 99

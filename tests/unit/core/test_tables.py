@@ -36,6 +36,9 @@ def test_a_sound_card_has_no_faults() -> None:
         (told(base=1e-13), "base is off the grid"),
         (told(base=float("nan")), "base is off the grid"),
         (told(base=5000.0), "reach beyond 4096 points"),
+        (told(features=(), pairs=()), "reads no field"),
+        (told(features=(NUMBERS, NUMBERS), pairs=()), "stands in it twice"),
+        (feature(shares=(0.0, 0.5, 0.4)), "do not sum to 1"),
         (feature(words=(("x",),)), "both cuts and words"),
         (feature(main=(0.0, 1.0)), "2 cells where its bands need 3"),
         (feature(main=(0.0, float("inf"), 1.0)), "a cell is off the grid"),
@@ -67,6 +70,12 @@ def test_a_word_in_two_groups_is_told() -> None:
     )
     found = told(features=(NUMBERS, twice), pairs=())
     assert any("a word stands in two groups" in line for line in found)
+
+
+def test_a_word_that_no_request_could_match_is_told() -> None:
+    shouted = msgspec.structs.replace(WORDS, words=(("X ", "y"),))
+    found = told(features=(NUMBERS, shouted), pairs=())
+    assert any("not written as words are compared" in line for line in found)
 
 
 def test_cuts_that_do_not_rise_are_told() -> None:

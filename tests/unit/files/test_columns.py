@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files.columns import Looks, days, looks, numbers, words
+from alama.files.columns import Looks, days, looks, numbers, numbers_and_markers, words
 
 DAY = dt.date(2024, 2, 29)
 
@@ -161,3 +161,17 @@ def test_looks_count_what_values_could_be(column: pa.Array[Any], expected: Looks
 
 def test_looks_of_batches_add_up() -> None:
     assert Looks(1, 2, 3, 4, 5) + Looks(1, 1, 1, 1, 1) == Looks(2, 3, 4, 5, 6)
+
+
+def test_marks_of_a_missing_number_are_missing_and_counted() -> None:
+    text = pa.array(["1.5", " NA ", "Null", "?", "", None, "-2"])
+    for column in (text, text.dictionary_encode()):
+        values, marked = numbers_and_markers(column, "amount")
+        np.testing.assert_array_equal(values, [1.5, *[np.nan] * 5, -2.0])
+        assert marked == 3
+
+
+def test_other_words_are_still_no_numbers() -> None:
+    with pytest.raises(FileProblem, match="column amount, row 11: must be a number"):
+        numbers_and_markers(pa.array(["NA", "many"]), "amount", 10)
+    assert numbers_and_markers(pa.array([1, None]), "amount")[1] == 0

@@ -192,3 +192,11 @@ def test_missing_columns_are_named_beside_those_there_are(tmp_path: Path) -> Non
     with pytest.raises(FileProblem, match="has no column c, d") as caught:
         require(table, ["a", "c", "d"])
     assert caught.value.hint == "its columns are a, b"
+
+
+@pytest.mark.parametrize("form", [csv, parquet])
+def test_no_column_asked_for_is_no_column_read(form: Any, tmp_path: Path) -> None:
+    path = csv(tmp_path, "a,b\n1,x\n2,y\n") if form is csv else parquet(tmp_path, {"a": [1, 2]})
+    batches = list(open_table(path).batches([]))
+    assert [batch.num_columns for batch in batches] == [0]
+    assert sum(batch.num_rows for batch in batches) == 2

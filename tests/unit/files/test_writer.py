@@ -109,6 +109,57 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         pytest.fail("the block must not run")
 
 
+def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    kept = tmp_path / "real" / "kept.csv"
+    kept.write_text("old")
+    link = tmp_path / "table.csv"
+    link.symlink_to(Path("real") / "kept.csv")
+
+    with open_table(link, SCHEMA) as table:
+        table.write(batch(1.0))
+
+    assert link.is_symlink()
+    assert read(kept).num_rows == 1
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_a_link_to_a_file_that_is_not_there_yet_makes_it(tmp_path: Path) -> None:
+    link = tmp_path / "table.csv"
+    link.symlink_to("new.csv")
+
+    with open_table(link, SCHEMA) as table:
+        table.write(batch(1.0))
+
+    assert link.is_symlink()
+    assert read(tmp_path / "new.csv").num_rows == 1
+
+
+def test_a_link_into_nowhere_or_in_a_circle_is_refused(tmp_path: Path) -> None:
+    astray, circle = tmp_path / "astray.csv", tmp_path / "circle.csv"
+    astray.symlink_to(tmp_path / "nowhere" / "table.csv")
+    circle.symlink_to(circle)
+
+    for link, words in ((astray, "nowhere does not exist"), (circle, "not a regular file")):
+        with pytest.raises(FileProblem, match=words), open_table(link, SCHEMA):
+            pytest.fail("the block must not run")
+        assert link.is_symlink()
+
+
+def test_a_pipe_or_a_device_is_refused_and_stays(tmp_path: Path) -> None:
+    pipe, device = tmp_path / "pipe.csv", tmp_path / "device.csv"
+    os.mkfifo(pipe)
+    device.symlink_to(os.devnull)
+
+    for path in (pipe, device):
+        with pytest.raises(FileProblem, match="not a regular file"), open_table(path, SCHEMA):
+            pytest.fail("the block must not run")
+
+    assert pipe.is_fifo()
+    assert Path(os.devnull).is_char_device()
+    assert sorted(tmp_path.iterdir()) == [device, pipe]
+
+
 def test_a_full_disk_is_told_as_a_problem_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from alama.core.application import fold
 from alama.core.catalogue import WORD_LENGTH_MAX, Kind
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.kernel import Words
-from alama.files.columns import days, numbers, words
+from alama.files.columns import MISSING_MARKERS, days, numbers_and_markers, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,9 +35,6 @@ PROBLEMS_MAX: Final = 10
 
 VOCABULARY_MAX: Final = 100_000
 """Distinct words beyond which a column names its rows rather than says something about them."""
-
-MISSING_MARKERS: Final = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", ".")
-"""How tools write a missing number (folded). In a column of words each may be a word."""
 
 _OUTCOMES: Final = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 _UNKNOWN: Final = -1
@@ -113,16 +109,6 @@ def gather(table: Table, request: Request, watch: Callable[[], None]) -> Gathere
         overflowing=tuple(name for name, reader in wordy.items() if reader.overflowing),
         day_refused=calendar.refused,
     )
-
-
-def without_markers(column: pa.Array[Any]) -> pa.Array[Any]:
-    """Give text with the usual marks of a missing number as null; any other column unchanged."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return column
-    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-    marked = pc.is_in(plain, value_set=pa.array(MISSING_MARKERS, type=plain.type))
-    blanked: pa.Array[Any] = pc.if_else(marked, None, column)
-    return blanked
 
 
 def _outcomes(column: pa.Array[Any], name: str, first_row: int) -> NDArray[np.int8]:
@@ -214,15 +200,9 @@ class _Numbers:
         return column
 
     def _read(self, column: pa.Array[Any], first_row: int) -> NDArray[np.float64]:
-        try:
-            return numbers(column, self._name, first_row)
-        except FileProblem:
-            bare = without_markers(column)
-            if bare.null_count == column.null_count:
-                raise
-            values = numbers(bare, self._name, first_row)
-            self.markers += bare.null_count - column.null_count
-            return values
+        values, markers = numbers_and_markers(column, self._name, first_row)
+        self.markers += markers
+        return values
 
 
 def _breaks(field: Field, values: NDArray[np.float64]) -> Mask:

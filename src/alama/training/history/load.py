@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+import numpy as np
 
-from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Kind, Use
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Use
 from alama.core.errors import AlamaError, FileProblem, InvalidCatalogue, TrainingProblem
+from alama.core.kernel import present
 from alama.core.product import PRODUCT
 from alama.files.reader import open_table
 from alama.training.dataset import Dataset
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 APPLIED_ON: Final = "applied_on"
 """The column that says when a loan was asked for, unless another is named."""
+
+FIELDS_MAX: Final = 250
+"""More fields than anyone reads, and as many as the projection can hold in memory."""
 
 ROWS_MIN: Final = 50
 OUTCOMES_MIN: Final = 20
@@ -238,9 +243,14 @@ def _loaded(
         if warning is not None:
             warnings.append(warning)
         if column is not None:
-            kept[known.name] = _exact_kind(known, column, guessed=plan.catalogue is None), column
+            kept[known.name] = known, column
     if not kept:
         raise _nothing_left(warnings)
+    if len(kept) > FIELDS_MAX:
+        raise TrainingProblem(
+            f"{len(kept):,} columns could be fields; a scorecard has at most {FIELDS_MAX}",
+            hint="choose those that are known when a loan is asked for: --fields or --exclude",
+        )
     base = plan.catalogue or Catalogue(fields=tuple(known for known, _ in kept.values()))
     catalogue = _directed(base.only(kept), monotone)
     for name, (_, column) in kept.items():
@@ -252,7 +262,23 @@ def _loaded(
             )
     columns = {name: column for name, (_, column) in kept.items()}
     dataset = Dataset(catalogue, columns, gathered.labels, gathered.dates)
-    return Loaded(dataset, tuple(warnings), plan.ignored)
+    dataset, missing = _with_what_is_required(dataset)
+    return Loaded(dataset, (*warnings, *missing), plan.ignored)
+
+
+def _with_what_is_required(data: Dataset) -> tuple[Dataset, list[str]]:
+    """Leave out rows that no application could be like: serving refuses them."""
+    said = []
+    whole = np.ones(len(data), dtype=np.bool_)
+    for name in data.catalogue.core_names:
+        given = present(data.columns[name])
+        if not given.all():
+            said.append(
+                f"{int(np.count_nonzero(~given)):,} rows without {name} are left out: every "
+                "application must give it"
+            )
+        whole &= given
+    return (data.take(np.flatnonzero(whole)) if said else data), said
 
 
 def _about_rows(gathered: Gathered, label: str) -> list[str]:
@@ -310,12 +336,6 @@ def _judged(
             doubt = f"{known.name} differs in every row: if it is an id, --exclude {known.name}"
             return column, doubt if doubtful else None
     return None, f"column {name} is ignored: {reason}"
-
-
-def _exact_kind(known: Field, column: Column, *, guessed: bool) -> Field:
-    if guessed and quality.is_whole(column):
-        return msgspec.structs.replace(known, kind=Kind.INTEGER)
-    return known
 
 
 def _directed(catalogue: Catalogue, monotone: Mapping[str, Direction]) -> Catalogue:

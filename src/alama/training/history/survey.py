@@ -9,8 +9,7 @@ import numpy as np
 
 from alama.core.catalogue import Field, Kind
 from alama.core.errors import FileProblem
-from alama.files.columns import Looks, looks, numbers
-from alama.training.history.gather import without_markers
+from alama.files.columns import Looks, looks, numbers, without_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 ROWS_MOVED_MAX: Final = 0.002
 """The share of rows that rounding one cut may move to the neighbouring band."""
 
+EVIDENCE_MIN: Final = 10.0
+"""The least weight of a band, in rows times p (1 - p): about so many defaults, or repayments where
+those are rarer. Fewer cannot carry a step of their own."""
+
 _TRACE: Final = 1e-3
 """Where no row stands, the product of the marginals decides, at this weight."""
 
@@ -101,7 +105,7 @@ def _merge_axis(
     floor = _TRACE * total(heights) / len(heights)
     return [
         [int(slot) for slot in inner[a:b]]
-        for a, b in segments(vectors, heights[inner] + floor, budget, most)
+        for a, b in segments(vectors, heights[inner] + floor, budget, most, EVIDENCE_MIN)
     ]
 
 
@@ -111,16 +115,23 @@ def _scaled(table: Floats, weights: Floats) -> Floats:
     return table * np.sqrt(column_weights / total(column_weights))[None, :]
 
 
-def segments(vectors: Floats, weights: Floats, budget: float, most: int) -> list[tuple[int, int]]:
+def segments(
+    vectors: Floats, weights: Floats, budget: float, most: int, least: float = 0.0
+) -> list[tuple[int, int]]:
     """Cut a sequence of weighted vectors into the fewest runs within a loss budget.
 
     The loss of a run is half the weighted squared distance to its mean: log-loss to second order.
-    Exact, by dynamic programming; at most `most` runs even where that exceeds the budget.
+    Exact, by dynamic programming; at most `most` runs, and none that weighs less than `least` (but
+    for a run of everything), even where that exceeds the budget.
     """
     count = len(vectors)
     if count == 0:
         return []
     loss = _run_losses(vectors, weights)
+    reached = np.concatenate([[0.0], np.cumsum(weights)])
+    light = reached[None, :] - reached[:, None] < least
+    light[0, count] = False
+    loss[light] = np.inf
     best = np.full((min(most, count) + 1, count + 1), np.inf)
     choice = np.zeros(best.shape, dtype=np.intp)
     best[0, 0] = 0.0
@@ -133,7 +144,7 @@ def segments(vectors: Floats, weights: Floats, budget: float, most: int) -> list
             break
     result = []
     end = count
-    for used in range(runs, 0, -1):
+    for used in range(int(np.argmin(best[: runs + 1, count])), 0, -1):
         start = int(choice[used, end])
         result.append((start, end))
         end = start

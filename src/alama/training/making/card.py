@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from alama.core import tables
@@ -51,6 +53,11 @@ def card_of(name: str, draft: Draft, calibration: Calibration, data: Dataset) ->
         for place in range(len(pure.axes))
     )
     card = settled(Card(name, on_grid(base), features, pairs), data.catalogue)
+    if tables.reach(card) > tables.POINTS_MAX:
+        raise TrainingProblem(
+            "the outcome can be told from the fields almost without error",
+            hint="a column gives it away: leave it out with --exclude",
+        )
     broken = [*tables.faults(card), *tables.monotone_breaks(card, data.catalogue)]
     if broken:
         raise TrainingProblem(f"the finished tables of {name} do not hold: {broken[0]}")
@@ -98,27 +105,14 @@ def settled(card: Card, catalogue: Catalogue) -> Card:
                     for later in range(slot + 1, len(main)):
                         main[later] -= sign * short
         main[tables.MISSING] = min(main[tables.MISSING], _average_given(main, feature.shares))
-        mean = on_grid(sum(m * s for m, s in zip(main, feature.shares, strict=True)))
+        mean = on_grid(math.fsum(m * s for m, s in zip(main, feature.shares, strict=True)))
         base += mean
-        features.append(_with_main(feature, [m - mean for m in main]))
+        features.append(msgspec.structs.replace(feature, main=tuple(m - mean for m in main)))
     return Card(card.name, base, tuple(features), card.pairs)
 
 
 def _average_given(main: Sequence[float], shares: Sequence[float]) -> float:
     """Average over those who told the field."""
     told = 1.0 - shares[tables.MISSING]
-    total = sum(m * s for m, s in zip(main[1:], shares[1:], strict=True))
+    total = math.fsum(m * s for m, s in zip(main[1:], shares[1:], strict=True))
     return on_grid(total / told) if told > 0.0 else main[tables.MISSING]
-
-
-def _with_main(feature: Feature, main: Sequence[float]) -> Feature:
-    return Feature(
-        field=feature.field,
-        main=tuple(main),
-        shares=feature.shares,
-        default_rates=feature.default_rates,
-        cuts=feature.cuts,
-        words=feature.words,
-        lowest=feature.lowest,
-        highest=feature.highest,
-    )

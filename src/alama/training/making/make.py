@@ -46,6 +46,8 @@ Watch = Callable[[str, float, str], None]
 TABLE_ROWS_MAX: Final = 300_000
 """Rows that bands and projection weigh; more would not move them."""
 
+_WEIGHT_MIN: Final = 1e-3
+
 _STEPS_GUESSED: Final = 1_800
 """Boosting steps a bag usually takes, for the progress bar alone."""
 
@@ -143,7 +145,9 @@ def _choose(
 
 def _weights(draft: Draft, slots: Sequence[Slots], calibration: Calibration) -> Floats:
     p = portable.logistic(calibration.intercept + calibration.slope * draft.margins(slots))
-    weights: Floats = p * (1.0 - p)
+    # A row that the model is sure of still counts a little: a fit without doubt, as on a column
+    # that gives the outcome away, must not look as if nothing mattered.
+    weights: Floats = np.maximum(p * (1.0 - p), _WEIGHT_MIN)
     return weights
 
 

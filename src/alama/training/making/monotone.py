@@ -184,7 +184,7 @@ class Projection:
         return gradient
 
     def _largest_ratio(self) -> float:
-        """Bound the curvature against the metric by power iteration, with a margin."""
+        """Estimate the largest curvature against the metric by power iteration, with a margin."""
         vector = np.ones(len(self._metric))
         ratio = 1.0
         for _ in range(30):

@@ -256,3 +256,18 @@ def test_the_share_read_rises_to_one(tmp_path: Path) -> None:
 
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_rows_without_a_required_field_are_left_out_and_counted(tmp_path: Path) -> None:
+    columns = product_columns()
+    columns["avg_inflow"] = [None if row < 7 else x for row, x in enumerate(columns["avg_inflow"])]
+    loaded = read(write_csv(tmp_path, columns), label="default")
+    assert len(loaded.dataset) == len(columns["avg_inflow"]) - 7
+    assert warning_about(loaded, "7 rows without avg_inflow are left out")
+
+
+def test_a_file_of_more_columns_than_anyone_reads_is_refused(tmp_path: Path) -> None:
+    columns = {f"field_{n}": noise(200, seed=n) for n in range(260)}
+    path = write_parquet(tmp_path, {**columns, "bad": outcomes(200)})
+    with pytest.raises(TrainingProblem, match="at most 250"):
+        read(path, label="bad")

@@ -37,8 +37,8 @@ def test_types_are_read_from_the_data(tmp_path: Path, write: Any) -> None:
 
     assert kinds(loaded) == {
         "income": Kind.NUMBER,
-        "children": Kind.INTEGER,
-        "children_as_double": Kind.INTEGER,
+        "children": Kind.NUMBER,
+        "children_as_double": Kind.NUMBER,
         "job": Kind.WORD,
         "owner": Kind.WORD,
     }

@@ -91,3 +91,13 @@ def test_the_budget_buys_bands_one_against_the_other() -> None:
     assert segments(steps, np.ones(6), 10.0, most=6) == [(0, 6)]
     assert segments(np.empty((0, 1)), np.ones(0), 1.0, most=6) == []
     assert pytest.approx(loss_of(steps, np.ones(6), (0, 6))) == 0.75
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 3.0))
+def test_no_run_is_too_light_to_carry_a_step(seed: int, least: float) -> None:
+    rng = np.random.default_rng(seed)
+    vectors, weights = rng.normal(size=(12, 2)), rng.random(12)
+    found = segments(vectors, weights, 0.0, most=12, least=least)
+    assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])]
+    assert found[-1][1] == 12
+    assert len(found) == 1 or all(weights[a:b].sum() > least - 1e-9 for a, b in found)

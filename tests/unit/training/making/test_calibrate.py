@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from alama.training import portable
-from alama.training.making.calibrate import calibrate, intercept_for
+from alama.training.making.calibrate import SLOPE_MAX, calibrate, intercept_for
 
 
 def drawn(slope: float, intercept: float, rows: int = 200_000) -> tuple[np.ndarray, np.ndarray]:
@@ -31,3 +31,25 @@ def test_the_intercept_makes_the_mean_probability_the_default_rate() -> None:
     assert portable.logistic(intercept + 0.8 * margins).mean() == pytest.approx(
         labels.mean(), abs=1e-5
     )
+
+
+@pytest.mark.parametrize("slope", [0.2, 1.0, 1.7, 2.5, 5.0])
+@pytest.mark.parametrize("rate", [0.005, 0.02, 0.3, 0.5])
+def test_the_mean_probability_is_the_rate_whatever_the_slope(slope: float, rate: float) -> None:
+    rng = np.random.default_rng(1)
+    margins = rng.normal(np.log(rate / (1.0 - rate)), 0.8, 4_000)
+    labels = (rng.random(4_000) < rate).astype(np.int8)
+    intercept = intercept_for(margins, labels, slope)
+    assert portable.logistic(intercept + slope * margins).mean() == pytest.approx(
+        labels.mean(), abs=1e-5
+    )
+    fitted = calibrate(margins, labels)
+    assert portable.logistic(fitted.intercept + fitted.slope * margins).mean() == pytest.approx(
+        labels.mean(), abs=1e-5
+    )
+
+
+def test_margins_that_part_the_outcomes_without_error_keep_a_finite_slope() -> None:
+    margins = np.concatenate([np.full(50, 3.0), np.full(450, -3.0)])
+    labels = np.concatenate([np.ones(50), np.zeros(450)]).astype(np.int8)
+    assert 1.0 <= calibrate(margins, labels).slope <= SLOPE_MAX

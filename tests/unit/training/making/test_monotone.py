@@ -1,9 +1,11 @@
 """The projection holds directions in every context, changes no more than it must, and is priced."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from alama.core import tables
+from alama.core.tables import Card
 from alama.training import portable
 from alama.training.dataset import Dataset
 from alama.training.making.bands import band
@@ -14,6 +16,7 @@ from alama.training.making.draft import Draft, shares_of
 from alama.training.making.fit import fit
 from alama.training.making.monotone import Cone, Layout, Projection
 from tests.patterned import QUICK, patterned, unwatched
+from tests.property.test_shapley import brute_force_shapley
 
 SIGNS = {"months": -1, "inflow": -1, "amount": 1}
 
@@ -69,6 +72,28 @@ def test_the_card_made_of_it_is_monotone_exactly_and_missing_is_worth_no_more_th
     assert not list(tables.faults(card))
     assert not list(tables.monotone_breaks(card, data.catalogue))
     assert all(tables.missing_gain(card, place) < 1e-9 for place in range(len(card.features)))
+
+
+def test_what_the_finished_card_says_of_a_row_is_its_shapley_values_by_enumeration(
+    made: tuple[Dataset, Draft, Projection],
+) -> None:
+    data, _, projection = made
+    card = card_of("full", projection.solve(SIGNS)[0], Calibration(1.07, -0.2), data)
+    assert not list(tables.impurities(card))
+    # Enumeration over five fields of eight bands is long; every pair of two fields is enough,
+    # because a game of mains and pairs is the sum of the games of its pairs.
+    for pair in card.pairs:
+        first, second = card.features[pair.first], card.features[pair.second]
+        alone = Card(
+            "two", card.base, (first, second), (msgspec.structs.replace(pair, first=0, second=1),)
+        )
+        rng = np.random.default_rng(0)
+        for _ in range(10):
+            slots = [int(rng.integers(len(f.main))) for f in (first, second)]
+            half = alone.pairs[0].half(*slots)
+            said = [first.main[slots[0]] + half, second.main[slots[1]] + half]
+            expected = brute_force_shapley(alone, slots)
+            assert np.max(np.abs(np.array(said) - expected)) < 1e-9
 
 
 def test_a_cone_that_holds_already_costs_nothing(
