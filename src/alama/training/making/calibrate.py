@@ -27,6 +27,8 @@ _SLOPE_STEPS: Final = 12
 _INTERCEPT_STEPS: Final = 24
 _LOG_ODDS_MAX: Final = 60.0
 _RIDGE: Final = 1e-9
+_BALANCE: Final = 1e-11
+"""Near enough, far below the grain; sums have a fixed order, so every processor stops alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def calibrate(margins: Floats, labels: NDArray[np.int8]) -> Calibration:
         mean = portable.total(weight * margins) / (portable.total(weight) + _RIDGE)
         spread = portable.total(weight * (margins - mean) * (margins - mean)) + _RIDGE
         step = portable.total((labels - p) * margins) / spread
+        if abs(step) <= _BALANCE:
+            break
         # At most a doubling or a halving at a time: far from the optimum a full step overshoots.
         slope = min(max(slope + step, slope / 2.0, SLOPE_MIN), slope * 2.0, SLOPE_MAX)
     slope = _grained(slope)
@@ -72,6 +76,8 @@ def _balanced(margins: Floats, labels: NDArray[np.int8], slope: float, start: fl
     for _ in range(_INTERCEPT_STEPS):
         p = portable.logistic(intercept + scaled)
         short = defaults - portable.total(p)
+        if abs(short) <= _BALANCE * defaults:
+            break
         low, high = (intercept, high) if short > 0.0 else (low, intercept)
         stepped = intercept + short / (portable.total(p * (1.0 - p)) + _RIDGE)
         intercept = stepped if low <= stepped <= high else 0.5 * (low + high)
