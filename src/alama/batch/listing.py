@@ -10,7 +10,7 @@ import msgspec
 from alama.core.catalogue import Kind
 from alama.core.model import money_factor
 from alama.core.scorecard import cuts_in
-from alama.core.tables import MISSING
+from alama.core.tables import MISSING, neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +154,7 @@ class Labels:
         if self.feature.words:
             parts = [", ".join(self.words(slot)) or OTHER for slot in known]
         else:
-            parts = [self._run(*self.bounds(first, last)) for first, last in _runs(known)]
+            parts = [self._run(*self.bounds(first, last)) for first, last in neighbours(known)]
         if MISSING in slots:
             parts.append(NOT_GIVEN)
         return ", ".join(parts)
@@ -211,17 +211,6 @@ def _range(low: float | None, high: float | None) -> str:
     if high is None:
         return f"{number(low)} and more"
     return f"{number(low)} to under {number(high)}"
-
-
-def _runs(slots: Sequence[int]) -> list[tuple[int, int]]:
-    """Gather neighbouring slots: 1, 2, 3, 5 are 1 to 3 and 5."""
-    runs: list[tuple[int, int]] = []
-    for slot in slots:
-        if runs and runs[-1][1] == slot - 1:
-            runs[-1] = (runs[-1][0], slot)
-        else:
-            runs.append((slot, slot))
-    return runs
 
 
 def _feature_rows(labels: Labels, currency: str | None) -> FeatureRows:
@@ -292,7 +281,7 @@ def _sides(places: Sequence[int], feature: Feature) -> list[tuple[int, list[int]
     sides: list[tuple[int, list[int]]] = []
     for place, slots in found.items():
         known = [slot for slot in slots if slot != MISSING]
-        runs = [known] if feature.words else [[*range(a, b + 1)] for a, b in _runs(known)]
+        runs = [known] if feature.words else [[*range(a, b + 1)] for a, b in neighbours(known)]
         runs = runs or [[]]
         if MISSING in slots:
             runs[-1] = [*runs[-1], MISSING]

@@ -83,6 +83,17 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pairs: tuple[Pair, ...]
 
 
+def neighbours(slots: Sequence[int]) -> list[tuple[int, int]]:
+    """Gather neighbouring slots: 1, 2, 3, 5 are 1 to 3 and 5 to 5."""
+    runs: list[tuple[int, int]] = []
+    for slot in slots:
+        if runs and runs[-1][1] == slot - 1:
+            runs[-1] = (runs[-1][0], slot)
+        else:
+            runs.append((slot, slot))
+    return runs
+
+
 def on_grid(points: float) -> float:
     """Give the nearest multiple of GRID."""
     return round(points / GRID) * GRID

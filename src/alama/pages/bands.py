@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.core.tables import MISSING
+from alama.core.tables import MISSING, neighbours
 from alama.pages import numbers
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def group_label(feature: Feature, slots: Sequence[int]) -> str:
     if feature.words:
         parts += [_words(feature, slot) for slot in known]
     else:
-        parts += [_range(feature, first, last) for first, last in _runs(known)]
+        parts += [_range(feature, first, last) for first, last in neighbours(known)]
     return ", ".join(parts)
 
 
@@ -65,13 +65,3 @@ def _range(feature: Feature, first: int, last: int) -> str:
     if high is None:
         return f"\u2265{numbers.NARROW_SPACE}{numbers.exact(low)}"
     return f"{numbers.exact(low)} to <{numbers.NARROW_SPACE}{numbers.exact(high)}"
-
-
-def _runs(slots: Sequence[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for slot in slots:
-        if runs and runs[-1][1] == slot - 1:
-            runs[-1] = (runs[-1][0], slot)
-        else:
-            runs.append((slot, slot))
-    return runs

@@ -208,15 +208,7 @@ def _validate_card(
 
 def _served_points(model: Model, data: Dataset) -> tuple[Floats, NDArray[np.intp]]:
     """Score each row by the smallest card that reads its given fields; also say which one."""
-    largest = {feature.field for feature in model.cards[-1].features}
-    chosen = np.full(len(data), len(model.cards) - 1, dtype=np.intp)
-    # From the largest to the smallest, so that the smallest that will do has the last word.
-    for place in range(len(model.cards) - 2, -1, -1):
-        read = {feature.field for feature in model.cards[place].features}
-        enough = np.ones(len(data), dtype=np.bool_)
-        for name in largest - read:
-            enough &= ~kernel.present(data.columns[name])
-        chosen[enough] = place
+    chosen = kernel.choose_card(model.cards, data.columns, len(data))
     points = np.empty(len(data))
     for place, card in enumerate(model.cards):
         rows = np.flatnonzero(chosen == place)
