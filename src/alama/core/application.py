@@ -18,6 +18,10 @@ Value = float | int | str | None
 _LOOKS_PERSONAL: Final = re.compile(r"@|^\+?[\d\s().-]{7,}$")
 """An e-mail address, or digits enough for a phone number or a national id."""
 
+_SUGGESTIONS_MAX: Final = 20
+"""How many unknown names are compared with the known ones: it takes a while, and a body may hold
+thousands of them."""
+
 
 class Application:
     """The values of one application, in the order of the catalogue; None = not given.
@@ -47,7 +51,7 @@ def read(catalogue: Catalogue, sent: Mapping[str, object]) -> Application:
     for name, raw in sent.items():
         place = catalogue.position.get(name)
         if place is None:
-            problems.append(_unknown(catalogue, name))
+            problems.append(_unknown(catalogue, name, suggest=len(problems) < _SUGGESTIONS_MAX))
             continue
         if raw is None:
             continue
@@ -71,10 +75,11 @@ def read(catalogue: Catalogue, sent: Mapping[str, object]) -> Application:
     return Application(tuple(values), spelled if aliased else None)
 
 
-def _unknown(catalogue: Catalogue, name: str) -> FieldProblem:
+def _unknown(catalogue: Catalogue, name: str, *, suggest: bool) -> FieldProblem:
     if fold(name) in catalogue.prohibited:
         return FieldProblem(name, "prohibited_field", "must never be sent for a credit decision")
-    near = difflib.get_close_matches(name, list(catalogue.position), n=1, cutoff=0.6)
+    comparable = list(catalogue.position) if suggest and len(name) <= WORD_LENGTH_MAX else []
+    near = difflib.get_close_matches(name, comparable, n=1, cutoff=0.6)
     advice = f"is not a field; did you mean {near[0]}?" if near else "is not a field"
     return FieldProblem(name, "unknown_field", advice)
 
@@ -124,10 +129,15 @@ def _parse_word(field: Field, name: str, raw: object) -> tuple[Value, FieldProbl
     word = raw.strip()
     if not 1 <= len(word) <= WORD_LENGTH_MAX:
         return None, FieldProblem(name, "out_of_range", field.rule)
-    if field.use is Use.REFERENCE and _LOOKS_PERSONAL.search(word):
+    if field.use is Use.REFERENCE and looks_personal(word):
         detail = "must be an opaque reference, not a phone number, e-mail address or national id"
         return None, FieldProblem(name, "personal_identifier", detail)
     return word, None
+
+
+def looks_personal(reference: str) -> bool:
+    """Say whether a reference is an e-mail address, a phone number or a national id."""
+    return _LOOKS_PERSONAL.search(reference) is not None
 
 
 def in_range(field: Field, number: float) -> bool:

@@ -1,0 +1,213 @@
+"""Bytes to an Application: a compiled decoder for what is in order, a full walk for what is not.
+
+Nearly every body is in order, and the compiled decoder checks types and ranges while it reads. But
+it stops at the first fault, and of two equal names it keeps the last without a word. So whatever it
+does not plainly accept is walked once more, slowly, and the walk alone says what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from alama.core.application import Application, looks_personal, read
+from alama.core.catalogue import WORD_LENGTH_MAX, Field, Kind, Use
+from alama.core.errors import FieldProblem, InvalidApplication, MalformedDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from alama.core.catalogue import Catalogue
+
+_DIGITS_MAX: Final = 400
+"""A longer integer is beyond every double, and Python refuses to read it at some length."""
+
+
+class Intake:
+    """Reads the bodies of one catalogue."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        """Compile the decoder, and note which places need a second look."""
+        fields = catalogue.fields
+        others = [place for place, field in enumerate(fields) if field.other_spelling]
+        self._catalogue = catalogue
+        self._decoder = msgspec.json.Decoder(request_type(catalogue))
+        self._width = len(fields)
+        self._other_spellings = tuple(
+            (place, str(fields[place].other_spelling), len(fields) + rank)
+            for rank, place in enumerate(others)
+        )
+        self._nothing_respelled = (UNSET,) * len(others)
+        self._required = _places(catalogue, lambda field: field.required)
+        self._integers = _places(catalogue, lambda field: field.kind is Kind.INTEGER)
+        self._words = _places(catalogue, lambda field: field.kind is Kind.WORD)
+        self._references = _places(catalogue, lambda field: field.use is Use.REFERENCE)
+
+    def read(self, body: bytes) -> Application:
+        """Read one body, or raise.
+
+        `MalformedDocument` is for what is no JSON object, `InvalidApplication` for one that breaks
+        rules; it carries every broken rule at once.
+        """
+        return self._fast(body) or self._walk(body)
+
+    def _fast(self, body: bytes) -> Application | None:
+        """Read a body that is plainly in order; None where the walk has to look."""
+        try:
+            sent = msgspec.structs.astuple(self._decoder.decode(body))
+        except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+            return None
+        # Each member brings a colon: as many colons as names, and no name stands twice.
+        if body.count(b":") != len(sent) - sent.count(UNSET):
+            return None
+        values: list[Any] = [None if value is UNSET else value for value in sent[: self._width]]
+        spelled = None
+        if sent[self._width :] != self._nothing_respelled:
+            spelled = self._gather_other_spellings(sent, values)
+            if spelled is None:
+                return None
+        return Application(tuple(values), spelled) if self._settle(values) else None
+
+    def _gather_other_spellings(
+        self, sent: tuple[Any, ...], values: list[Any]
+    ) -> Mapping[int, str] | None:
+        """Move values to the places of their fields, or give None if both spellings came."""
+        spelled = {}
+        for place, name, source in self._other_spellings:
+            value = sent[source]
+            if value is UNSET or value is None:
+                continue
+            if values[place] is not None:
+                return None
+            values[place] = value
+            spelled[place] = name
+        return {
+            place: spelled.get(place, field.name)
+            for place, field in enumerate(self._catalogue.fields)
+            if values[place] is not None
+        }
+
+    def _settle(self, values: list[Any]) -> bool:
+        """Bring values into their final form; False where a rule is left to the walk."""
+        for place in self._required:
+            if values[place] is None:
+                return False
+        for place in self._integers:
+            number = values[place]
+            if number is not None:
+                if not number.is_integer():
+                    return False
+                values[place] = int(number)
+        for place in self._words:
+            word = values[place]
+            if word is not None:
+                values[place] = word = word.strip()
+                if not word:
+                    return False
+        return not any(
+            values[place] is not None and looks_personal(values[place])
+            for place in self._references
+        )
+
+    def _walk(self, body: bytes) -> Application:
+        sent = members(body)
+        repeats = [name for name, times in Counter(name for name, _ in sent).items() if times > 1]
+        problems = [
+            FieldProblem(name, "duplicate_field", "stands more than once; send it once")
+            for name in repeats
+        ]
+        try:
+            application = read(self._catalogue, dict(sent))
+        except InvalidApplication as error:
+            raise InvalidApplication([*problems, *error.problems]) from None
+        if problems:
+            raise InvalidApplication(problems)
+        return application
+
+
+def request_type(catalogue: Catalogue) -> type[msgspec.Struct]:
+    """Make the type of a body: names in catalogue order, then the other spellings.
+
+    Required fields may be missing here, since either spelling will do: the intake looks at them.
+    """
+    named = [(field.name, field) for field in catalogue.fields]
+    respelled = [(field.other_spelling, field) for field in catalogue.fields]
+    return msgspec.defstruct(
+        "Application",
+        [
+            (name, _value_type(field) | None | UnsetType, UNSET)
+            for name, field in [*named, *respelled]
+            if name is not None
+        ],
+        frozen=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _value_type(field: Field) -> Any:  # noqa: ANN401  a type made of the catalogue's ranges
+    if field.kind is Kind.WORD:
+        return Annotated[str, Meta(min_length=1, max_length=WORD_LENGTH_MAX)]
+    # Integers are read as numbers too: 24.0 is a valid one. `_settle` refuses 24.5.
+    if field.above is not None:
+        return Annotated[float, Meta(gt=field.above, le=field.maximum)]
+    return Annotated[float, Meta(ge=field.minimum, le=field.maximum)]
+
+
+def _places(catalogue: Catalogue, chosen: Callable[[Field], bool]) -> tuple[int, ...]:
+    return tuple(place for place, field in enumerate(catalogue.fields) if chosen(field))
+
+
+# ------------------------------------------------------------------------------------- the walk
+
+
+class _Members(list[tuple[str, object]]):
+    """An object as it was written: every name with its value, repeated names included."""
+
+
+def members(body: bytes) -> list[tuple[str, object]]:
+    """Give the members of a JSON object as they were written, or raise `MalformedDocument`."""
+    try:
+        # Not msgspec here: of a name that stands twice it keeps the last value and says nothing.
+        sent = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_Members,
+            parse_constant=_no_number,
+            parse_int=_number,
+        )
+    except UnicodeDecodeError:
+        raise MalformedDocument("the document is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise MalformedDocument(
+            f"the document is not JSON: line {error.lineno}, column {error.colno}"
+        ) from None
+    except RecursionError:
+        raise MalformedDocument("the document is nested too deeply") from None
+    if not isinstance(sent, _Members):
+        raise MalformedDocument("the document is not a JSON object")
+    if not all(_is_text(name) and _is_text(value) for name, value in sent):
+        raise MalformedDocument("the document holds half of a surrogate pair")
+    return sent
+
+
+def _number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _DIGITS_MAX else float(digits)
+
+
+def _no_number(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python would read though JSON has no such numbers."""
+    raise MalformedDocument(f"the document is not JSON: {constant} is no number")
+
+
+def _is_text(value: object) -> bool:
+    """Say whether a string is Unicode: an escaped lone surrogate is not."""
+    if not isinstance(value, str):
+        return True
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
