@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from alama.core.application import read
-from alama.core.assess import Assessment, assess
+from alama.core.assess import ExplainedScore, explain_score
 from alama.core.model import ReadyModel, encode
 from alama.files.models import builtin
 from alama.training.population.people import PopulationOptions, batches
@@ -38,15 +38,15 @@ EDGES: list[dict[str, object]] = [
 ]
 
 
-def reply(assessment: Assessment) -> dict[str, object]:
-    """Write an assessment down; a double in JSON is read back to the same bits."""
+def reply(said: ExplainedScore) -> dict[str, object]:
+    """Write a score down; a double in JSON is read back to the same bits."""
     return {
-        "card": assessment.card,
-        "score": assessment.score,
-        "default_probability": assessment.default_probability,
-        "base": assessment.base,
-        "points": assessment.points,
-        "contributions": {c.feature: c.points for c in assessment.contributions},
+        "card": said.card,
+        "score": said.score,
+        "default_probability": said.default_probability,
+        "base": said.base,
+        "points": said.points,
+        "contributions": {c.feature: c.points for c in said.contributions},
     }
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     lines = []
     for number, sent in enumerate(requests()):
         currency = "UGX" if number % 5 == 4 else None
-        answer = reply(assess(ready[currency], read(model.catalogue, sent)))
+        answer = reply(explain_score(ready[currency], read(model.catalogue, sent)))
         lines.append(json.dumps({"currency": currency, "request": sent, "reply": answer}))
     (FOLDER / "corpus.jsonl").write_text("\n".join(lines) + "\n")
 

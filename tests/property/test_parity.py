@@ -18,7 +18,7 @@ from alama.batch.scoring import Options, TableScoring, score_table
 from alama.batch.sql import KEY, TABLE, as_sql
 from alama.core import calibration, kernel, tables
 from alama.core.application import Application, Value, read
-from alama.core.assess import Assessment, assess
+from alama.core.assess import ExplainedScore, explain_score
 from alama.core.catalogue import Catalogue, Kind
 from alama.core.kernel import BatchScorecard, Column, Words
 from alama.core.model import Model, ReadyModel
@@ -149,7 +149,7 @@ def test_a_file_scores_like_its_applications(
 
     ready = ReadyModel(model, currency)
     found = pyarrow.parquet.read_table(folder / "scores.parquet").to_pylist()
-    assert found == [expected(ready, assess_sent(ready, values)) for values in table]
+    assert found == [expected(ready, score_sent(ready, values)) for values in table]
 
 
 @given(SEEDS, st.sampled_from([None, "UGX"]))
@@ -161,7 +161,7 @@ def test_sql_scores_like_core(seed: int, currency: str | None) -> None:
     table = rows_of(catalogue, columns)
     ready = ReadyModel(model, currency)
     for row, found in zip(table, in_sqlite(model, table, currency), strict=True):
-        said = assess_sent(ready, row)
+        said = score_sent(ready, row)
         assert found["points"] == said.points
         assert found["card"] == said.card
         assert {name: found[name] for name in expected(ready, said)} == expected(ready, said)
@@ -182,13 +182,13 @@ def test_sql_of_any_card_scores_like_core(drawn: tuple[Case, list[tuple[Value, .
 # ----------------------------------------------------------------------------------- helpers
 
 
-def assess_sent(ready: ReadyModel, values: tuple[Value, ...]) -> Assessment:
+def score_sent(ready: ReadyModel, values: tuple[Value, ...]) -> ExplainedScore:
     """Through the front door, as the service would."""
     names = [field.name for field in ready.catalogue.fields]
-    return assess(ready, read(ready.catalogue, dict(zip(names, values, strict=True))))
+    return explain_score(ready, read(ready.catalogue, dict(zip(names, values, strict=True))))
 
 
-def expected(ready: ReadyModel, said: Assessment) -> dict[str, object]:
+def expected(ready: ReadyModel, said: ExplainedScore) -> dict[str, object]:
     points = {contribution.feature: contribution.points for contribution in said.contributions}
     return {
         "score": said.score,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.core.errors import FileProblem, InvalidApplication
+from alama.core.errors import FileProblem, InvalidApplication, InvalidPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.core.application import Application
     from alama.core.catalogue import Catalogue
+    from alama.core.model import ReadyModel
+    from alama.core.offer import ReadyPolicy
 
 DESCRIPTION: Final = """\
 Score one application and draw where each point comes from.
@@ -22,7 +24,7 @@ Score one application and draw where each point comes from.
 FILE is a JSON object of fields, under either of their names; `-` reads it from standard
 input; without FILE a sample application is scored. The drawing starts at the base score, which
 the population has on average; each field then adds or takes exactly its points, the largest
-first, and the last one ends at the score."""
+first, and the last one ends at the score. Decision and offer are those of the default policy."""
 
 EXAMPLES: Final = """\
 examples:
@@ -64,7 +66,7 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Assess the application and draw the answer."""
     from alama.cli import terminal, waterfall  # noqa: PLC0415  rich is not for the front door
-    from alama.core.assess import assess  # noqa: PLC0415
+    from alama.core.assess import assess, explain_score  # noqa: PLC0415
     from alama.core.model import ReadyModel  # noqa: PLC0415
     from alama.files.models import model_at, sample_application  # noqa: PLC0415
 
@@ -72,12 +74,24 @@ def run(args: argparse.Namespace) -> int:
     ready = ReadyModel(model_at(args.model), args.currency)
     named = "the sample application" if args.file is None else _named(args.file)
     application = _application(ready.catalogue, document, named)
-    assessment = assess(ready, application)
-    money = ready.model.money
-    currency = args.currency or (money.currency if money else None)
+    policy = _default_policy(ready)
+    said = assess(ready, policy, application) if policy else explain_score(ready, application)
     console = terminal.stdout()
-    console.print(waterfall.drawing(ready.model, assessment, currency, console), soft_wrap=True)
+    console.print(waterfall.drawing(ready, policy, said, console), soft_wrap=True)
     return 0
+
+
+def _default_policy(ready: ReadyModel) -> ReadyPolicy | None:
+    """Give the default policy, where one can be had for the model's currency, fields and terms."""
+    from alama.core.offer import ReadyPolicy  # noqa: PLC0415  see `run`
+    from alama.core.policy import default_policy  # noqa: PLC0415
+
+    if ready.currency is None:
+        return None
+    try:
+        return ReadyPolicy(default_policy(ready.currency), ready)
+    except InvalidPolicy:
+        return None
 
 
 def _read(path: Path) -> bytes:

@@ -12,14 +12,16 @@ from rich.text import Text
 from alama.batch.listing import NOT_GIVEN, number
 from alama.cli.bars import Glyphs, Scale, glyphs, style_of
 from alama.core import calibration
+from alama.core.assess import Assessment
+from alama.core.policy import Decision
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from alama.core.application import Value
-    from alama.core.assess import Assessment
-    from alama.core.catalogue import Catalogue
-    from alama.core.model import Model
+    from alama.core.assess import ExplainedScore
+    from alama.core.model import ReadyModel
+    from alama.core.offer import ReadyPolicy
 
 WIDTH_MAX: Final = 110
 _BAR_WIDTH_MIN: Final = 16
@@ -29,23 +31,35 @@ _GAUGE_WIDTH_MAX: Final = 64
 _TICK_GAP_MIN: Final = 9
 _ID_SHOWN: Final = len("sha256:") + 12
 
+_STYLES: Final = {
+    Decision.APPROVED: "bold green",
+    Decision.REVIEW: "bold yellow",
+    Decision.DECLINED: "bold red",
+}
+
 _BASE: Final = "base score"
 _SCORE: Final = "score"
 
 
-def drawing(model: Model, assessment: Assessment, currency: str | None, console: Console) -> Text:
+def drawing(
+    ready: ReadyModel, policy: ReadyPolicy | None, said: ExplainedScore, console: Console
+) -> Text:
     """Give the whole answer, as wide as the console is but no wider than eyes follow."""
     width = min(console.width, WIDTH_MAX)
     made_of = glyphs(console)
-    source = f"{model.name}, {assessment.card} scorecard, {model.id[:_ID_SHOWN]}"
+    model = ready.model
+    sources = [f"{model.name}, {said.card} scorecard, {model.id[:_ID_SHOWN]}"]
+    if policy is not None:
+        sources.append(f"{policy.policy.name} policy, {policy.id[:_ID_SHOWN]}")
     lines = [
         Text(),
-        _headline(assessment),
-        _gauge(assessment.score, width, made_of),
+        _headline(said),
+        _gauge(said.score, width, made_of),
+        *(_decision(said, ready.currency) if isinstance(said, Assessment) else ()),
         Text(),
-        *_waterfall(model.catalogue, assessment, currency, width, made_of),
+        *_waterfall(ready, said, width, made_of),
         Text(),
-        Text(source, "dim"),
+        *(Text(source, "dim") for source in sources),
         Text(_SCALE_NOTE, "dim"),
     ]
     return Text("\n").join(lines)
@@ -58,17 +72,45 @@ _SCALE_NOTE: Final = (
 )
 
 
-def _headline(assessment: Assessment) -> Text:
-    chance = assessment.default_probability
+def _headline(said: ExplainedScore) -> Text:
+    chance = said.default_probability
     odds = f"{(1.0 - chance) / chance:,.1f} to 1" if chance else "beyond counting"
     return Text.assemble(
         "score ",
-        (str(assessment.score), "bold"),
+        (str(said.score), "bold"),
         "   default probability ",
         (f"{chance:.2%}", "bold"),
         "   odds of repayment ",
         (odds, "bold"),
     )
+
+
+def _decision(said: Assessment, currency: str | None) -> list[Text]:
+    """Say what the policy makes of the score, and what the offer's price is made of."""
+    answer = Text.assemble(
+        "tier ", (said.tier, "bold"), "   ", (said.decision.value, _STYLES[said.decision])
+    )
+    if said.rules:
+        answer.append(f" ({', '.join(said.rules)})")
+    offer, price = said.offer, said.offer.price
+    if not offer.limit:
+        return [Text(), answer]
+    answer.append_text(
+        Text.assemble(
+            "   up to ",
+            (f"{currency} {number(offer.limit)}", "bold"),
+            " for ",
+            (f"{offer.term_days} days", "bold"),
+            " at ",
+            (f"{offer.apr:.2f}%", "bold"),
+            " a year",
+        )
+    )
+    parts = (
+        f"{offer.apr:.2f}% = expected loss {price.expected_loss:.2f} + running cost "
+        f"{price.running_cost:.2f} + funding {price.funding:.2f} + margin {price.margin:.2f}"
+    )
+    return [Text(), answer, Text(parts, "dim")]
 
 
 def _gauge(score: int, width: int, made_of: Glyphs) -> Text:
@@ -102,18 +144,12 @@ class _Columns:
         return whole
 
 
-def _waterfall(
-    catalogue: Catalogue,
-    assessment: Assessment,
-    currency: str | None,
-    width: int,
-    made_of: Glyphs,
-) -> list[Text]:
+def _waterfall(ready: ReadyModel, said: ExplainedScore, width: int, made_of: Glyphs) -> list[Text]:
     """Draw each contribution from where the last one ended."""
-    parts = assessment.contributions
-    base = assessment.base
+    parts = said.contributions
+    base = said.base
     ends = list(accumulate((part.points for part in parts), initial=base))
-    values = [_value(catalogue, part.feature, part.value, currency) for part in parts]
+    values = [_value(ready, part.feature, part.value) for part in parts]
     columns = _Columns(
         name=max(len(text) for text in (_BASE, *(part.feature for part in parts))),
         value=min(_VALUE_WIDTH_MAX, max(map(len, values), default=0)),
@@ -127,7 +163,7 @@ def _waterfall(
         lines.append(
             columns.line(Text(part.feature), shown, Text(f"{part.points:+.1f}", style), bar)
         )
-    last = Text(str(assessment.score), "bold")
+    last = Text(str(said.score), "bold")
     lines.append(columns.line(Text(_SCORE, "bold"), Text(), last, _mark(scale, ends[-1], made_of)))
     lines.append(Text(" " * columns.all) + _axis(scale))
     return lines
@@ -156,10 +192,10 @@ def _axis(scale: Scale) -> Text:
     return Text(axis, "dim")
 
 
-def _value(catalogue: Catalogue, feature: str, value: Value, currency: str | None) -> str:
+def _value(ready: ReadyModel, feature: str, value: Value) -> str:
     if value is None:
         return NOT_GIVEN
     if isinstance(value, str):
         return value
-    money = catalogue.field(feature).money and currency
-    return f"{currency} {number(value)}" if money else number(value)
+    money = ready.catalogue.field(feature).money and ready.currency
+    return f"{ready.currency} {number(value)}" if money else number(value)

@@ -11,23 +11,30 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.application import Value
+from alama.core.offer import Offer, decide, make_offer
+from alama.core.policy import Decision, Rule
 from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
     from alama.core.application import Application
     from alama.core.model import ReadyModel
+    from alama.core.offer import ReadyPolicy
+    from alama.core.scorecard import Scorecard, Scored
 
 
-class Contribution(msgspec.Struct, frozen=True, gc=False):
-    """What one field gave to the score, in points; positive raises it."""
+class Contribution(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What one field gave to the score, in points; positive raises it.
+
+    Written as an array of three: a stored score holds seventeen of them.
+    """
 
     feature: str
     value: Value
     points: float
 
 
-class Assessment(msgspec.Struct, frozen=True):
-    """What Alama says about one application."""
+class ExplainedScore(msgspec.Struct, frozen=True):
+    """What the model says about one application; contributions come largest first."""
 
     score: int
     default_probability: Probability
@@ -37,28 +44,69 @@ class Assessment(msgspec.Struct, frozen=True):
     card: str
 
 
-def assess(model: ReadyModel, application: Application) -> Assessment:
-    """Score, calibrate and explain; contributions come largest first."""
+class Assessment(ExplainedScore, frozen=True):
+    """What model and policy say about one application.
+
+    `rules` are the codes of what decided against it, none where it is approved. The limit of the
+    offer is 0 exactly where the decision is DECLINED.
+    """
+
+    tier: str
+    decision: Decision
+    offer: Offer
+    rules: tuple[Rule, ...]
+
+
+def assess(model: ReadyModel, policy: ReadyPolicy, application: Application) -> Assessment:
+    """Score, calibrate, explain, decide and price; the policy is laid out for this model."""
+    assert policy.model is model
     scorecard = model.scorecard_for(application)
     scored = scorecard.score(application.values)
-    spelled = application.spelled or {}
-    values = application.values
-    contributions = [
-        Contribution(spelled.get(place, name), values[place], points)
-        for place, name, points in zip(
-            scorecard.places, scorecard.fields, scored.contributions, strict=True
-        )
-    ]
-    contributions.sort(key=_magnitude, reverse=True)
+    tier_place = policy.tier_place(scored.points)
+    tier = policy.policy.tiers[tier_place]
+    offer, obstacle = make_offer(policy, tier_place, application, policy.loans(scorecard, scored))
+    decision, rules = decide(tier, obstacle)
+    if decision is Decision.DECLINED:
+        offer = msgspec.structs.replace(offer, limit=0)
     return Assessment(
         score=calibration.shown_score(scored.points),
         default_probability=calibration.shown_probability(scored.points),
         base=scored.base,
         points=scored.points,
-        contributions=tuple(contributions),
+        contributions=_contributions(scorecard, scored, application),
+        card=scorecard.card.name,
+        tier=tier.name,
+        decision=decision,
+        offer=offer,
+        rules=rules,
+    )
+
+
+def explain_score(model: ReadyModel, application: Application) -> ExplainedScore:
+    """Score, calibrate and explain, whoever lends and on what terms."""
+    scorecard = model.scorecard_for(application)
+    scored = scorecard.score(application.values)
+    return ExplainedScore(
+        score=calibration.shown_score(scored.points),
+        default_probability=calibration.shown_probability(scored.points),
+        base=scored.base,
+        points=scored.points,
+        contributions=_contributions(scorecard, scored, application),
         card=scorecard.card.name,
     )
 
 
-def _magnitude(contribution: Contribution) -> float:
-    return abs(contribution.points)
+def _contributions(
+    scorecard: Scorecard, scored: Scored, application: Application
+) -> tuple[Contribution, ...]:
+    """Give the contributions, the largest first; equal ones stay in the order of the card."""
+    names, values, places = scorecard.fields, application.values, scorecard.places
+    if application.spelled is not None:
+        spelled = application.spelled
+        names = tuple(spelled.get(place, name) for place, name in zip(places, names, strict=True))
+    points = scored.contributions
+    # Sorted as pairs of magnitude and rank: a key in Python would cost more than the scoring.
+    ranked = sorted(zip(map(abs, points), range(0, -len(points), -1), strict=True), reverse=True)
+    return tuple(
+        [Contribution(names[-rank], values[places[-rank]], points[-rank]) for _, rank in ranked]
+    )

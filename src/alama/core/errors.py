@@ -2,8 +2,10 @@
 
 AlamaError
 ├── InvalidApplication      an application breaks rules of the catalogue; carries every broken rule
+├── MalformedDocument       a body is no JSON object at all, so no field of it can be named
 ├── InvalidCatalogue        a field catalogue contradicts itself
 ├── InvalidModel            a model artefact is not one, is damaged, or claims what its tables break
+├── InvalidPolicy           a policy is not one, is damaged, or contradicts itself or its model
 ├── UnknownCurrency         the model has no reference for the lender's currency
 ├── FileProblem             a table cannot be read or written: the format, a column, a value
 └── TrainingProblem         the data cannot carry a model: one class, too few rows, ...
@@ -55,12 +57,20 @@ class InvalidApplication(AlamaError):
         super().__init__(f"the application is not valid: {listing}")
 
 
+class MalformedDocument(AlamaError):
+    """The body is no JSON object. What was sent is never part of the message."""
+
+
 class InvalidCatalogue(AlamaError):
     """A field catalogue contradicts itself."""
 
 
 class InvalidModel(AlamaError):
     """A model artefact is not one, is damaged, or claims what its tables break."""
+
+
+class InvalidPolicy(AlamaError):
+    """A lending policy is not one, is damaged, or contradicts itself or the model it is for."""
 
 
 class UnknownCurrency(AlamaError):

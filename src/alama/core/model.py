@@ -6,7 +6,6 @@ names for ever the exact tables that made it.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from itertools import pairwise
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core import tables
+from alama.core import document, tables
 from alama.core.catalogue import Catalogue
-from alama.core.errors import AlamaError, InvalidModel, UnknownCurrency
+from alama.core.document import Document, Format
+from alama.core.errors import InvalidCatalogue, InvalidModel, UnknownCurrency
 from alama.core.scorecard import Scorecard
 from alama.core.tables import Card
 
@@ -76,11 +76,9 @@ class Money(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference_inflows: dict[str, float]
 
 
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Model(Document, frozen=True, forbid_unknown_fields=True):
     """The whole artefact. Cards stand in order of size, the one with the fewest fields first."""
 
-    schema: str
-    id: str
     name: str
     outcome: Outcome
     money: Money | None
@@ -91,14 +89,18 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadyModel:
-    """A model laid out for scoring in one currency."""
+    """A model laid out for scoring in one currency.
 
-    __slots__ = ("_choices", "catalogue", "model", "scorecards")
+    `currency` is None where the model was trained without money.
+    """
+
+    __slots__ = ("_choices", "catalogue", "currency", "model", "scorecards")
 
     def __init__(self, model: Model, currency: str | None = None) -> None:
         """Lay out every card; `currency` None means the currency of the model's own cuts."""
         factor = money_factor(model, currency)
         self.model = model
+        self.currency = currency or (model.money.currency if model.money else None)
         self.catalogue = model.catalogue
         self.scorecards = tuple(Scorecard(c, model.catalogue, factor) for c in model.cards)
         # For each card but the largest: the places that must be empty for it to be enough.
@@ -129,51 +131,24 @@ def money_factor(model: Model, currency: str | None) -> float:
     return references[currency] / references[model.money.currency]
 
 
-def seal(model: Model) -> Model:
-    """Give the model as it will be read back, with the id that its content has."""
-    # A whole number where the schema says float reads back as a float: hash that form.
-    settled = msgspec.json.decode(msgspec.json.encode(model), type=Model)
-    return msgspec.structs.replace(settled, id=content_id(settled))
+_FORMAT: Final = Format(Model, SCHEMA, "model", SIZE_MAX, InvalidModel, "retrain")
+
+seal = document.seal
+content_id = document.content_id
+encode = document.encode
 
 
-def content_id(model: Model) -> str:
-    """Hash everything but the id itself."""
-    bare = msgspec.structs.replace(model, id="")
-    canonical = msgspec.json.encode(bare, order="deterministic")
-    return "sha256:" + hashlib.sha256(canonical).hexdigest()
-
-
-def encode(model: Model) -> bytes:
-    """Write the artefact."""
-    return msgspec.json.encode(model, order="deterministic") + b"\n"
-
-
-def decode(document: bytes) -> Model:
+def decode(artefact: bytes) -> Model:
     """Read an artefact strictly, or raise `InvalidModel` and say what is wrong with it."""
-    if len(document) > SIZE_MAX:
-        raise InvalidModel(f"the model document is larger than {SIZE_MAX // 2**20} MiB")
     try:
-        model = msgspec.json.decode(document, type=Model)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidModel(f"this is not a model document: {error}") from error
-    except AlamaError as error:
+        model = _FORMAT.decode(artefact)
+    except InvalidCatalogue as error:
         raise InvalidModel(f"the model's catalogue is not valid: {error}") from error
     _check(model)
     return model
 
 
 def _check(model: Model) -> None:
-    if model.schema != SCHEMA:
-        raise InvalidModel(
-            f"the document says schema {model.schema[:40]!r}; this version reads {SCHEMA!r}",
-            hint="use the version of Alama that wrote it, or retrain",
-        )
-    found = content_id(model)
-    if found != model.id:
-        raise InvalidModel(
-            "the content of the model does not match its id: it was changed or damaged",
-            hint="take the original file, or retrain",
-        )
     if not model.cards:
         raise InvalidModel("the model has no scorecard")
     for card in model.cards:

@@ -12,3 +12,9 @@ Probability = NewType("Probability", float)
 
 LogOdds = NewType("LogOdds", float)
 """Natural log of the odds of default, what the trainer adds up."""
+
+Money = NewType("Money", float)
+"""An amount in the lender's currency."""
+
+Apr = NewType("Apr", float)
+"""A nominal rate in percent per year of 365 days: 36.5 takes 0.1 % of the loan a day."""

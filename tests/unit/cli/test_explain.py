@@ -5,14 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from alama.cli import bars, waterfall
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.core.application import read
-from alama.core.assess import Assessment, assess
-from alama.core.model import ReadyModel
+from alama.core.assess import ExplainedScore, assess, explain_score
+from alama.core.model import ReadyModel, seal
+from alama.core.offer import ReadyPolicy
+from alama.core.policy import default_policy
 from alama.core.units import Points, Probability
 from alama.files import models
 from alama.files.models import sample_application, write_model
@@ -47,11 +50,46 @@ def test_without_a_file_the_sample_is_explained_by_the_built_in_model(
     assert main(["explain"]) == 0
 
     ready = ReadyModel(a_model())
-    said = assess(ready, read(ready.catalogue, json.loads(sample_application())))
+    said = explain_score(ready, read(ready.catalogue, json.loads(sample_application())))
     out = capsys.readouterr().out
     assert f"score {said.score}   default probability {said.default_probability:.2%}" in out
     assert "full scorecard" in out
     assert re.search(r"^avg_inflow +KES 23,800 ", out, re.MULTILINE)
+
+
+def test_the_decision_of_the_default_policy_is_told_with_the_parts_of_its_price(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explain"]) == 0
+    out = capsys.readouterr().out
+    assert "\ntier B   APPROVED   up to KES 15,000 for 60 days at " in out
+    shown = re.search(r"^([\d.]+)% = (.*)$", out, re.MULTILINE)
+    assert shown
+    parts = [float(part) for part in re.findall(r"-?\d+\.\d\d", shown[2])]
+    assert sum(parts) == pytest.approx(float(shown[1]))
+    assert default_policy("KES").id[:19] in out
+
+
+def test_a_refusal_names_its_rule_and_no_price(
+    application: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application.write_text(json.dumps({**COMPACT, "existing_repayments": 18_000}))
+    assert main(["explain", str(application)]) == 0
+    out = capsys.readouterr().out
+    assert "DECLINED (unaffordable)\n\n" in out
+    assert "a year" not in out
+
+
+def test_a_model_that_the_default_policy_does_not_fit_is_explained_without_a_decision(
+    tmp_path: Path, application: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = msgspec.structs.replace(a_model().outcome, longest_term_days=14)
+    path = tmp_path / "short.json"
+    write_model(seal(msgspec.structs.replace(a_model(), outcome=outcome)), path)
+    assert main(["explain", str(application), "--model", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "score " in out
+    assert "tier " not in out
 
 
 def test_fields_are_named_as_the_application_names_them_largest_first(
@@ -154,13 +192,13 @@ def test_reading_and_explaining_a_model_needs_no_arrow(
 
 
 def drawn(width: int, *, encoding: str = "utf-8") -> list[str]:
-    model = a_model()
-    ready = ReadyModel(model)
-    said = assess(ready, read(ready.catalogue, json.loads(sample_application())))
+    ready = ReadyModel(a_model())
+    policy = ReadyPolicy(default_policy("KES"), ready)
+    said = assess(ready, policy, read(ready.catalogue, json.loads(sample_application())))
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
     console = Console(file=file, width=width)
-    console.print(waterfall.drawing(model, said, "KES", console), soft_wrap=True)
+    console.print(waterfall.drawing(ready, policy, said, console), soft_wrap=True)
     file.flush()
     return raw.getvalue().decode(encoding).splitlines()
 
@@ -190,9 +228,9 @@ def test_a_terminal_without_blocks_gets_plain_letters() -> None:
 
 
 def test_a_score_beyond_all_doubt_is_drawn_too() -> None:
-    said = Assessment(850, Probability(0.0), 850.0, Points(2000.0), (), "full")
+    said = ExplainedScore(850, Probability(0.0), 850.0, Points(2000.0), (), "full")
     console = Console(file=io.StringIO(), width=80)
-    text = waterfall.drawing(a_model(), said, None, console).plain
+    text = waterfall.drawing(ReadyModel(a_model()), None, said, console).plain
     assert "odds of repayment beyond counting" in text
 
 

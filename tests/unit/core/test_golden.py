@@ -7,7 +7,7 @@ import pytest
 
 from alama.core import model as models
 from alama.core.application import read
-from alama.core.assess import assess
+from alama.core.assess import explain_score
 from tests.golden.make import reply
 
 FOLDER = Path(__file__).parents[2] / "golden"
@@ -20,7 +20,7 @@ READY = {None: models.ReadyModel(MODEL), "UGX": models.ReadyModel(MODEL, "UGX")}
 def test_the_answer_is_the_one_that_was_given(number: int) -> None:
     entry = CORPUS[number]
     application = read(MODEL.catalogue, entry["request"])
-    assert reply(assess(READY[entry["currency"]], application)) == entry["reply"]
+    assert reply(explain_score(READY[entry["currency"]], application)) == entry["reply"]
 
 
 def test_both_cards_and_many_scores_are_in_the_corpus() -> None:
