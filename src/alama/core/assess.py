@@ -99,14 +99,17 @@ def explain_score(model: ReadyModel, application: Application) -> ExplainedScore
 def _contributions(
     scorecard: Scorecard, scored: Scored, application: Application
 ) -> tuple[Contribution, ...]:
-    """Give the contributions, the largest first; equal ones stay in the order of the card."""
-    names, values, places = scorecard.fields, application.values, scorecard.places
-    if application.spelled is not None:
-        spelled = application.spelled
-        names = tuple(spelled.get(place, name) for place, name in zip(places, names, strict=True))
-    points = scored.contributions
-    # Sorted as pairs of magnitude and rank: a key in Python would cost more than the scoring.
-    ranked = sorted(zip(map(abs, points), range(0, -len(points), -1), strict=True), reverse=True)
-    return tuple(
-        [Contribution(names[-rank], values[places[-rank]], points[-rank]) for _, rank in ranked]
-    )
+    spelled = application.spelled or {}
+    values = application.values
+    contributions = [
+        Contribution(spelled.get(place, name), values[place], points)
+        for place, name, points in zip(
+            scorecard.places, scorecard.fields, scored.contributions, strict=True
+        )
+    ]
+    contributions.sort(key=_magnitude, reverse=True)
+    return tuple(contributions)
+
+
+def _magnitude(contribution: Contribution) -> float:
+    return abs(contribution.points)
