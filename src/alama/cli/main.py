@@ -1,6 +1,7 @@
 """The front door: finds the command, runs it, and turns what went wrong into words.
 
-Exit codes: 0 done; 2 a person can put it right; 130 interrupted; 141 the reader of a pipe left.
+Exit codes: 0 done; 1 what was compared is not the same; 2 a person can put it right; 130
+interrupted; 141 the reader of a pipe left.
 Anything else that surfaces is a defect of Alama and keeps its traceback.
 """
 
@@ -12,7 +13,20 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from alama import __version__
-from alama.cli import explain, models, population, score, train
+from alama.cli import (
+    db,
+    explain,
+    keys,
+    lenders,
+    models,
+    openapi,
+    population,
+    score,
+    scores,
+    serve,
+    settings,
+    train,
+)
 from alama.core.errors import AlamaError
 
 if TYPE_CHECKING:
@@ -21,7 +35,20 @@ if TYPE_CHECKING:
     from alama.cli.command import Command
 
 # In the order in which a newcomer meets them.
-COMMANDS: Final[tuple[Command, ...]] = (explain, population, train, score, models)
+COMMANDS: Final[tuple[Command, ...]] = (
+    serve,
+    keys,
+    scores,
+    explain,
+    population,
+    train,
+    score,
+    models,
+    lenders,
+    settings,
+    db,
+    openapi,
+)
 
 EXIT_MISTAKE: Final = 2
 EXIT_INTERRUPTED: Final = 128 + 2  # as the shell reports SIGINT
@@ -47,6 +74,14 @@ boosted forest, and explained exactly, because the points of a field are what it
 A score of 660 means a 5 % chance of default; every 40 points double the odds of repayment."""
 
 EXAMPLES: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "alama serve",
+        "answer POST /v1/score and the rest of the interface, on this machine",
+    ),
+    (
+        "alama keys issue --lender demo --mode test",
+        "make the API key that a caller sends",
+    ),
     (
         "alama explain",
         "score a sample application and show where each point comes from",

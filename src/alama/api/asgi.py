@@ -1,0 +1,96 @@
+"""The application: which path leads where. `/api/v1/...` is the same as `/v1/...`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from starlette.routing import Route, Router
+
+from alama.api.endpoint import Endpoint
+from alama.api.problems import NoSuchPath
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
+
+    from alama.api.documents import DocumentEndpoints
+    from alama.api.endpoint import Watch
+    from alama.api.exchange import Call, Handler, Reply
+    from alama.api.scores import ScoreEndpoints
+    from alama.api.status import StatusEndpoints
+    from alama.service.ports import Clock
+
+PREFIX: Final = "/api"
+
+
+class Endpoints(NamedTuple):
+    """Everything that is served."""
+
+    scores: ScoreEndpoints
+    status: StatusEndpoints
+    documents: DocumentEndpoints
+
+
+def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
+    """Give the paths and their methods."""
+    return {
+        "/v1/score": {"POST": serve.scores.score},
+        "/v1/health": {"GET": serve.status.health},
+        "/v1/scores": {"GET": serve.scores.page},
+        "/v1/scores/{request_id}": {"GET": serve.scores.find},
+        "/livez": {"GET": serve.status.alive},
+        "/readyz": {"GET": serve.status.health},
+        "/openapi.json": {"GET": serve.documents.openapi},
+        "/docs": {"GET": serve.documents.reference},
+    }
+
+
+def application(
+    endpoints: Endpoints, clock: Clock, watch: Watch, lifespan: Lifespan[Router] | None = None
+) -> ASGIApp:
+    """Put the paths together."""
+    served = {
+        path: Endpoint(path, handlers, clock, watch) for path, handlers in routes(endpoints).items()
+    }
+    router = Router(
+        routes=[Route(path, endpoint) for path, endpoint in served.items()],
+        redirect_slashes=False,
+        default=_Nowhere(clock, watch),
+        lifespan=lifespan,
+    )
+    return _Front(router, served)
+
+
+class _Front:
+    """Takes the prefix away, and knows the way to plain paths without a search."""
+
+    def __init__(self, router: Router, served: Mapping[str, Endpoint]) -> None:
+        self._router = router
+        self._plain = {path: served[path] for path in served if "{" not in path}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if path.startswith(PREFIX + "/"):
+            path = path.removeprefix(PREFIX)
+            scope = {**scope, "path": path}
+        await self._plain.get(path, self._router)(scope, receive, send)
+
+
+class _Nowhere:
+    """Answers what leads nowhere."""
+
+    def __init__(self, clock: Clock, watch: Watch) -> None:
+        self._clock = clock
+        self._watch = watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handlers = {scope["method"]: _not_found}
+        await Endpoint("unknown", handlers, self._clock, self._watch)(scope, receive, send)
+
+
+async def _not_found(_: Call) -> Reply:
+    raise NoSuchPath("nothing is served at this path", hint="/docs lists what is")

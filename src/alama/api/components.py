@@ -1,0 +1,138 @@
+"""Parameters, headers and links of the OpenAPI document, each described once and pointed to."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from alama.api import examples, render, schemas
+from alama.api.scores import IDEMPOTENCY_KEY_MAX, PAGE_DEFAULT, PAGE_MAX
+
+Json = dict[str, Any]
+
+REQUEST_ID: Final = {"type": "string", "pattern": "^req_[0-9a-f]{28}$"}
+
+PARAMETERS: Final[dict[str, Json]] = {
+    "expand": {
+        "name": "expand",
+        "in": "query",
+        "description": "What to add to the ten fields of the reply, separated by commas.",
+        "style": "form",
+        "explode": False,
+        "schema": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "enum": list(render.EXPANSIONS)},
+        },
+        "example": ["base_score", "offer"],
+    },
+    "Idempotency-Key": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "Any text of your own that names this request, such as a UUID. Sent again "
+        "within 72 hours, the same request gets the same reply and is stored once.",
+        "schema": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": IDEMPOTENCY_KEY_MAX,
+            "pattern": schemas.NOT_BLANK,
+        },
+        "example": "7f9c2ba4-e88f-4d27-a1c5-0b6a3c1d5e42",
+    },
+    "limit": {
+        "name": "limit",
+        "in": "query",
+        "description": "How many scores a page may have.",
+        "schema": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": PAGE_MAX,
+            "default": PAGE_DEFAULT,
+        },
+        "example": 50,
+    },
+    "cursor": {
+        "name": "cursor",
+        "in": "query",
+        "description": "The `next_cursor` of the page before; left out for the newest.",
+        "schema": REQUEST_ID,
+        "example": examples.REQUEST_ID,
+    },
+    "request_id": {
+        "name": "request_id",
+        "in": "path",
+        "required": True,
+        "description": "The `request_id` that the score was given with.",
+        "schema": REQUEST_ID,
+        "example": examples.REQUEST_ID,
+    },
+    "If-None-Match": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of what you have: the answer is 304 while it is the newest.",
+        "schema": {"type": "string"},
+    },
+}
+
+HEADERS: Final[dict[str, Json]] = {
+    "Request-Id": {
+        "description": "Names this exchange, for the log and for whoever helps you.",
+        "required": True,
+        "schema": REQUEST_ID,
+    },
+    "RateLimit": {
+        "description": "Requests left right now (r), and seconds until all are back (t).",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": '"key";r=1999;t=1',
+    },
+    "RateLimit-Policy": {
+        "description": "Requests (q) that the key may send in a window of w seconds.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": '"key";q=2000;w=2',
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before asking again.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {
+        "description": "How to prove who you are.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": 'Bearer realm="alama"',
+    },
+    "Allow": {
+        "description": "The methods that the path knows.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": "POST",
+    },
+    "Idempotent-Replayed": {
+        "description": "`true` where the reply was given before, under the same `Idempotency-Key`.",
+        "schema": {"type": "string", "const": "true"},
+    },
+    "Cache-Control": {
+        "description": "Whether the reply may be kept.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "ETag": {
+        "description": "Names this version of the document.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+}
+
+LINKS: Final[dict[str, Json]] = {
+    "getScore": {
+        "operationId": "getScore",
+        "description": "Read the stored score.",
+        "parameters": {"request_id": "$response.body#/request_id"},
+    },
+    "listScores": {
+        "operationId": "listScores",
+        "description": "Read the next page.",
+        "parameters": {"cursor": "$response.body#/next_cursor"},
+    },
+}

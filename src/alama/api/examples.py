@@ -1,0 +1,166 @@
+"""Examples for the OpenAPI document. None is typed by hand: the service itself has made each.
+
+The sample application is assessed by the built-in model under the default policy of the lender
+`demo`, and its replies and problems are written by the code that writes them for callers.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from alama.api import problems, render
+from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
+from alama.core import policy as policies
+from alama.core.assess import assess
+from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
+from alama.core.intake import Intake
+from alama.core.model import ReadyModel
+from alama.core.offer import ReadyPolicy
+from alama.core.product import PRODUCT
+from alama.files import models
+from alama.service import errors, ids, keys
+from alama.service.directory import Desk
+from alama.service.keys import Scope
+from alama.service.records import ScoreRow, ScoreSummary, Sealed
+from alama.service.scoring import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from alama.api.exchange import Reply
+
+AT_US: Final = 1_790_000_000_000_000
+REQUEST_ID: Final = ids.request_id(AT_US, bytes.fromhex("5d1f0a9c3b7e42"))
+CURRENCY: Final = "KES"
+COMPACT: Final = b"""\
+{"mobile_money_months": 24, "monthly_inflow": 18500, "stability_score": 0.62, \
+"airtime_regularity": 0.71}"""
+WRONG: Final = b"""\
+{"mm_months": "26", "stability_score": 58, "airtime_regulrity": 0.71, "gender": "F"}"""
+
+
+def requests() -> dict[str, Any]:
+    """Give the bodies of requests by name."""
+    return {"full": json.loads(models.sample_application()), "compact": json.loads(COMPACT)}
+
+
+class Replies:
+    """What the service says to the examples."""
+
+    def __init__(self) -> None:
+        """Lay out the built-in model and the default policy."""
+        model = ReadyModel(models.builtin(), CURRENCY)
+        self._desk = Desk(model, ReadyPolicy(policies.default_policy(CURRENCY), model))
+        self._intake = Intake(PRODUCT)
+
+    def score(self, body: bytes) -> Any:  # noqa: ANN401  JSON has no better type
+        """Give the reply of POST /v1/score."""
+        return json.loads(render.score_reply(self._given(body)))
+
+    def expanded(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the same with everything that `expand` can add."""
+        everything = frozenset(render.EXPANSIONS)
+        return json.loads(render.expanded(everything)(self._given(body)))
+
+    def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the reply of GET /v1/scores/{request_id}."""
+        sealed = Sealed(msgspec.Raw(body), self._given(body).assessment)
+        return json.loads(render.score_record(self._row(body), sealed, CURRENCY))
+
+    def page(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the reply of GET /v1/scores, one line a page, with another page to come."""
+        row = self._row(body)
+        line = ScoreSummary(*(getattr(row, column) for column in ScoreSummary._fields))
+        return json.loads(render.score_page([line, line], limit=1))
+
+    @property
+    def model_id(self) -> str:
+        """The model that answers test keys."""
+        return self._desk.model.model.id
+
+    def _given(self, body: bytes) -> Given:
+        said = assess(self._desk.model, self._desk.policy, self._intake.read(body))
+        return Given(REQUEST_ID, 1, said, self._desk)
+
+    def _row(self, body: bytes) -> ScoreRow:
+        given = self._given(body)
+        said = given.assessment
+        return ScoreRow(
+            lender="demo",
+            mode="test",
+            request_id=given.request_id,
+            created_us=AT_US,
+            key_id="key_4f1d2c7b9a035e68",
+            model_id=self.model_id,
+            policy_id=self._desk.policy.id,
+            score=said.score,
+            tier=said.tier,
+            default_probability=said.default_probability,
+            decision=said.decision.value,
+            recommended_limit=said.offer.limit,
+            recommended_term_days=said.offer.term_days,
+            recommended_apr=said.offer.apr,
+            processing_ms=given.processing_ms,
+            seal_key_id=None,
+            sealed=b"",
+        )
+
+
+# ------------------------------------------------------------------------------ problems
+
+
+class Mishap(AlamaError):
+    """A defect of ours, which a caller sees as an internal error."""
+
+
+def problem(kind: type[AlamaError]) -> Reply:
+    """Give the reply to an error of this kind."""
+    path = f"/v1/scores/{REQUEST_ID}" if kind is errors.UnknownScore else "/v1/score"
+    return problems.reply(_happened(kind), path, REQUEST_ID)
+
+
+def _happened(kind: type[AlamaError]) -> AlamaError:
+    makers: Mapping[type[AlamaError], Callable[[], AlamaError]] = {
+        MalformedDocument: partial(_raised, b'{"mm_months": 26,}', MalformedDocument),
+        InvalidApplication: partial(_raised, WRONG, InvalidApplication),
+        BadParameter: lambda: BadParameter(f"expand knows {', '.join(render.EXPANSIONS)}"),
+        errors.KeyRefused: _refused_key,
+        errors.KeyExpired: lambda: errors.KeyExpired(
+            "this key has expired", hint="ask for a new one, or rotate it in time"
+        ),
+        errors.ScopeMissing: lambda: errors.ScopeMissing(Scope.WRITE),
+        errors.OnboardingIncomplete: lambda: errors.OnboardingIncomplete(
+            "no model has been trained on its history and approved"
+        ),
+        MethodNotAllowed: lambda: MethodNotAllowed("POST"),
+        BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),
+        UnsupportedMediaType: lambda: UnsupportedMediaType(
+            "the body must be JSON", hint="send the header Content-Type: application/json"
+        ),
+        errors.TooManyRequests: lambda: errors.TooManyRequests(1),
+        errors.StoreUnavailable: lambda: errors.StoreUnavailable(
+            "the database did not answer in time"
+        ),
+        Mishap: lambda: Mishap("a defect"),
+    }
+    return makers.get(kind, kind)()
+
+
+def _raised(body: bytes, kind: type[AlamaError]) -> AlamaError:
+    try:
+        Intake(PRODUCT).read(body)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def _refused_key() -> AlamaError:
+    try:
+        keys.check("alama_test_" + "0" * 36)
+    except errors.KeyRefused as error:
+        return error
+    raise AssertionError("the key was not refused")

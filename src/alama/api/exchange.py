@@ -1,0 +1,81 @@
+"""One request and its reply, as endpoints see them: plain ASGI, without a copy in between.
+
+An endpoint is a function from a `Call` to a `Reply`. It raises what goes wrong; whoever called it
+turns that into a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope
+
+    from alama.service.scoring import Arrival
+
+Headers = list[tuple[bytes, bytes]]
+
+BODY_MAX: Final = 64 * 1024
+"""Bytes of a body. An application has some twenty short fields."""
+
+JSON: Final = (b"content-type", b"application/json")
+PRIVATE: Final = (b"cache-control", b"no-store")
+
+
+class ClientLeft(Exception):
+    """The caller closed the connection before the request was whole."""
+
+
+class Reply(NamedTuple):
+    """What goes back."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class Call:
+    """What came in."""
+
+    __slots__ = ("_receive", "arrival", "headers", "scope")
+
+    def __init__(self, scope: Scope, receive: Receive, arrival: Arrival) -> None:
+        """Take a request whose body has not been read; header names are in lower case."""
+        self.scope = scope
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.arrival = arrival
+        self._receive = receive
+
+    @property
+    def path(self) -> str:
+        """The path that was asked for."""
+        path: str = self.scope["path"]
+        return path
+
+    @property
+    def query(self) -> bytes:
+        """The query string, as it was sent."""
+        query: bytes = self.scope["query_string"]
+        return query
+
+    def path_part(self, name: str) -> str:
+        """Give a named part of the path."""
+        part: str = self.scope["path_params"][name]
+        return part
+
+    async def body(self) -> bytes | None:
+        """Read the body; None where it is larger than `BODY_MAX`."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        body: bytes = message.get("body", b"")
+        while message.get("more_body", False) and len(body) <= BODY_MAX:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            body += message.get("body", b"")
+        return body if len(body) <= BODY_MAX else None
+
+
+Handler = Callable[[Call], Awaitable[Reply]]

@@ -1,0 +1,132 @@
+"""What each public code means and what a caller can do about it.
+
+The OpenAPI document, the reference page and docs/errors.md all say it in these words. Codes are a
+promise: one that was given is never given another meaning.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Meaning(NamedTuple):
+    """When a code is given, and what to do then."""
+
+    when: str
+    remedy: str
+
+
+PROBLEMS: Final[Mapping[str, Meaning]] = {
+    "malformed_json": Meaning(
+        "The body is not one JSON object in UTF-8; `detail` says where it stops being one.",
+        "Mend how the body is written. Sending it again unchanged cannot help.",
+    ),
+    "invalid_parameter": Meaning(
+        "A query parameter or header is unknown, stands twice or breaks its rule.",
+        "Read `detail`: it names what the path knows.",
+    ),
+    "key_missing": Meaning(
+        "No API key came with the request.",
+        "Send the header `Authorization: Bearer <API_KEY>`.",
+    ),
+    "key_refused": Meaning(
+        "The key is mistyped, unknown here or revoked.",
+        "Copy the key again, whole. If it was revoked, ask the operator for another.",
+    ),
+    "key_expired": Meaning(
+        "The key was good until its day came.",
+        "Ask the operator for a new one; `alama keys rotate` gives an overlap next time.",
+    ),
+    "scope_missing": Meaning(
+        "The key may not do this; `detail` names the scope that may.",
+        "Use a key that has the scope, or ask the operator for one.",
+    ),
+    "onboarding_incomplete": Meaning(
+        "A live key of a lender who has no approved model yet; `detail` names the missing step.",
+        "Score with a test key until the step is done.",
+    ),
+    "not_found": Meaning(
+        "Nothing is served at this path.",
+        "Compare the path with the reference at `/docs`; paths have no slash at the end.",
+    ),
+    "unknown_score": Meaning(
+        "There is no score with this `request_id` for this lender and mode.",
+        "Check the id, and that a test key asks for test scores and a live key for live ones.",
+    ),
+    "method_not_allowed": Meaning(
+        "The path is right, the method is not.",
+        "Use a method that the header `Allow` names.",
+    ),
+    "idempotency_in_flight": Meaning(
+        "The first request under this `Idempotency-Key` is still being answered.",
+        "Send the same request again after `Retry-After` seconds: it gets the same reply.",
+    ),
+    "body_too_large": Meaning(
+        "The body is larger than 64 KiB.",
+        "Send the fields of one application and nothing else.",
+    ),
+    "unsupported_media_type": Meaning(
+        "The body is not said to be plain, uncompressed JSON.",
+        "Send the header `Content-Type: application/json`.",
+    ),
+    "invalid_application": Meaning(
+        "Fields of the application break rules; `errors` lists every one of them.",
+        "Mend the fields that `errors` points to. Nothing was scored and nothing stored.",
+    ),
+    "idempotency_key_reused": Meaning(
+        "This `Idempotency-Key` came with another body or query within the last 72 hours.",
+        "Take a new key for a new request; repeat a request byte for byte to retry it.",
+    ),
+    "too_many_requests": Meaning(
+        "The key is over its rate.",
+        "Wait `Retry-After` seconds. `RateLimit` on good replies says how many are left.",
+    ),
+    "internal_error": Meaning(
+        "A defect of Alama. It is logged under the `request_id`.",
+        "Tell the operator the `request_id`. With an `Idempotency-Key` it is safe to try again.",
+    ),
+    "unavailable": Meaning(
+        "The database cannot take or give anything right now. No score was acknowledged.",
+        "Send the same request again after `Retry-After` seconds, with its `Idempotency-Key`.",
+    ),
+}
+"""By the `code` of a problem."""
+
+FIELDS: Final[Mapping[str, Meaning]] = {
+    "missing_field": Meaning(
+        "A required field is not there, or is null.",
+        "Send it, in either spelling.",
+    ),
+    "unknown_field": Meaning(
+        "There is no such field; where a known name is near, `detail` names it.",
+        "Mend the name or leave it out. A typo that is dropped in silence changes a decision.",
+    ),
+    "prohibited_field": Meaning(
+        "The field must never be used for a credit decision, such as contacts, messages or gender.",
+        "Stop sending it, and do not send it under another name.",
+    ),
+    "wrong_type": Meaning(
+        "The value is not of the field's type: a number in quotes, 24.5 for a whole number.",
+        "Send a JSON number or a JSON string, as `detail` says.",
+    ),
+    "out_of_range": Meaning(
+        "The value is outside the field's range, or a string is empty or too long.",
+        "Check the unit: shares are 0 to 1, money is in the lender's currency.",
+    ),
+    "conflicting_fields": Meaning(
+        "Both spellings of one field came, with different values.",
+        "Send one of them.",
+    ),
+    "duplicate_field": Meaning(
+        "The same name stands more than once in the body.",
+        "Send it once; parsers disagree on which of two counts.",
+    ),
+    "personal_identifier": Meaning(
+        "The reference looks like a phone number, an e-mail address or a national id.",
+        "Send an opaque reference of your own.",
+    ),
+}
+"""By the `code` of one of a problem's `errors`."""

@@ -1,0 +1,214 @@
+"""The operations as the OpenAPI document tells them: what each is for, takes, gives and refuses.
+
+A test holds this list to the routes that are served.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from alama.api.examples import Mishap
+from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
+from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
+from alama.service import errors
+from alama.service.keys import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+JSON: Final = "application/json"
+HTML: Final = "text/html; charset=utf-8"
+
+TAGS: Final[Mapping[str, str]] = {
+    "Scores": "Score an application, and read the scores that were given.",
+    "Status": "Whether the service can serve. No key is needed.",
+    "Documents": "This contract, for machines and for people. No key is needed.",
+}
+
+ALWAYS: Final[tuple[type[AlamaError], ...]] = (MethodNotAllowed, Mishap)
+ADMISSION: Final[tuple[type[AlamaError], ...]] = (
+    errors.KeyMissing,
+    errors.KeyRefused,
+    errors.KeyExpired,
+    errors.ScopeMissing,
+    errors.TooManyRequests,
+    errors.StoreUnavailable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """A reply that is no problem. A schema of None: there is no body.
+
+    `headers` names what comes beside `Request-Id`; `links` lead to operations that go on from here.
+    """
+
+    description: str
+    schema: str | None
+    media_type: str = JSON
+    headers: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path. With a scope it needs a key that has it."""
+
+    path: str
+    method: str
+    id: str
+    tag: str
+    summary: str
+    description: str
+    replies: Mapping[int, Success]
+    scope: Scope | None = None
+    parameters: tuple[str, ...] = ()
+    body: str | None = None
+    refusals: tuple[type[AlamaError], ...] = ()
+
+    @property
+    def problems(self) -> tuple[type[AlamaError], ...]:
+        """Every kind of problem that the operation can answer with."""
+        return (*self.refusals, *(ADMISSION if self.scope else ()), *ALWAYS)
+
+
+_RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")
+_STATUS: Final = {
+    200: Success("Scores can be given and kept.", "Health", JSON, ("Cache-Control",), ("health",)),
+    503: Success(
+        "Scores cannot be given or kept right now; `reason` says why.",
+        "Health",
+        JSON,
+        ("Cache-Control", "Retry-After"),
+        ("unhealthy",),
+    ),
+}
+_UNCHANGED: Final = Success("It is still what you have.", None, headers=("ETag", "Cache-Control"))
+
+
+def _document(description: str, schema: str, media_type: str) -> Mapping[int, Success]:
+    headers = ("ETag", "Cache-Control")
+    return {200: Success(description, schema, media_type, headers), 304: _UNCHANGED}
+
+
+OPERATIONS: Final = (
+    Operation(
+        path="/v1/score",
+        method="POST",
+        id="createScore",
+        tag="Scores",
+        summary="Score an application",
+        description="Scores one loan application, decides, prices an offer, and explains the score "
+        "field by field. The reply leaves when the score is stored, so a score that you have "
+        "received is never lost. Send an `Idempotency-Key` and it is safe to send the same request "
+        "again, whatever happened to the first. A test key is answered by the built-in model, "
+        "which was trained on a synthetic population; a live key by the lender's own.",
+        scope=Scope.WRITE,
+        parameters=("expand", "Idempotency-Key"),
+        body="Application",
+        replies={
+            200: Success(
+                "The score, stored.",
+                "ScoreReply",
+                headers=(*_RATE, "Idempotent-Replayed"),
+                examples=("full_reply", "compact_reply", "expanded_reply"),
+                links=("getScore",),
+            )
+        },
+        refusals=(
+            MalformedDocument,
+            BadParameter,
+            errors.OnboardingIncomplete,
+            errors.IdempotencyInFlight,
+            BodyTooLarge,
+            UnsupportedMediaType,
+            InvalidApplication,
+            errors.IdempotencyKeyReused,
+        ),
+    ),
+    Operation(
+        path="/v1/scores",
+        method="GET",
+        id="listScores",
+        tag="Scores",
+        summary="List scores, newest first",
+        description="Gives the stored scores of the key's lender and mode in pages. The pages stay "
+        "right while new scores come in: a cursor names a score, not a place in the list.",
+        scope=Scope.READ,
+        parameters=("limit", "cursor"),
+        replies={
+            200: Success(
+                "One page.",
+                "ScorePage",
+                headers=_RATE,
+                examples=("page",),
+                links=("listScores",),
+            )
+        },
+        refusals=(BadParameter,),
+    ),
+    Operation(
+        path="/v1/scores/{request_id}",
+        method="GET",
+        id="getScore",
+        tag="Scores",
+        summary="Read one stored score",
+        description="Gives everything that is kept of a score: the reply as it was given, how the "
+        "offer was priced, which model and policy decided, and the application as it was sent.",
+        scope=Scope.READ,
+        parameters=("request_id",),
+        replies={
+            200: Success("The score.", "ScoreRecord", headers=_RATE, examples=("record",)),
+        },
+        refusals=(errors.UnknownScore,),
+    ),
+    Operation(
+        path="/v1/health",
+        method="GET",
+        id="getHealth",
+        tag="Status",
+        summary="Ask whether scores can be given",
+        description="Asks the database itself, at most once a second.",
+        replies=_STATUS,
+    ),
+    Operation(
+        path="/readyz",
+        method="GET",
+        id="getReadiness",
+        tag="Status",
+        summary="Ask whether to send traffic here",
+        description="The same answer as `/v1/health`, where load balancers look for it.",
+        replies=_STATUS,
+    ),
+    Operation(
+        path="/livez",
+        method="GET",
+        id="getLiveness",
+        tag="Status",
+        summary="Ask whether the process answers",
+        description="Touches nothing but the process itself: restart it if there is no answer.",
+        replies={200: Success("It does.", "Health", JSON, ("Cache-Control",), ("alive",))},
+    ),
+    Operation(
+        path="/openapi.json",
+        method="GET",
+        id="getOpenApi",
+        tag="Documents",
+        summary="Read this contract as OpenAPI 3.1",
+        description="Generated from the types that decode requests and encode replies.",
+        parameters=("If-None-Match",),
+        replies=_document("The document.", "object", JSON),
+    ),
+    Operation(
+        path="/docs",
+        method="GET",
+        id="getReference",
+        tag="Documents",
+        summary="Read this contract as a page",
+        description="One page that needs nothing from the internet.",
+        parameters=("If-None-Match",),
+        replies=_document("The page.", "string", HTML),
+    ),
+)

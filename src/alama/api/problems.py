@@ -1,0 +1,157 @@
+"""Problems: each error of the service as a status, a code and a sentence (RFC 9457).
+
+The only place where an error meets a status code. `docs/errors.md` lists the same codes; a test
+holds the two together.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.api.exchange import Reply
+from alama.api.wire import FieldFault, Problem
+from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
+from alama.service import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from alama.api.exchange import Headers
+
+MEDIA_TYPE: Final = b"application/problem+json"
+RETRY_AFTER_S: Final = 2
+FAULTS_MAX: Final = 100
+"""A body can break thousands of rules; the first hundred show what is wrong with it."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Kind(NamedTuple):
+    """One kind of problem, as callers see it."""
+
+    status: HTTPStatus
+    code: str
+    title: str
+
+
+# ------------------------------------------------------------------- errors of the HTTP side
+
+
+class BadParameter(AlamaError):
+    """A query parameter or a header breaks its rule."""
+
+
+class NoSuchPath(AlamaError):
+    """Nothing is served at this path."""
+
+
+class MethodNotAllowed(AlamaError):
+    """The path does not know this method."""
+
+    def __init__(self, allowed: str) -> None:
+        """Name the methods that it knows."""
+        super().__init__(f"this path knows {allowed}")
+        self.allowed = allowed
+
+
+class BodyTooLarge(AlamaError):
+    """The body is larger than any application can be."""
+
+
+class UnsupportedMediaType(AlamaError):
+    """The body is said to be something other than plain JSON."""
+
+
+INTERNAL: Final = Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Internal error")
+
+KINDS: Final[Mapping[type[AlamaError], Kind]] = {
+    MalformedDocument: Kind(HTTPStatus.BAD_REQUEST, "malformed_json", "Malformed JSON"),
+    BadParameter: Kind(HTTPStatus.BAD_REQUEST, "invalid_parameter", "Invalid parameter"),
+    errors.KeyMissing: Kind(HTTPStatus.UNAUTHORIZED, "key_missing", "API key missing"),
+    errors.KeyRefused: Kind(HTTPStatus.UNAUTHORIZED, "key_refused", "API key refused"),
+    errors.KeyExpired: Kind(HTTPStatus.FORBIDDEN, "key_expired", "API key expired"),
+    errors.ScopeMissing: Kind(HTTPStatus.FORBIDDEN, "scope_missing", "Scope missing"),
+    errors.OnboardingIncomplete: Kind(
+        HTTPStatus.FORBIDDEN, "onboarding_incomplete", "Onboarding incomplete"
+    ),
+    NoSuchPath: Kind(HTTPStatus.NOT_FOUND, "not_found", "Not found"),
+    errors.UnknownScore: Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score"),
+    MethodNotAllowed: Kind(
+        HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed"
+    ),
+    errors.IdempotencyInFlight: Kind(
+        HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight"
+    ),
+    BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),
+    UnsupportedMediaType: Kind(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Unsupported media type"
+    ),
+    InvalidApplication: Kind(
+        HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_application", "Invalid application"
+    ),
+    errors.IdempotencyKeyReused: Kind(
+        HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused"
+    ),
+    errors.TooManyRequests: Kind(
+        HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests"
+    ),
+    errors.StoreUnavailable: Kind(
+        HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable"
+    ),
+}
+
+
+def reply(error: Exception, path: str, request_id: str) -> Reply:
+    """Put an error into the words of RFC 9457."""
+    kind = KINDS.get(type(error), INTERNAL) if isinstance(error, AlamaError) else INTERNAL
+    problem = Problem(
+        type=f"urn:alama:problem:{kind.code}",
+        title=kind.title,
+        status=kind.status,
+        detail=_detail(error, kind),
+        instance=path,
+        code=kind.code,
+        request_id=request_id,
+        errors=_faults(error),
+    )
+    headers = [(b"content-type", MEDIA_TYPE), *_headers(error)]
+    return Reply(kind.status.value, headers, _encode(problem))
+
+
+def _detail(error: Exception, kind: Kind) -> str:
+    if kind is INTERNAL or not isinstance(error, AlamaError):
+        return "Something broke on our side. It is logged under this request_id."
+    if isinstance(error, InvalidApplication):
+        count = len(error.problems)
+        shown = f"; the first {FAULTS_MAX} are listed" if count > FAULTS_MAX else ""
+        return f"{count} {'rule is' if count == 1 else 'rules are'} broken: see errors{shown}."
+    sentences = [str(error), *([error.hint] if error.hint else [])]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
+
+
+def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
+    if not isinstance(error, InvalidApplication):
+        return msgspec.UNSET
+    return [
+        FieldFault(problem.pointer, problem.code, problem.detail)
+        for problem in error.problems[:FAULTS_MAX]
+    ]
+
+
+def _headers(error: Exception) -> Headers:
+    match error:
+        case errors.KeyMissing():
+            return [(b"www-authenticate", b'Bearer realm="alama"')]
+        case errors.KeyRefused():
+            return [(b"www-authenticate", b'Bearer realm="alama", error="invalid_token"')]
+        case MethodNotAllowed():
+            return [(b"allow", error.allowed.encode())]
+        case errors.TooManyRequests():
+            return [(b"retry-after", str(error.retry_after_s).encode())]
+        case errors.StoreUnavailable() | errors.IdempotencyInFlight():
+            return [(b"retry-after", str(RETRY_AFTER_S).encode())]
+        case _:
+            return []

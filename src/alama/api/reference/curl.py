@@ -1,0 +1,33 @@
+"""A command for each operation that can be copied and run."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from alama.api.reference.text import pretty
+
+if TYPE_CHECKING:
+    from alama.api.reference.reader import Reader, Told
+
+CONTINUE: Final = " \\\n  "
+
+
+def curl(reader: Reader, operation: Told, body: str) -> str:
+    """Give the command, with the named example for a body where the operation takes one.
+
+    `{origin}` stands for where the service is; the shell puts the key in. Optional parameters are
+    left out.
+    """
+    told = operation.told
+    path = operation.path
+    for parameter in map(reader.resolve, told.get("parameters", ())):
+        if parameter["in"] == "path":
+            path = path.replace("{" + parameter["name"] + "}", parameter["example"])
+    options = ['-H "Authorization: Bearer $ALAMA_KEY"'] if told["security"] else []
+    if "requestBody" in told:
+        ((media_type, content),) = told["requestBody"]["content"].items()
+        options.append(f"-H {shlex.quote('Content-Type: ' + media_type)}")
+        example = reader.resolve(content["examples"][body])["value"]
+        options.append(f"-d {shlex.quote(pretty(example, '  '))}")
+    return CONTINUE.join([f"curl -s {{origin}}{path}", *options])

@@ -1,0 +1,126 @@
+"""From what the service knows to what the contract says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.api.wire import (
+    OfferDetail,
+    PriceParts,
+    ScoreListed,
+    ScorePage,
+    ScoreRecord,
+    ScoreReply,
+    ShapValue,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alama.core.assess import Assessment
+    from alama.service.records import ScoreRow, ScoreSummary, Sealed
+    from alama.service.scoring import Given
+
+POINTS_DECIMALS: Final = 4
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def score_reply(given: Given) -> bytes:
+    """Give the reply of POST /v1/score: the ten fields of the interface, in its order."""
+    return _encode(_reply(given))
+
+
+def expanded(names: frozenset[str]) -> Callable[[Given], bytes]:
+    """Give a renderer that adds what `expand` named."""
+
+    def render(given: Given) -> bytes:
+        additions = {name: EXPANSIONS[name](given) for name in EXPANSIONS if name in names}
+        return _encode(msgspec.structs.replace(_reply(given), **additions))
+
+    return render
+
+
+def score_record(row: ScoreRow, sealed: Sealed, currency: str) -> bytes:
+    """Give everything that is kept of a score."""
+    said = sealed.assessment
+    return _encode(
+        ScoreRecord(
+            score=row.score,
+            tier=row.tier,
+            default_probability=row.default_probability,
+            decision=row.decision,
+            recommended_limit=row.recommended_limit,
+            recommended_term_days=row.recommended_term_days,
+            recommended_apr=row.recommended_apr,
+            shap_values=_shap_values(said),
+            request_id=row.request_id,
+            processing_ms=row.processing_ms,
+            base_score=round(said.base, POINTS_DECIMALS),
+            model=row.model_id,
+            policy=row.policy_id,
+            offer=_offer(said, currency),
+            created_at=_time(row.created_us),
+            mode=row.mode,
+            key_id=row.key_id,
+            application=sealed.application,
+        )
+    )
+
+
+def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
+    """Give one page of scores; the cursor of the next one is the last id, if there may be more."""
+    listed = [ScoreListed(row.request_id, _time(row.created_us), *row[2:]) for row in rows[:limit]]
+    more = len(rows) > limit
+    return _encode(ScorePage(listed, listed[-1].request_id if more else None))
+
+
+def _reply(given: Given) -> ScoreReply:
+    said = given.assessment
+    offer = said.offer
+    return ScoreReply(
+        said.score,
+        said.tier,
+        said.default_probability,
+        said.decision,
+        offer.limit,
+        offer.term_days,
+        offer.apr,
+        _shap_values(said),
+        given.request_id,
+        given.processing_ms,
+    )
+
+
+def _shap_values(said: Assessment) -> list[ShapValue]:
+    # Three times faster than `round` to four decimals, which is half of what a reply costs.
+    return [
+        ShapValue(contribution.feature, round(contribution.points * 1e4) / 1e4)
+        for contribution in said.contributions
+    ]
+
+
+def _offer(said: Assessment, currency: str) -> OfferDetail:
+    price = said.offer.price
+    return OfferDetail(
+        currency,
+        said.offer.default_probability,
+        PriceParts(price.expected_loss, price.running_cost, price.funding, price.margin),
+        [rule.value for rule in said.rules],
+    )
+
+
+def _time(moment_us: int) -> datetime:
+    return datetime.fromtimestamp(moment_us / 1e6, UTC)
+
+
+EXPANSIONS: Final[dict[str, Callable[[Given], object]]] = {
+    "base_score": lambda given: round(given.assessment.base, POINTS_DECIMALS),
+    "model": lambda given: given.desk.model.model.id,
+    "policy": lambda given: given.desk.policy.id,
+    "offer": lambda given: _offer(given.assessment, given.desk.policy.policy.currency),
+}
+"""What `expand` may add, by name."""

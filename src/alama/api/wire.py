@@ -1,0 +1,169 @@
+"""The public contract: what goes over the wire, field by field, in its order.
+
+Types here are for callers. They change by addition only, whatever happens to the types inside.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from alama.core.calibration import SCORE_MAX, SCORE_MIN
+
+
+class ShapValue(msgspec.Struct, frozen=True, gc=False):
+    """What one field of the application gave to the score."""
+
+    feature: Annotated[str, Meta(description="The field, as the caller spelled it.")]
+    contribution: Annotated[
+        float,
+        Meta(description="Exact Shapley value in score points; positive raises the score."),
+    ]
+
+
+class PriceParts(msgspec.Struct, frozen=True, gc=False):
+    """What the APR is made of, in percent a year; the parts add up to it."""
+
+    expected_loss: Annotated[float, Meta(description="What defaults are expected to lose.")]
+    running_cost: Annotated[float, Meta(description="What it costs to run the loan.")]
+    funding: Annotated[float, Meta(description="What the money costs the lender.")]
+    margin: Annotated[float, Meta(description="What the lender means to earn.")]
+
+
+class OfferDetail(msgspec.Struct, frozen=True, gc=False):
+    """The arithmetic behind the recommended limit, term and APR."""
+
+    currency: Annotated[str, Meta(description="ISO 4217.")]
+    default_probability: Annotated[
+        float, Meta(ge=0, le=1, description="Of the loan as offered, not as requested.")
+    ]
+    price: PriceParts
+    rules: Annotated[
+        list[str], Meta(description="Codes of what decided against the application, if anything.")
+    ]
+
+
+RequestId = Annotated[
+    str, Meta(pattern="^req_[0-9a-f]{28}$", description="Names the score for ever.")
+]
+Score = Annotated[
+    int,
+    Meta(
+        ge=SCORE_MIN,
+        le=SCORE_MAX,
+        description="660 is a 5 % default probability; 40 points double the odds of repayment.",
+    ),
+]
+Tier = Annotated[str, Meta(description="Risk tier, A the safest. The policy sets the cut-offs.")]
+DefaultProbability = Annotated[float, Meta(ge=0, le=1, description="Of this loan, as a fraction.")]
+Decision = Annotated[
+    str, Meta(description="APPROVED, REVIEW or DECLINED. An open set: expect more words.")
+]
+Limit = Annotated[float, Meta(ge=0, description="In the lender's currency; 0 where declined.")]
+TermDays = Annotated[int, Meta(ge=1, description="One of the offered terms.")]
+Apr = Annotated[float, Meta(ge=0, description="Percent a year.")]
+Moment = Annotated[datetime, Meta(tz=True, description="When the score was given, in UTC.")]
+
+
+class ScoreReply(msgspec.Struct, frozen=True):
+    """A score, and the lending decision that follows from it."""
+
+    score: Score
+    tier: Tier
+    default_probability: DefaultProbability
+    decision: Decision
+    recommended_limit: Limit
+    recommended_term_days: TermDays
+    recommended_apr: Apr
+    shap_values: Annotated[
+        list[ShapValue],
+        Meta(description="One for each field of the scorecard, largest magnitude first."),
+    ]
+    request_id: RequestId
+    processing_ms: Annotated[int, Meta(ge=1, description="Milliseconds taken, rounded up.")]
+    base_score: Annotated[
+        float | UnsetType,
+        Meta(description="With `expand`: what the contributions are added to."),
+    ] = UNSET
+    model: Annotated[
+        str | UnsetType, Meta(description="With `expand`: content hash of the model.")
+    ] = UNSET
+    policy: Annotated[
+        str | UnsetType, Meta(description="With `expand`: content hash of the policy.")
+    ] = UNSET
+    offer: Annotated[
+        OfferDetail | UnsetType, Meta(description="With `expand`: how the offer was priced.")
+    ] = UNSET
+
+
+class ScoreRecord(ScoreReply, frozen=True, kw_only=True):
+    """A stored score: the reply that was given, when, and to what."""
+
+    base_score: Annotated[float, Meta(description="What the contributions are added to.")]
+    model: Annotated[str, Meta(description="Content hash of the model.")]
+    policy: Annotated[str, Meta(description="Content hash of the policy.")]
+    offer: Annotated[OfferDetail, Meta(description="How the offer was priced.")]
+    created_at: Moment
+    mode: Annotated[str, Meta(description="test or live.")]
+    key_id: Annotated[str, Meta(description="The key that asked.")]
+    application: Annotated[msgspec.Raw, Meta(description="The request body as it was sent.")]
+
+
+class ScoreListed(msgspec.Struct, frozen=True, gc=False):
+    """One line of a list of scores."""
+
+    request_id: RequestId
+    created_at: Moment
+    score: Score
+    tier: Tier
+    default_probability: DefaultProbability
+    decision: Decision
+    recommended_limit: Limit
+    recommended_term_days: TermDays
+    recommended_apr: Apr
+
+
+class ScorePage(msgspec.Struct, frozen=True):
+    """Scores, newest first."""
+
+    data: Annotated[list[ScoreListed], Meta(description="At most `limit` of them.")]
+    next_cursor: Annotated[
+        str | None, Meta(description="Send it as `cursor` for the next page; null on the last.")
+    ]
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Whether the service can serve, and if not, why."""
+
+    status: Annotated[str, Meta(description="ok or unavailable.")]
+    version: Annotated[str | UnsetType, Meta(description="Of Alama.")] = UNSET
+    model: Annotated[
+        str | UnsetType, Meta(description="Content hash of the model that answers test keys.")
+    ] = UNSET
+    reason: Annotated[str | UnsetType, Meta(description="What is in the way.")] = UNSET
+
+
+class FieldFault(msgspec.Struct, frozen=True):
+    """One broken rule of one field."""
+
+    pointer: Annotated[str, Meta(description="JSON pointer (RFC 6901) to the field.")]
+    code: Annotated[str, Meta(description="Stable name of the rule; more may come.")]
+    detail: Annotated[str, Meta(description="The rule, in words; never the value.")]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What went wrong (RFC 9457)."""
+
+    type: Annotated[str, Meta(description="URI reference of the kind of problem.")]
+    title: Annotated[str, Meta(description="The kind, for people.")]
+    status: Annotated[int, Meta(description="The HTTP status, again.")]
+    detail: Annotated[str, Meta(description="What happened, and what to do about it.")]
+    instance: Annotated[str, Meta(description="The path that was asked for.")]
+    code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]
+    request_id: Annotated[str, Meta(description="To quote when asking for help.")]
+    errors: Annotated[
+        list[FieldFault] | UnsetType, Meta(description="Every broken rule, where fields are wrong.")
+    ] = UNSET

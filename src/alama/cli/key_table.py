@@ -1,0 +1,87 @@
+"""Keys as a table in a terminal, and what has become of each."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.text import Text
+
+from alama.cli import words
+from alama.cli.tables import plain_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from alama.service.keys import Key
+
+_SOON_US: Final = 7 * 86_400 * 1_000_000
+_ONE_LINE_WIDTH: Final = 116
+"""From this width on a key takes one line, below it two."""
+
+
+class _Row(NamedTuple):
+    """The cells of one key, in groups: a narrow terminal stacks each group in one column."""
+
+    names: tuple[str, ...]
+    book: tuple[str, ...]
+    scopes: tuple[str, ...]
+    times: tuple[str, ...]
+    state: tuple[str, ...]
+
+
+_HEADS: Final = _Row(
+    ("key", "ends"), ("lender", "mode"), ("scopes",), ("created", "last used"), ("state",)
+)
+
+
+def listing(keys: Sequence[Key], now_us: int, width: int) -> Table:
+    """Lay out keys in the order given; `width` is that of the terminal."""
+    rows = [_row(key, now_us) for key in keys]
+    return _wide(rows) if width >= _ONE_LINE_WIDTH else _narrow(rows)
+
+
+def _wide(rows: Sequence[_Row]) -> Table:
+    table = plain_table(*chain.from_iterable(_HEADS))
+    for row in rows:
+        scopes, state = " ".join(row.scopes), " ".join(row.state)
+        table.add_row(*row.names, *row.book, scopes, *row.times, state)
+    return table
+
+
+def _narrow(rows: Sequence[_Row]) -> Table:
+    # A second line in every head, so that all of them begin on the first.
+    table = plain_table(*("\n".join((*heads, "")[:2]) for heads in _HEADS))
+    for row in rows:
+        table.add_row(*map(_stacked, row))
+    return table
+
+
+def _stacked(cells: tuple[str, ...]) -> Text:
+    first, *others = cells
+    return Text("\n").join([Text(first), *(Text(other, "dim") for other in others)])
+
+
+def _row(key: Key, now_us: int) -> _Row:
+    used = "never" if key.last_used_us is None else f"{words.span(now_us - key.last_used_us)} ago"
+    return _Row(
+        (key.id, key.hint),
+        (key.lender, key.mode),
+        key.scopes,
+        (words.day(key.created_us), used),
+        _state(key, now_us),
+    )
+
+
+def _state(key: Key, now_us: int) -> tuple[str, ...]:
+    if key.revoked_us is not None:
+        return "revoked", words.day(key.revoked_us)
+    if key.expires_us is None:
+        return ("active",)
+    if key.expired(now_us):
+        return "expired", words.day(key.expires_us)
+    if key.expires_us - now_us < _SOON_US:
+        return "expires in", words.span(key.expires_us - now_us)
+    return "active to", words.day(key.expires_us)

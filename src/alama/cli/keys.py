@@ -1,0 +1,192 @@
+"""`alama keys`: issue, list, rotate and revoke the keys that callers send."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Final
+
+from alama.service.book import Book, Mode
+
+if TYPE_CHECKING:
+    from alama.cli.command import Subparsers
+    from alama.service.keys import Key, Scope
+
+DESCRIPTION: Final = """\
+Issue, list, rotate and revoke the API keys of lenders. A key opens the book of one lender in one
+mode: a test key is answered by the built-in model, a live key by the lender's own. Only a hash of
+a key is kept, so it is shown once, when it is made."""
+
+ISSUE_DESCRIPTION: Final = """\
+Make a key and print it, alone, on standard output; the words about it go to
+standard error. It is shown this once: put it straight to where it is used."""
+
+ISSUE_EXAMPLES: Final = """\
+examples:
+  # the first key, for trying things out
+  alama keys issue --lender demo --mode test
+
+  # into a variable of the shell
+  KEY=$(alama keys issue --lender demo --mode test)
+
+  # a key that can read scores but give none, for 90 days
+  alama keys issue --lender demo --mode test --scope scores:read --days 90"""
+
+ROTATE_DESCRIPTION: Final = """\
+Make a key like another, print it, alone, on standard output, and let the old one end after an
+overlap, in which both work. The new key has the lender, the mode and the scopes of the old one,
+and the same length of life unless --days says otherwise."""
+
+REVOKE_DESCRIPTION: Final = """\
+End a key for good. Every process of the service refuses it within a second. Revoking a key again
+changes nothing."""
+
+_OVERLAP_HOURS: Final = 24
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "keys", help="issue, list, rotate and revoke API keys", description=DESCRIPTION
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    issued = actions.add_parser(
+        "issue",
+        help="make a key and print it, once",
+        description=ISSUE_DESCRIPTION,
+        epilog=ISSUE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = issued.add_argument
+    add("--lender", required=True, metavar="ID", help="whose key; `alama lenders list` shows them")
+    add("--mode", required=True, choices=[mode.value for mode in Mode], help="which model answers")
+    add(
+        "--scope",
+        action="append",
+        metavar="SCOPE",
+        help="scores:write or scores:read; may be repeated (default: both)",
+    )
+    add("--days", type=int, metavar="N", help="until it expires (default: never)")
+    issued.set_defaults(run=issue)
+
+    listed = actions.add_parser("list", help="every key, and what has become of it")
+    listed.add_argument("--lender", metavar="ID", help="of one lender alone")
+    listed.set_defaults(run=show)
+
+    rotated = actions.add_parser(
+        "rotate", help="replace a key, with an overlap", description=ROTATE_DESCRIPTION
+    )
+    add = rotated.add_argument
+    add("key", metavar="KEY_ID", help="the id of a key, not the key itself")
+    add(
+        "--overlap-hours",
+        type=int,
+        default=_OVERLAP_HOURS,
+        metavar="N",
+        help="how long the old key still works (default: %(default)s; 0 ends it at once)",
+    )
+    add("--days", type=int, metavar="N", help="until the new key expires")
+    rotated.set_defaults(run=rotate)
+
+    revoked = actions.add_parser(
+        "revoke", help="end a key for good, at once", description=REVOKE_DESCRIPTION
+    )
+    revoked.add_argument("key", metavar="KEY_ID", help="the id of a key, not the key itself")
+    revoked.set_defaults(run=revoke)
+
+
+def issue(args: argparse.Namespace) -> int:
+    """Make a key; nothing but the key goes to stdout."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import terminal  # noqa: PLC0415
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.service import keys  # noqa: PLC0415
+
+    book = Book(args.lender, Mode(args.mode))
+    scopes = _scopes(args.scope) if args.scope else keys.ALL_SCOPES
+    with installation() as opened:
+        text, key = keys.issue(
+            opened.registry, wiring.now_us, opened.pepper, book, scopes, args.days
+        )
+        closed = book.mode is Mode.LIVE and opened.registry.deployed(book) is None
+    _hand_over(text, key)
+    if closed:
+        terminal.warn(
+            f"{book.lender} has no live model yet: until one is trained on its history and "
+            "approved, the service refuses to score with this key"
+        )
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    """List keys, the oldest first."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import terminal, words  # noqa: PLC0415
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.key_table import listing  # noqa: PLC0415
+
+    with installation() as opened:
+        if args.lender is not None:
+            opened.registry.lender(args.lender)
+        found = opened.registry.keys(args.lender)
+    if not found:
+        words.remark("There are no keys yet; `alama keys issue` makes one.")
+        return 0
+    words.say(listing(found, wiring.now_us(), terminal.stdout().width))
+    return 0
+
+
+def rotate(args: argparse.Namespace) -> int:
+    """Make the next key; nothing but the key goes to stdout."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.service import keys  # noqa: PLC0415
+
+    with installation() as opened:
+        text, new = keys.rotate(
+            opened.registry, wiring.now_us, opened.pepper, args.key, args.overlap_hours, args.days
+        )
+        old = opened.registry.key(args.key)
+    _hand_over(text, new)
+    assert old.expires_us is not None
+    words.remark(f"It replaces {old.id}, which works until {words.minute(old.expires_us)} UTC.")
+    return 0
+
+
+def revoke(args: argparse.Namespace) -> int:
+    """End a key."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.service import keys  # noqa: PLC0415
+
+    with installation() as opened:
+        key = keys.revoke(opened.registry, wiring.now_us, args.key)
+    if key.revoked_us is None:
+        words.say(f"{key.id} is revoked: every process refuses it within a second.")
+    else:
+        words.say(f"{key.id} was revoked at {words.minute(key.revoked_us)} UTC already.")
+    return 0
+
+
+def _scopes(names: list[str]) -> tuple[Scope, ...]:
+    from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
+    from alama.service.keys import ALL_SCOPES, Scope  # noqa: PLC0415
+
+    try:
+        return tuple(Scope(name) for name in names)
+    except ValueError:
+        raise InvalidName(
+            "there is no such scope", hint=f"a key can have {', '.join(ALL_SCOPES)}"
+        ) from None
+
+
+def _hand_over(text: str, key: Key) -> None:
+    """Give the key to whoever reads stdout, and the words about it to whoever looks on."""
+    from alama.cli import words  # noqa: PLC0415  see `issue`
+
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+    ends = "never expires" if key.expires_us is None else f"expires {words.day(key.expires_us)}"
+    words.remark(f"{key.id}: {key.lender}, {key.mode} mode, {', '.join(key.scopes)}, {ends}.")
+    words.remark("It is shown this once: only a hash of it is kept.")

@@ -1,0 +1,39 @@
+"""`alama openapi`: the contract of the service as a document."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from alama.cli.command import Subparsers
+
+DESCRIPTION: Final = """\
+Print the OpenAPI document of this version, the same that the service gives at
+/openapi.json. It is JSON, made of the types that requests are read with and
+replies are written with."""
+
+EXAMPLES: Final = """\
+examples:
+  alama openapi > openapi.json"""
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "openapi",
+        help="print the OpenAPI document of the service",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+
+
+def run(_: argparse.Namespace) -> int:
+    """Print the document, byte for byte as the service gives it."""
+    from alama.api import openapi  # noqa: PLC0415  not for the front door
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(openapi.encoded())
+    return 0

@@ -1,0 +1,165 @@
+"""The processes that serve: this one alone, or several under it.
+
+uvicorn runs them. What is added here: a stop has an end and a clean exit code, new connections are
+refused as soon as one is asked for, and the death of a worker is told.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from alama.cli.listener import BACKLOG
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from alama.telemetry.log import Log
+
+APPLICATION: Final = "alama.wiring:service"
+
+KEEP_ALIVE_S: Final = 75
+"""Longer than the 60 s after which load balancers let go: the one who sends must be the first."""
+
+HUNG_S: Final = 10
+"""A worker that does not answer its supervisor for so long is replaced."""
+
+PUT_AWAY_S: Final = 1
+"""Of the time for a stop, what is kept for closing the database once requests are answered."""
+
+EXIT_FAILED: Final = 1
+
+
+def run_alone(config: uvicorn.Config, listener: socket.socket, host: Host) -> int:
+    """Serve in this process until a signal asks to stop; give the exit code."""
+    server = _Server(config, host)
+    # uvicorn raises the signals again that it was stopped by. This way the first of them counts
+    # even before it has looked, and none of them ends the process with another code than 0.
+    for asked in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(asked, server.handle_exit)
+    server.run(sockets=[listener])
+    return 0
+
+
+def run_several(config: uvicorn.Config, listener: socket.socket, host: Host) -> int:
+    """Serve in several processes until a signal asks to stop; give the exit code."""
+    supervisor = _Supervisor(config, listener, host)
+    supervisor.run()
+    return EXIT_FAILED if supervisor.failed else 0
+
+
+def configuration(workers: int, stop_s: int) -> uvicorn.Config:
+    """Say how uvicorn is to serve; `stop_s` is all the time that a stop may take."""
+    return uvicorn.Config(
+        APPLICATION,
+        factory=True,
+        workers=workers,
+        # Named, so that no machine is quietly slower than another.
+        loop="asyncio" if sys.platform == "win32" else "uvloop",
+        http="httptools",
+        ws="none",
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=max(stop_s - PUT_AWAY_S, 1),
+        timeout_worker_healthcheck=HUNG_S,
+    )
+
+
+class Host(NamedTuple):
+    """What the processes need from the command that starts them."""
+
+    log: Log
+    stop_s: int
+    """All the time that a stop may take."""
+    up: Callable[[], None]
+    """Called once, when the service answers."""
+    forget: Callable[[int], None]
+    """Called with the pid of a worker that is gone, while the others serve on."""
+
+
+class _Server(uvicorn.Server):
+    """The server of the only process."""
+
+    def __init__(self, config: uvicorn.Config, host: Host) -> None:
+        super().__init__(config)
+        self._host = host
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._host.up()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._host.log.note("stopping")
+        limit = threading.Timer(self._host.stop_s, self._give_up)
+        limit.daemon = True
+        limit.start()
+        await super().shutdown(sockets)
+        limit.cancel()
+
+    def _give_up(self) -> None:
+        """End, whatever hangs. Nothing is lost: what was acknowledged is in the database."""
+        self._host.log.fail("stop_timed_out", seconds=self._host.stop_s)
+        os._exit(EXIT_FAILED)
+
+
+class _Supervisor(Multiprocess):
+    """Keeps the workers running, and ends with them."""
+
+    def __init__(self, config: uvicorn.Config, listener: socket.socket, host: Host) -> None:
+        super().__init__(config, [listener])
+        self._host = host
+        self._is_up = False
+        self._pids: set[int | None] = set()
+        self.failed = False
+
+    def keep_subprocess_alive(self) -> None:
+        before = list(self.processes)
+        super().keep_subprocess_alive()
+        for worker in before:
+            if worker.exitcode is not None:
+                self._host.log.fail("worker_died", pid=worker.pid, exit_code=worker.exitcode)
+                self.failed = self.failed or worker.exitcode == STARTUP_FAILURE
+        self._notice_changes()
+
+    def _notice_changes(self) -> None:
+        pids = {worker.pid for worker in self.processes}
+        for pid in self._pids - pids:
+            if pid is not None:
+                self._host.forget(pid)
+        self._pids = pids
+        if not self._is_up and any(worker.is_ready() for worker in self.processes):
+            self._is_up = True
+            self._host.up()
+
+    def terminate_all(self) -> None:
+        self._host.log.note("stopping")
+        # A listening socket is open for as long as one process holds it.
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
+
+    def join_all(self) -> None:
+        deadline_s = time.monotonic() + self._host.stop_s
+        for worker in self.processes:
+            worker.process.join(max(deadline_s - time.monotonic(), 0))
+            if worker.process.is_alive():
+                self._host.log.fail("stop_timed_out", seconds=self._host.stop_s, pid=worker.pid)
+                worker.process.kill()
+                worker.process.join()
+                self.failed = True

@@ -1,0 +1,225 @@
+"""`alama scores`: read the scores that were given, and prove that they would be given again."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from alama.service.book import Book, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.cli.command import Subparsers
+    from alama.service.records import ScoreRow, ScoreSummary, Sealed
+    from alama.service.replay import Record
+    from alama.wiring import Installation
+
+DESCRIPTION: Final = """\
+Read the scores that the service has given and kept, and replay one: an auditor's proof that the
+same application, model and policy still give the same answer, to the last digit."""
+
+LIST_DESCRIPTION: Final = """\
+List the scores of one lender in one mode, newest first; a wide terminal shows the offers too.
+Times are UTC."""
+
+SHOW_DESCRIPTION: Final = """\
+Show one score as it was given: to whom, by which model and policy, what was sent, and where each
+point came from. Nothing is calculated again."""
+
+REPLAY_DESCRIPTION: Final = """\
+Assess a stored application again, by the stored model and policy that its record names, and hold
+every number of the result against the record. Exits with 0 where all are identical, and with 1
+and a table of what differs where they are not."""
+
+_LIMIT: Final = 20
+_LIMIT_MAX: Final = 1_000
+_OFFER_WIDTH: Final = 108
+"""From this width on a line has room for the offer."""
+
+_EXIT_DIFFERENT: Final = 1
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "scores", help="read and replay the scores that were given", description=DESCRIPTION
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listed = actions.add_parser(
+        "list", help="the latest scores of a lender", description=LIST_DESCRIPTION
+    )
+    add = listed.add_argument
+    add("--lender", default="demo", metavar="ID", help="default: %(default)s")
+    add(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=Mode.TEST.value,
+        help="default: %(default)s",
+    )
+    add(
+        "--limit",
+        type=_count,
+        default=_LIMIT,
+        metavar="N",
+        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
+    )
+    add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
+    listed.set_defaults(run=show_list)
+    for name, run, words, description in (
+        ("show", show, "one score, and where its points came from", SHOW_DESCRIPTION),
+        ("replay", replay, "give a score again and compare", REPLAY_DESCRIPTION),
+    ):
+        action = actions.add_parser(name, help=words, description=description)
+        action.add_argument("request_id", metavar="REQUEST_ID", help="of any lender and mode")
+        action.set_defaults(run=run)
+
+
+def show_list(args: argparse.Namespace) -> int:
+    """List scores, and say how to go on where there are more."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import installation  # noqa: PLC0415
+
+    before = None if args.before is None else _request_id(args.before)
+    with installation() as opened:
+        lender = opened.registry.lender(args.lender)
+        # One more than asked for tells whether there are more.
+        found = opened.scores.page(Book(lender.id, Mode(args.mode)), before, args.limit + 1)
+    shown = found[: args.limit]
+    if not shown:
+        words.remark(f"{lender.id} has no {'older ' if before else ''}scores in {args.mode} mode.")
+        return 0
+    _say_list(shown, lender.currency)
+    if len(found) > len(shown):
+        words.remark(f"Older ones: --before {shown[-1].request_id}")
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    """Show a record: the facts about it, then the answer that was given."""
+    from alama.cli import terminal, waterfall, words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.tables import facts  # noqa: PLC0415
+    from alama.service.replay import recall  # noqa: PLC0415
+
+    with installation() as opened:
+        record = recall(opened.registry, _find(opened, args.request_id))
+    words.say(record.row.request_id)
+    words.say(facts(_facts(record.row, record.sealed)))
+    console = terminal.stdout()
+    said = record.sealed.assessment
+    console.print(waterfall.drawing(record.model, record.policy, said, console), soft_wrap=True)
+    return 0
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Give a score again and compare."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.tables import plain_table  # noqa: PLC0415
+    from alama.service import replay as replaying  # noqa: PLC0415
+
+    with installation() as opened:
+        record = replaying.recall(opened.registry, _find(opened, args.request_id))
+    differences = replaying.replay(record)
+    if not differences:
+        words.say(_identical(record))
+        return 0
+    table = plain_table("part", "stored", "replayed")
+    for different in differences:
+        table.add_row(different.part, _shown(different.stored), _shown(different.replayed))
+    words.say(f"{record.row.request_id} differs:\n")
+    words.say(table)
+    return _EXIT_DIFFERENT
+
+
+def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
+    from alama.batch.listing import number  # noqa: PLC0415  see `show`
+    from alama.cli import terminal, words  # noqa: PLC0415
+    from alama.cli.tables import plain_table  # noqa: PLC0415
+
+    roomy = terminal.stdout().width >= _OFFER_WIDTH
+    offer = ("limit", "term", "APR") if roomy else ()
+    table = plain_table("request", "given (UTC)", "score", "default", "decision", *offer)
+    for column in table.columns:
+        column.no_wrap = True
+    for place in (3, *range(5, 5 + len(offer))):
+        table.columns[place].justify = "right"
+    for score in scores:
+        cells = [
+            score.request_id,
+            words.minute(score.created_us),
+            f"{score.score} {score.tier}",
+            f"{score.default_probability:.2%}",
+            score.decision,
+        ]
+        if roomy and score.recommended_limit:
+            cells += [
+                f"{currency} {number(score.recommended_limit)}",
+                f"{score.recommended_term_days} d",
+                f"{score.recommended_apr:.2f}%",
+            ]
+        table.add_row(*cells)
+    words.say(table)
+
+
+def _facts(row: ScoreRow, sealed: Sealed) -> list[tuple[str, str]]:
+    """Tell what the drawing does not: who asked, when, and what no model reads."""
+    import msgspec  # noqa: PLC0415  see `show`
+
+    from alama.cli import words  # noqa: PLC0415
+
+    drawn = {contribution.feature for contribution in sealed.assessment.contributions}
+    sent = msgspec.json.decode(sealed.application, type=dict[str, object])
+    also = [f"{name} {value}" for name, value in sent.items() if name not in drawn]
+    rows = [
+        ("given", f"{words.second(row.created_us)} UTC, in {row.processing_ms} ms"),
+        ("to", f"{row.lender}, {row.mode} mode, {row.key_id}"),
+        ("model", row.model_id),
+        ("policy", row.policy_id),
+    ]
+    return [*rows, ("also", ", ".join(also))] if also else rows
+
+
+def _identical(record: Record) -> str:
+    row = record.row
+    return (
+        f"{row.request_id} is identical: score {row.score}, tier {row.tier}, {row.decision}\n"
+        f"model  {row.model_id}\n"
+        f"policy {row.policy_id}"
+    )
+
+
+def _find(opened: Installation, request_id: str) -> ScoreRow:
+    from alama.service import replay as replaying  # noqa: PLC0415  see `show`
+    from alama.service.errors import InvalidName, UnknownScore  # noqa: PLC0415
+
+    try:
+        return replaying.find(opened.registry, opened.scores, _request_id(request_id))
+    except UnknownScore:
+        raise InvalidName(
+            f"no lender has a score {request_id}", hint="`alama scores list` shows the latest"
+        ) from None
+
+
+def _request_id(text: str) -> str:
+    from alama.service import ids  # noqa: PLC0415  see `show`
+    from alama.service.errors import InvalidName  # noqa: PLC0415
+
+    if not ids.is_request_id(text):
+        raise InvalidName(
+            "this is not a request id",
+            hint="it is req_ and 28 hexadecimal digits, as in the reply to the request",
+        )
+    return text
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(value) or "none"
+    return "none" if value is None else str(value)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _LIMIT_MAX):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_LIMIT_MAX}")
+    return int(text)

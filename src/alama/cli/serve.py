@@ -1,0 +1,170 @@
+"""`alama serve`: run the scoring service."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from alama import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from alama.cli.command import Subparsers
+    from alama.settings import Settings
+    from alama.telemetry.log import Log
+    from alama.wiring import Installation
+
+DESCRIPTION: Final = """\
+Run the scoring service, until Ctrl-C or SIGTERM.
+
+Every score is kept before it is answered: in an embedded database below ALAMA_HOME, or in
+PostgreSQL where ALAMA_DATABASE names one. Everything else is set by ALAMA_ variables too, which
+`alama settings` lists; the options below override three of them.
+
+A stop refuses new connections, answers what was accepted, and takes ALAMA_STOP_TIMEOUT seconds
+at most. A worker that dies is replaced. The log goes to standard error: JSON lines, or text
+where that is a terminal (ALAMA_LOG). ALAMA_METRICS_PORT opens a port for Prometheus."""
+
+EXAMPLES: Final = """\
+examples:
+  # try it: prints a key and a curl that works
+  alama serve --try
+
+  # on every address of this machine, with a process for each of four cores
+  alama serve --host 0.0.0.0 --workers 4
+
+  # scores in PostgreSQL, metrics on a port of their own
+  export ALAMA_DATABASE=postgresql://alama:secret@db.internal/alama
+  alama db upgrade
+  ALAMA_METRICS_PORT=9464 alama serve"""
+
+OVERRIDES: Final = ("host", "port", "workers")
+
+TRIAL_DAYS: Final = 7
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "serve",
+        help="run the scoring service",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--host", metavar="ADDRESS", help="address to listen on (ALAMA_HOST; default: 127.0.0.1)")
+    add(
+        "--port",
+        type=int,
+        metavar="PORT",
+        help="0 takes any that is free (ALAMA_PORT; default: 8000)",
+    )
+    add(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes, about one for each core (ALAMA_WORKERS; default: 1)",
+    )
+    add(
+        "--try",
+        dest="trial",
+        action="store_true",
+        help=f"make a test key of the lender demo for {TRIAL_DAYS} days, and show how to use it",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make sure that the service can run, then run it."""
+    # Not for the front door: a server and a database take a while to load.
+    from alama import settings as settings_module  # noqa: PLC0415
+    from alama.cli import listener as listeners  # noqa: PLC0415
+    from alama.cli import processes  # noqa: PLC0415
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.storage import database as databases  # noqa: PLC0415
+    from alama.telemetry.log import gather_libraries, log_on_stderr  # noqa: PLC0415
+
+    # Into the environment, because every worker reads its settings there.
+    for name in OVERRIDES:
+        if getattr(args, name) is not None:
+            os.environ[settings_module.PREFIX + name.upper()] = str(getattr(args, name))
+    settings = settings_module.read(os.environ)
+    log = log_on_stderr(settings.log)
+    gather_libraries(log)
+    with ExitStack() as held:
+        # Opened once before anybody listens, so that what is wrong with the database is seen here.
+        with installation() as installed:
+            databases.check_processes(installed.database, settings.workers)
+            kind = installed.database.engine.dialect.name
+            listener = held.enter_context(closing(listeners.listen(settings.host, settings.port)))
+            forget_worker = held.enter_context(_metrics(settings))
+            key = _trial_key(installed) if args.trial else None
+
+        def up() -> None:
+            _announce(log, settings, kind, listeners.url(listener))
+            if key is not None:
+                _welcome(listeners.url(listener), key)
+
+        config = processes.configuration(settings.workers, settings.stop_timeout)
+        host = processes.Host(log, settings.stop_timeout, up, forget_worker)
+        serve = processes.run_alone if settings.workers == 1 else processes.run_several
+        code = serve(config, listener, host)
+    log.note("stopped")
+    return code
+
+
+def _trial_key(installed: Installation) -> str:
+    from alama import wiring  # noqa: PLC0415  see `run`
+    from alama.service import keys, lenders  # noqa: PLC0415
+    from alama.service.book import Book, Mode  # noqa: PLC0415
+
+    book = Book(lenders.DEMO, Mode.TEST)
+    text, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book, days=TRIAL_DAYS)
+    return text
+
+
+@contextmanager
+def _metrics(settings: Settings) -> Iterator[Callable[[int], None]]:
+    """Show metrics where a port for them is set; give whom to tell that a worker is gone."""
+    if not settings.metrics_port:
+        yield _ignore
+        return
+    from alama.telemetry import metrics  # noqa: PLC0415  not loaded where nobody asks for it
+
+    place = (settings.host, settings.metrics_port)
+    if settings.workers == 1:
+        with closing(metrics.expose_process(*place)):
+            yield _ignore
+        return
+    with tempfile.TemporaryDirectory(prefix="alama-metrics-") as folder:
+        metrics.share(folder)
+        with closing(metrics.expose_workers(folder, *place)):
+            yield partial(metrics.forget_process, folder)
+
+
+def _ignore(_pid: int) -> None:
+    """Keep nothing of a worker that is gone."""
+
+
+def _announce(log: Log, settings: Settings, database: str, address: str) -> None:
+    log.note(
+        "started",
+        address=address,
+        docs=f"{address}/docs",
+        workers=settings.workers,
+        database=database,
+        version=__version__,
+    )
+
+
+def _welcome(address: str, key: str) -> None:
+    from alama.cli import terminal, welcome  # noqa: PLC0415  rich is not for a service
+
+    terminal.stdout().print(welcome.text(address, key, TRIAL_DAYS), soft_wrap=True)
+    sys.stdout.flush()

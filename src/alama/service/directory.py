@@ -1,0 +1,156 @@
+"""Who is calling, and which model and policy answer them.
+
+Looked up in the database and remembered for a second, so that a revoked key, a new model or a new
+policy reaches every process within that second, and the hot path asks nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.core import document
+from alama.core import model as models
+from alama.core import policy as policies
+from alama.core.model import ReadyModel
+from alama.core.offer import ReadyPolicy
+from alama.service import keys
+from alama.service.book import Book, Mode
+from alama.service.errors import KeyExpired, KeyRefused, OnboardingIncomplete, ScopeMissing
+from alama.service.patience import in_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alama.core.model import Model
+    from alama.service.keys import Key, Scope
+    from alama.service.ports import Clock, Registry
+
+FRESH_US: Final = 1_000_000
+_MODELS_MAX: Final = 64
+
+
+class Desk(NamedTuple):
+    """What answers in a book."""
+
+    model: ReadyModel
+    policy: ReadyPolicy
+
+
+class Caller(NamedTuple):
+    """A key that was recognised. Without a desk the book cannot be scored in yet."""
+
+    key: Key
+    book: Book
+    desk: Desk | None
+
+    def may(self, scope: Scope) -> None:
+        """Raise `ScopeMissing` unless the key has the scope."""
+        if scope not in self.key.scopes:
+            raise ScopeMissing(scope)
+
+    def desk_for_scoring(self) -> Desk:
+        """Give the desk, or raise `OnboardingIncomplete` with the step that is missing."""
+        if self.desk is None:
+            raise OnboardingIncomplete("no model has been trained on its history and approved")
+        return self.desk
+
+
+class _Remembered(NamedTuple):
+    caller: Caller
+    until_us: int
+
+
+class Directory:
+    """Recognises keys. One instance lives in one event loop."""
+
+    def __init__(
+        self, registry: Registry, clock: Clock, pepper: bytes, builtin: Callable[[], Model]
+    ) -> None:
+        """Keep what a look-up needs; `builtin` gives the model of test keys."""
+        self._registry = registry
+        self._clock = clock
+        self._pepper = pepper
+        self._builtin = builtin
+        self._remembered: dict[bytes, _Remembered] = {}
+        self._looking: dict[bytes, asyncio.Task[Caller]] = {}
+        self._used_us: dict[str, int] = {}
+        self._ready = lru_cache(_MODELS_MAX)(self._make_ready)
+
+    async def caller(self, text: str) -> Caller:
+        """Recognise a key, or raise what stands in its way."""
+        now_us = self._clock()
+        digest = keys.digest(self._pepper, text)
+        remembered = self._remembered.get(digest)
+        if remembered is not None and now_us < remembered.until_us:
+            caller = remembered.caller
+        else:
+            keys.check(text)
+            caller = await self._look_up_once(digest)
+        _require_unexpired(caller.key, now_us)
+        self._used_us[caller.key.id] = now_us
+        return caller
+
+    def warm(self) -> None:
+        """Make ready what answers in each book, so that no caller waits for it."""
+        for lender in self._registry.lenders()[:_MODELS_MAX]:
+            for mode in Mode:
+                self.desk(Book(lender.id, mode))
+
+    def take_key_use(self) -> dict[str, int]:
+        """Give when keys were last used, since this was asked the last time."""
+        used, self._used_us = self._used_us, {}
+        return used
+
+    def give_back_key_use(self, used_us: dict[str, int]) -> None:
+        """Take back what could not be written down; what came since is newer."""
+        self._used_us = used_us | self._used_us
+
+    async def _look_up_once(self, digest: bytes) -> Caller:
+        # Many requests may find the memory stale at once: the first asks, the others wait for it.
+        task = self._looking.get(digest)
+        if task is None:
+            task = asyncio.create_task(in_time(lambda: self._look_up(digest)))
+            self._looking[digest] = task
+            task.add_done_callback(lambda _: self._looking.pop(digest, None))
+        return await asyncio.shield(task)
+
+    def _look_up(self, digest: bytes) -> Caller:
+        asked_us = self._clock()
+        key = self._registry.key_of(digest)
+        if key is None or key.revoked_us is not None:
+            self._remembered.pop(digest, None)
+            raise KeyRefused("this key is not known here, or was revoked")
+        caller = Caller(key, key.book, self.desk(key.book))
+        self._remembered[digest] = _Remembered(caller, asked_us + FRESH_US)
+        return caller
+
+    def desk(self, book: Book) -> Desk | None:
+        """Give what answers in a book; None for a live book before its onboarding."""
+        deployed = self._registry.deployed(book)
+        if deployed is None and book.mode is Mode.LIVE:
+            return None
+        model_id, policy_id = deployed or (None, None)
+        currency = self._registry.lender(book.lender).currency
+        return self._ready(model_id, policy_id, currency)
+
+    def _make_ready(self, model_id: str | None, policy_id: str | None, currency: str) -> Desk:
+        now_us = self._clock()
+        if model_id is None:
+            model = self._builtin()
+            self._registry.keep_model(model.id, document.encode(model), now_us)
+        else:
+            model = models.decode(self._registry.model(model_id))
+        if policy_id is None:
+            policy = policies.default_policy(currency)
+            self._registry.keep_policy(policy.id, document.encode(policy), now_us)
+        else:
+            policy = policies.decode(self._registry.policy(policy_id))
+        ready = ReadyModel(model, policy.currency)
+        return Desk(ready, ReadyPolicy(policy, ready))
+
+
+def _require_unexpired(key: Key, now_us: int) -> None:
+    if key.expires_us is not None and now_us >= key.expires_us:
+        raise KeyExpired("this key has expired", hint="ask for a new one, or rotate it in time")

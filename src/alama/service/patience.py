@@ -1,0 +1,23 @@
+"""Waiting for the database, but not for ever: a caller would rather hear that it is not there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from alama.service.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATIENCE_S: Final = 8.0
+
+T = TypeVar("T")
+
+
+async def in_time(ask: Callable[[], T]) -> T:
+    """Ask the database on another thread; `StoreUnavailable` if it takes too long."""
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(ask), PATIENCE_S)
+    except TimeoutError:
+        raise StoreUnavailable("the database did not answer in time") from None

@@ -1,0 +1,119 @@
+"""What the use cases need from outside, as they see it. `alama.storage` implements all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from alama.service.book import Book
+    from alama.service.keys import Key
+    from alama.service.lenders import Lender
+    from alama.service.records import Earlier, Entry, ScoreRow, ScoreSummary
+
+Clock = Callable[[], int]
+"""Gives the time in microseconds since 1970, UTC."""
+
+
+class Registry(Protocol):
+    """Who may ask, and what answers them. Every method may raise `StoreUnavailable`."""
+
+    def add_lender(self, lender: Lender) -> None:
+        """Add one; `InvalidName` if the id is taken."""
+
+    def lenders(self) -> Sequence[Lender]:
+        """All of them, oldest first."""
+        ...
+
+    def lender(self, lender_id: str) -> Lender:
+        """One of them, or `UnknownLender`."""
+        ...
+
+    def add_key(self, key: Key) -> None:
+        """Keep a new key."""
+
+    def keys(self, lender_id: str | None = None) -> Sequence[Key]:
+        """Keys of one lender or of all, oldest first."""
+        ...
+
+    def key(self, key_id: str) -> Key:
+        """One of them, or `UnknownKey`."""
+        ...
+
+    def key_of(self, digest: bytes) -> Key | None:
+        """The key with this keyed hash, whatever has become of it since."""
+        ...
+
+    def end_key(self, key_id: str, expires_us: int) -> None:
+        """Let a key expire at a time."""
+
+    def revoke_key(self, key_id: str, revoked_us: int) -> None:
+        """Revoke a key; the first time stands."""
+
+    def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
+        """Note when keys were last used."""
+
+    def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
+        """Keep an artefact for as long as a score may name it; nothing happens if it is there."""
+
+    def model(self, model_id: str) -> bytes:
+        """The artefact with this id, or `StoreUnfit`."""
+        ...
+
+    def keep_policy(self, policy_id: str, document: bytes, created_us: int) -> None:
+        """Keep a policy, as `keep_model` does."""
+
+    def policy(self, policy_id: str) -> bytes:
+        """The policy with this id, or `StoreUnfit`."""
+        ...
+
+    def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
+        """Set what answers in a book; None stands for what comes with the package."""
+
+    def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
+        """What answers in a book: model and policy id; None if nothing was ever deployed."""
+        ...
+
+
+class Scores(Protocol):
+    """The scores that were given. Every method may raise `StoreUnavailable`."""
+
+    def find(self, book: Book, request_id: str) -> ScoreRow:
+        """One score of a book, or `UnknownScore`."""
+        ...
+
+    def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+        """Scores of a book, newest first, from just before a request id on."""
+        ...
+
+    def commit(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
+        """Keep entries durably, all or none; where a key was answered before, say with what.
+
+        No two entries of one call may carry the same idempotency key.
+        """
+        ...
+
+
+class Ledger(Protocol):
+    """Where the scoring use case puts what has to be kept before it may answer."""
+
+    def append(self, entry: Entry) -> Awaitable[Earlier | None]:
+        """Return once the entry is durable, or give the earlier answer that stands instead."""
+        ...
+
+
+class LivingLedger(Ledger, Protocol):
+    """A ledger with a beginning and an end, and a state of health."""
+
+    @property
+    def failing(self) -> bool:
+        """Whether the last entries could not be kept."""
+        ...
+
+    def start(self) -> None:
+        """Begin, in the event loop that runs now."""
+
+    async def close(self) -> None:
+        """Keep everything that was appended, then end."""

@@ -1,0 +1,123 @@
+"""Replay: the same application, model and policy must give the same answer, years later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from alama.core import model as models
+from alama.core import policy as policies
+from alama.core.assess import Assessment, assess
+from alama.core.intake import Intake
+from alama.core.model import ReadyModel
+from alama.core.offer import ReadyPolicy
+from alama.service.book import Book, Mode
+from alama.service.errors import StoreUnfit, UnknownScore
+from alama.service.records import ScoreRow, Sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alama.service.ports import Registry, Scores
+
+
+class Record(NamedTuple):
+    """A stored score, with the model and the policy that it names, ready to be used again."""
+
+    row: ScoreRow
+    sealed: Sealed
+    model: ReadyModel
+    policy: ReadyPolicy
+
+
+class Difference(NamedTuple):
+    """One part of an assessment that came out otherwise; None where one side has no such part."""
+
+    part: str
+    stored: object
+    replayed: object
+
+
+def find(registry: Registry, scores: Scores, request_id: str) -> ScoreRow:
+    """Find a score in whichever book it is: for those who run the service, not for callers."""
+    for lender in registry.lenders():
+        for mode in Mode:
+            try:
+                return scores.find(Book(lender.id, mode), request_id)
+            except UnknownScore:
+                continue
+    raise UnknownScore
+
+
+def recall(registry: Registry, row: ScoreRow) -> Record:
+    """Bring together everything that a stored score rests on."""
+    try:
+        sealed = msgspec.json.decode(row.sealed, type=Sealed)
+    except msgspec.DecodeError as error:
+        raise StoreUnfit(
+            f"the record of {row.request_id} is damaged", hint="restore it from a backup"
+        ) from error
+    policy = policies.decode(registry.policy(row.policy_id))
+    ready = ReadyModel(models.decode(registry.model(row.model_id)), policy.currency)
+    return Record(row, sealed, ready, ReadyPolicy(policy, ready))
+
+
+def replay(record: Record) -> tuple[Difference, ...]:
+    """Assess a stored application again and say what differs; nothing should."""
+    application = Intake(record.model.catalogue).read(bytes(record.sealed.application))
+    again = assess(record.model, record.policy, application)
+    stored = {**_parts(record.sealed.assessment), **_columns_of(record.row)}
+    replayed = {**_parts(again), **_columns_from(again)}
+    # Parts in the order of the record, then those that only the replay has.
+    return tuple(
+        Difference(part, stored.get(part), replayed.get(part))
+        for part in {**stored, **replayed}
+        if stored.get(part) != replayed.get(part)
+    )
+
+
+def _parts(said: Assessment) -> dict[str, object]:
+    """Give an assessment as one flat table, so that a difference names the very number."""
+    contributions = said.contributions
+    return {
+        **dict(_leaves("", said)),
+        "contributions": [one.feature for one in contributions],
+        **{f"points of {one.feature}": one.points for one in contributions},
+        **{f"value of {one.feature}": one.value for one in contributions},
+    }
+
+
+def _leaves(path: str, said: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    for name, value in msgspec.structs.asdict(said).items():
+        if isinstance(value, msgspec.Struct):
+            yield from _leaves(f"{path}{name}.", value)
+        else:
+            yield f"{path}{name}", msgspec.to_builtins(value)
+
+
+# The columns are read by lists and statistics: they must say what the assessment says.
+
+
+def _columns_of(row: ScoreRow) -> dict[str, object]:
+    return {
+        "column score": row.score,
+        "column tier": row.tier,
+        "column default_probability": row.default_probability,
+        "column decision": row.decision,
+        "column recommended_limit": row.recommended_limit,
+        "column recommended_term_days": row.recommended_term_days,
+        "column recommended_apr": row.recommended_apr,
+    }
+
+
+def _columns_from(said: Assessment) -> dict[str, object]:
+    return {
+        "column score": said.score,
+        "column tier": said.tier,
+        "column default_probability": said.default_probability,
+        "column decision": said.decision.value,
+        "column recommended_limit": said.offer.limit,
+        "column recommended_term_days": said.offer.term_days,
+        "column recommended_apr": said.offer.apr,
+    }

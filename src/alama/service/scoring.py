@@ -1,0 +1,151 @@
+"""Score an application, once for each idempotency key, and answer when it is kept.
+
+The order is the promise: nothing is answered that is not durable. What a crash takes away was never
+acknowledged, and a client that asks again under the same idempotency key gets one score, not two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.core.assess import assess
+from alama.service.errors import IdempotencyInFlight, IdempotencyKeyReused
+from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed
+
+if TYPE_CHECKING:
+    from alama.core.assess import Assessment
+    from alama.core.intake import Intake
+    from alama.service.book import Book
+    from alama.service.directory import Caller, Desk
+    from alama.service.ports import Ledger
+
+OPERATION: Final = "score"
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Arrival(NamedTuple):
+    """A request as it came in: its id, the time, and the same time on the stopwatch, in seconds."""
+
+    request_id: str
+    at_us: int
+    started_s: float
+
+
+class Given(NamedTuple):
+    """What has been concluded, ready to be put into words."""
+
+    request_id: str
+    processing_ms: int
+    assessment: Assessment
+    desk: Desk
+
+
+class Once(NamedTuple):
+    """An idempotency key, and the request that it stands for, each as a hash."""
+
+    key_digest: bytes
+    request_digest: bytes
+
+
+class Answer(NamedTuple):
+    """The reply, byte for byte, and whether it was given before."""
+
+    reply: bytes
+    replayed: bool
+
+
+Render = Callable[[Given], bytes]
+"""Puts what was concluded into the words of the interface."""
+
+
+def only_once(idempotency_key: bytes, body: bytes, query: bytes) -> Once:
+    """Name a request that must not be answered twice."""
+    request = hashlib.sha256(len(query).to_bytes(4, "big") + query + body)
+    return Once(hashlib.sha256(idempotency_key).digest(), request.digest())
+
+
+class Scoring:
+    """The use case behind POST /v1/score. One instance lives in one event loop."""
+
+    def __init__(self, intake: Intake, ledger: Ledger) -> None:
+        """Keep what every request needs."""
+        self._intake = intake
+        self._ledger = ledger
+        self._in_flight: set[tuple[Book, bytes]] = set()
+
+    async def score(
+        self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
+    ) -> Answer:
+        """Assess, keep, answer; or give the earlier answer to the same request."""
+        if once is None:
+            return await self._score(caller, arrival, body, render, None)
+        flight = (caller.book, once.key_digest)
+        if flight in self._in_flight:
+            raise IdempotencyInFlight
+        self._in_flight.add(flight)
+        try:
+            return await self._score(caller, arrival, body, render, once)
+        finally:
+            self._in_flight.discard(flight)
+
+    async def _score(
+        self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
+    ) -> Answer:
+        desk = caller.desk_for_scoring()
+        application = self._intake.read(body)
+        assessment = assess(desk.model, desk.policy, application)
+        taken_ms = (time.perf_counter() - arrival.started_s) * 1000.0
+        given = Given(arrival.request_id, max(1, math.ceil(taken_ms)), assessment, desk)
+        reply = render(given)
+        score = _score_row(caller, arrival, given, body)
+        idempotency = _idempotency_row(caller, arrival, once, reply) if once else None
+        earlier = await self._ledger.append(Entry(score, idempotency))
+        if earlier is None or once is None:
+            return Answer(reply, replayed=False)
+        if earlier.request_digest != once.request_digest:
+            raise IdempotencyKeyReused
+        return Answer(earlier.reply, replayed=True)
+
+
+def _score_row(caller: Caller, arrival: Arrival, given: Given, body: bytes) -> ScoreRow:
+    said = given.assessment
+    return ScoreRow(
+        lender=caller.book.lender,
+        mode=caller.book.mode.value,
+        request_id=arrival.request_id,
+        created_us=arrival.at_us,
+        key_id=caller.key.id,
+        model_id=given.desk.model.model.id,
+        policy_id=given.desk.policy.id,
+        score=said.score,
+        tier=said.tier,
+        default_probability=said.default_probability,
+        decision=said.decision.value,
+        recommended_limit=float(said.offer.limit),
+        recommended_term_days=said.offer.term_days,
+        recommended_apr=said.offer.apr,
+        processing_ms=given.processing_ms,
+        seal_key_id=None,
+        sealed=_encode(Sealed(msgspec.Raw(body), said)),
+    )
+
+
+def _idempotency_row(caller: Caller, arrival: Arrival, once: Once, reply: bytes) -> IdempotencyRow:
+    return IdempotencyRow(
+        lender=caller.book.lender,
+        mode=caller.book.mode.value,
+        operation=OPERATION,
+        key_digest=once.key_digest,
+        request_digest=once.request_digest,
+        request_id=arrival.request_id,
+        created_us=arrival.at_us,
+        seal_key_id=None,
+        reply=reply,
+    )

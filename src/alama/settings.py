@@ -1,0 +1,158 @@
+"""Settings: everything an operator can set, read once from the environment.
+
+A setting is a field of `Settings`, with its meaning beside it; `alama settings` lists them, and
+docs/settings.md is made of the same words. A variable that starts with `ALAMA_` and is not one of
+them is refused: a misspelled setting that is silently ignored is found out in production.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from alama.core.errors import AlamaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX: Final = "ALAMA_"
+
+
+class InvalidSetting(AlamaError):
+    """A setting is unknown or cannot be what it is set to."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What an operator can set, each with its default."""
+
+    home: Annotated[
+        str,
+        Meta(
+            description="Folder for everything Alama keeps itself: the embedded database and the "
+            "pepper. Made if it is not there.",
+            examples=["/var/lib/alama"],
+        ),
+    ] = "alama-data"
+    database: Annotated[
+        str | None,
+        Meta(
+            description="Where scores are kept: `sqlite:////path/to/file.db` or "
+            "`postgresql://user:password@host/name`. By default the file alama.db below "
+            "ALAMA_HOME.",
+            examples=["postgresql://alama:secret@db.internal/alama"],
+            extra={"secret": True, "default": "ALAMA_HOME/alama.db"},
+        ),
+    ] = None
+    pepper: Annotated[
+        str | None,
+        Meta(
+            description="Secret that API keys are hashed with, 32 characters or more; every "
+            "process of one installation needs the same. By default the file pepper below "
+            "ALAMA_HOME, made at the first start.",
+            extra={"secret": True, "default": "ALAMA_HOME/pepper"},
+        ),
+    ] = None
+    host: Annotated[str, Meta(description="Address to listen on.", examples=["10.0.0.5"])] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Meta(ge=0, le=65_535, description="Port to listen on.")] = 8000
+    workers: Annotated[
+        int, Meta(ge=1, le=256, description="Processes that serve, about one for each core.")
+    ] = 1
+    rate_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Requests a second that one key may send to one process, over time; twice "
+            "as many at once.",
+        ),
+    ] = 1_000
+    stop_timeout: Annotated[
+        int,
+        Meta(ge=1, le=600, description="Seconds that accepted requests get to finish at a stop."),
+    ] = 10
+    log: Annotated[
+        str,
+        Meta(
+            pattern="^(auto|json|text)$",
+            description="`json` lines, `text` for people, or `auto`: text on a terminal.",
+        ),
+    ] = "auto"
+    metrics_port: Annotated[
+        int,
+        Meta(ge=0, le=65_535, description="Port of Prometheus metrics, at /metrics; 0 for none."),
+    ] = 0
+
+    @property
+    def home_folder(self) -> Path:
+        """The folder of everything Alama keeps itself."""
+        return Path(self.home)
+
+    @property
+    def database_address(self) -> str:
+        """The address of the database, the default one included."""
+        return self.database or f"sqlite:///{(self.home_folder / 'alama.db').absolute()}"
+
+
+class Described(NamedTuple):
+    """One setting as a person reads of it. A secret is never to be shown."""
+
+    field: str
+    variable: str
+    default: str
+    meaning: str
+    secret: bool
+
+
+def described() -> tuple[Described, ...]:
+    """Give every setting in words: for `alama settings` and docs/settings.md."""
+    hints = get_type_hints(Settings, include_extras=True)
+    return tuple(
+        _described(field, default, hints[field].__metadata__[0])
+        for field, default in zip(
+            Settings.__struct_fields__, Settings.__struct_defaults__, strict=True
+        )
+    )
+
+
+def _described(field: str, default: object, meta: Meta) -> Described:
+    extra = meta.extra or {}
+    bounds = "" if meta.ge is None else f" From {meta.ge} to {meta.le}."
+    return Described(
+        field,
+        PREFIX + field.upper(),
+        extra.get("default", str(default)),
+        f"{meta.description}{bounds}",
+        extra.get("secret", False),
+    )
+
+
+def read(environment: Mapping[str, str]) -> Settings:
+    """Read the settings, or raise `InvalidSetting` with what to mend; no value is repeated."""
+    names = {field.upper(): field for field in Settings.__struct_fields__}
+    chosen: dict[str, str] = {}
+    for variable, value in environment.items():
+        if not variable.startswith(PREFIX) or not value:
+            continue
+        name = variable.removeprefix(PREFIX)
+        if name not in names:
+            # Without the prefix, which makes any two variables look alike.
+            near = difflib.get_close_matches(name, list(names), n=1)
+            hint = f"did you mean {PREFIX}{near[0]}?" if near else "`alama settings` lists them"
+            raise InvalidSetting(f"there is no setting {variable}", hint=hint)
+        chosen[names[name]] = value
+    try:
+        return msgspec.convert(chosen, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise _invalid(error) from None
+
+
+def _invalid(error: msgspec.ValidationError) -> InvalidSetting:
+    field = str(error).rpartition("`$.")[2].rstrip("`")
+    setting = next(setting for setting in described() if setting.field == field)
+    return InvalidSetting(f"{setting.variable} is not valid", hint=setting.meaning)

@@ -1,0 +1,1 @@
+"""Lenders, keys, models and scores in SQLite or PostgreSQL, through one implementation."""

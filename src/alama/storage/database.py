@@ -1,0 +1,189 @@
+"""One database, SQLite or PostgreSQL: how to connect to it, and what its errors mean.
+
+SQLite runs on its driver's autocommit with `BEGIN IMMEDIATE` of our own, because two writers that
+both start by reading would deadlock when they want to write. `synchronous=FULL`, because with
+NORMAL a power cut takes commits along that were already acknowledged.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import create_engine, event, exc, make_url
+from sqlalchemy.pool import QueuePool
+
+from alama.service.errors import StoreUnavailable, StoreUnfit
+
+try:
+    import pysqlite3
+except ImportError:  # no wheel for this platform; `check_processes` says what that means
+    pysqlite3 = sqlite3
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import URL, Connection, Engine
+
+SQLITE_SAFE_FOR_MANY: Final = (3, 51, 3)
+"""Before this, several processes that write one file could corrupt it (the WAL-reset bug)."""
+
+BUSY_TIMEOUT_MS: Final = 5_000
+"""How long a SQLite writer waits for another process before it gives up."""
+
+CONNECT_TIMEOUT_S: Final = 3
+STATEMENT_TIMEOUT_MS: Final = 10_000
+
+ABANDONED_MS: Final = 5_000
+"""When PostgreSQL ends a transaction whose client has gone silent.
+
+A machine that vanished in the middle of a commit would keep its idempotency keys locked for hours,
+and whoever retries one of them would hold up a whole group.
+"""
+
+_READS_ONLY: Final = "alama_reads_only"
+
+
+class Clash(Exception):
+    """A row breaks a rule of the schema: its key is taken, or what it refers to is not there."""
+
+
+class Database:
+    """An open database. Connections are made when they are needed."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Take an engine that `connect` has prepared."""
+        self.engine = engine
+
+    @property
+    def embedded(self) -> bool:
+        """Say whether the database is a file of this machine, which we migrate ourselves."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one state of the database and changes nothing."""
+        with self._translated(), self.engine.connect() as plain:
+            connection = plain.execution_options(**{_READS_ONLY: True})
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection whose work is committed at the end, or not at all."""
+        with self._translated(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn what the driver says into what it means for those who asked."""
+        driver = self.engine.dialect.loaded_dbapi
+        try:
+            yield
+        except (exc.IntegrityError, driver.IntegrityError) as error:
+            raise Clash from error
+        except (exc.DBAPIError, exc.TimeoutError, driver.Error) as error:
+            raise StoreUnavailable("the database does not answer as it should") from error
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self.engine.dispose()
+
+
+def connect(address: str) -> Database:
+    """Open the database of an address, `sqlite:///path` or `postgresql://...`."""
+    try:
+        url = make_url(address)
+    except exc.ArgumentError as error:
+        raise _unfit_address() from error
+    if url.drivername == "sqlite":
+        return Database(_sqlite(url))
+    if url.drivername in {"postgresql", "postgres", "postgresql+psycopg"}:
+        return Database(_postgresql(url.set(drivername="postgresql+psycopg")))
+    raise _unfit_address()
+
+
+def check_processes(database: Database, processes: int) -> None:
+    """Refuse several processes on a SQLite that could corrupt the file they share."""
+    if database.embedded and processes > 1 and pysqlite3.sqlite_version_info < SQLITE_SAFE_FOR_MANY:
+        raise StoreUnfit(
+            f"SQLite {pysqlite3.sqlite_version} is not safe for several processes on one file",
+            hint="run one worker, or use PostgreSQL",
+        )
+
+
+def _unfit_address() -> StoreUnfit:
+    # The address is not part of the message: it may hold a password.
+    return StoreUnfit(
+        "ALAMA_DATABASE is not an address of a database that Alama knows",
+        hint="sqlite:////var/lib/alama/alama.db or postgresql://user:password@host/name",
+    )
+
+
+def _sqlite(url: URL) -> Engine:
+    if not url.database or url.database == ":memory:":
+        raise StoreUnfit(
+            "a database in memory would lose every score",
+            hint="name a file: sqlite:////var/lib/alama/alama.db",
+        )
+    Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_engine(
+        url,
+        module=pysqlite3,
+        poolclass=QueuePool,
+        pool_size=8,
+        pool_timeout=CONNECT_TIMEOUT_S,
+        connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  a driver's own
+    connection.isolation_level = None
+    _switch_to_wal(connection)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _switch_to_wal(connection: Any) -> None:  # noqa: ANN401  a driver's own
+    """Set the journal mode, once for each file. SQLite waits for no other process here: we do."""
+    given_up_at = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except pysqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > given_up_at:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reads_only = connection.get_execution_options().get(_READS_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
+
+
+def _postgresql(url: URL) -> Engine:
+    return create_engine(
+        url,
+        pool_size=8,
+        pool_timeout=CONNECT_TIMEOUT_S,
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "tcp_user_timeout": STATEMENT_TIMEOUT_MS,
+            # A server that vanished owing us an answer is noticed in 15 s, not in two hours.
+            "keepalives_idle": 5,
+            "keepalives_interval": 5,
+            "keepalives_count": 2,
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}"
+            f" -c idle_in_transaction_session_timeout={ABANDONED_MS}",
+            "application_name": "alama",
+        },
+    )

@@ -1,0 +1,152 @@
+"""Group commit: everything that is waiting is kept in one transaction, then everyone is told.
+
+A durable commit costs as much for a hundred rows as for one. So one thread of the process takes
+whatever has gathered, commits it, and wakes those who wait; meanwhile the next group gathers. Under
+load the groups grow by themselves, and a lone request waits for nobody.
+
+It is a thread and not the event loop itself, because a database that hangs must not take the health
+check with it. Measured, the thread costs nothing: see docs/decisions/0009.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.core.errors import AlamaError
+from alama.service.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alama.service.ports import Scores
+    from alama.service.records import Earlier, Entry
+
+GROUP_MAX: Final = 500
+"""More in one transaction gains nothing, and makes the first of them wait."""
+
+WAITING_MAX: Final = 5_000
+"""Beyond this a request is better refused than kept waiting."""
+
+PATIENCE_S: Final = 8.0
+"""How long a caller waits for a commit before being told that it is not certain."""
+
+
+class _Waiting(NamedTuple):
+    entry: Entry
+    told: asyncio.Future[Earlier | None]
+
+
+class _Group(NamedTuple):
+    waiting: Sequence[_Waiting]
+    sent_at: float
+
+
+class Commit(NamedTuple):
+    """What a finished group was like, for metrics."""
+
+    entries: int
+    seconds: float
+    failed: bool
+
+
+class GroupCommit:
+    """The ledger of one process; see `alama.service.ports.Ledger`. Lives in one event loop."""
+
+    def __init__(self, scores: Scores, observe: Callable[[Commit], None]) -> None:
+        """Keep where the entries go; `start` and `close` are the life of it."""
+        self._scores = scores
+        self._observe = observe
+        self._loop: asyncio.AbstractEventLoop
+        self._waiting: list[_Waiting] = []
+        self._group: _Group | None = None
+        self._patience: asyncio.TimerHandle | None = None
+        self._groups: SimpleQueue[_Group | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="group-commit", daemon=True)
+        self.failing = False
+        """Whether the last group could not be kept."""
+
+    def start(self) -> None:
+        """Start the thread, for the event loop that runs now."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    @property
+    def depth(self) -> int:
+        """Give how many wait, those in the group at work included."""
+        return len(self._waiting) + (len(self._group.waiting) if self._group else 0)
+
+    def append(self, entry: Entry) -> asyncio.Future[Earlier | None]:
+        """Give what will be done when the entry is durable."""
+        if len(self._waiting) >= WAITING_MAX or self._is_stuck():
+            raise StoreUnavailable("the database is behind with what it has to keep")
+        told: asyncio.Future[Earlier | None] = self._loop.create_future()
+        self._waiting.append(_Waiting(entry, told))
+        if self._group is None and len(self._waiting) == 1:
+            # Requests that arrived in the same turn of the loop go into the same group.
+            self._loop.call_soon(self._send)
+        return told
+
+    async def close(self) -> None:
+        """Keep everything that was appended, then end the thread."""
+        while self._group is not None or self._waiting:
+            await asyncio.sleep(0.01)
+            if self._is_stuck():
+                break
+        self._groups.put(None)
+        await asyncio.to_thread(self._thread.join, 1.0)
+
+    def _send(self) -> None:
+        if self._group is not None or not self._waiting:
+            return
+        self._group = _Group(self._waiting[:GROUP_MAX], time.monotonic())
+        self._waiting = self._waiting[GROUP_MAX:]
+        self._patience = self._loop.call_later(PATIENCE_S, self._lose_patience, self._group)
+        self._groups.put(self._group)
+
+    def _work(self) -> None:
+        """Commit group after group: the only thing that happens on the thread."""
+        while (group := self._groups.get()) is not None:
+            outcome: Sequence[Earlier | None] | AlamaError
+            try:
+                outcome = self._scores.commit([waiting.entry for waiting in group.waiting])
+            except AlamaError as error:
+                outcome = error
+            except Exception as error:  # noqa: BLE001  nobody may be left waiting
+                outcome = StoreUnavailable("the scores could not be kept")
+                outcome.__cause__ = error
+            self._loop.call_soon_threadsafe(self._tell, group, outcome)
+
+    def _tell(self, group: _Group, outcome: Sequence[Earlier | None] | AlamaError) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+        self._group = None
+        self.failing = isinstance(outcome, AlamaError)
+        seconds = time.monotonic() - group.sent_at
+        self._observe(Commit(len(group.waiting), seconds, self.failing))
+        if isinstance(outcome, AlamaError):
+            _fail(group.waiting, outcome)
+        else:
+            for (_, told), earlier in zip(group.waiting, outcome, strict=True):
+                if not told.done():
+                    told.set_result(earlier)
+        self._send()
+
+    def _lose_patience(self, group: _Group) -> None:
+        """Tell everyone that it is not certain; the thread goes on trying what it has begun."""
+        self.failing = True
+        given_up = [*group.waiting, *self._waiting]
+        self._waiting = []
+        _fail(given_up, StoreUnavailable("the database did not answer in time"))
+
+    def _is_stuck(self) -> bool:
+        return self._group is not None and time.monotonic() - self._group.sent_at > PATIENCE_S
+
+
+def _fail(waiting: Sequence[_Waiting], error: AlamaError) -> None:
+    for _, told in waiting:
+        if not told.done():
+            told.set_exception(error)

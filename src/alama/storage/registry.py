@@ -1,0 +1,238 @@
+"""Lenders, keys, models, policies and what answers in each book."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from alama.service.book import Mode
+from alama.service.errors import InvalidName, StoreUnfit, UnknownKey, UnknownLender
+from alama.service.keys import Key, Scope
+from alama.service.lenders import Lender
+from alama.storage import schema
+from alama.storage.database import Clash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, Row, Table
+
+    from alama.service.book import Book
+    from alama.storage.database import Database
+
+
+_PULSE: Final = "pulse"
+
+
+class SqlRegistry:
+    """The registry in a database; see `alama.service.ports.Registry`."""
+
+    def __init__(self, database: Database) -> None:
+        """Use an open database."""
+        self._database = database
+
+    # -------------------------------------------------------------------------------- lenders
+
+    def add_lender(self, lender: Lender) -> None:
+        try:
+            with self._database.writing() as connection:
+                connection.execute(
+                    insert(schema.lenders),
+                    {
+                        "id": lender.id,
+                        "name": lender.name,
+                        "currency": lender.currency,
+                        "created_us": lender.created_us,
+                    },
+                )
+        except Clash:
+            raise InvalidName(f"there is a lender {lender.id} already") from None
+
+    def lenders(self) -> Sequence[Lender]:
+        table = schema.lenders
+        with self._database.reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.created_us, table.c.id))
+            return [Lender(**row._mapping) for row in rows]  # noqa: SLF001  public in spite of it
+
+    def lender(self, lender_id: str) -> Lender:
+        table = schema.lenders
+        with self._database.reading() as connection:
+            row = connection.execute(select(table).where(table.c.id == lender_id)).first()
+        if row is None:
+            raise UnknownLender(lender_id)
+        return Lender(**row._mapping)  # noqa: SLF001  public in spite of it
+
+    # -------------------------------------------------------------------------------- keys
+
+    def add_key(self, key: Key) -> None:
+        with self._database.writing() as connection:
+            connection.execute(
+                insert(schema.keys),
+                {
+                    "id": key.id,
+                    "lender": key.lender,
+                    "mode": key.mode.value,
+                    "digest": key.digest,
+                    "hint": key.hint,
+                    "scopes": " ".join(key.scopes),
+                    "created_us": key.created_us,
+                    "expires_us": key.expires_us,
+                },
+            )
+
+    def keys(self, lender_id: str | None = None) -> Sequence[Key]:
+        table = schema.keys
+        query = select(table).order_by(table.c.created_us, table.c.id)
+        if lender_id is not None:
+            query = query.where(table.c.lender == lender_id)
+        with self._database.reading() as connection:
+            return [_key(row) for row in connection.execute(query)]
+
+    def key(self, key_id: str) -> Key:
+        with self._database.reading() as connection:
+            row = connection.execute(select(schema.keys).where(schema.keys.c.id == key_id)).first()
+        if row is None:
+            raise UnknownKey(key_id)
+        return _key(row)
+
+    def key_of(self, digest: bytes) -> Key | None:
+        query = select(schema.keys).where(schema.keys.c.digest == digest)
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else _key(row)
+
+    def end_key(self, key_id: str, expires_us: int) -> None:
+        table = schema.keys
+        with self._database.writing() as connection:
+            connection.execute(
+                update(table).where(table.c.id == key_id).values(expires_us=expires_us)
+            )
+
+    def revoke_key(self, key_id: str, revoked_us: int) -> None:
+        table = schema.keys
+        first_time = (table.c.id == key_id) & table.c.revoked_us.is_(None)
+        with self._database.writing() as connection:
+            connection.execute(update(table).where(first_time).values(revoked_us=revoked_us))
+
+    def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
+        table = schema.keys
+        statement = (
+            update(table)
+            .where(table.c.id == bindparam("key_id"))
+            .values(last_used_us=bindparam("used_us"))
+        )
+        uses = [{"key_id": key, "used_us": used} for key, used in sorted(last_used_us.items())]
+        if uses:
+            with self._database.writing() as connection:
+                connection.execute(statement, uses)
+
+    # -------------------------------------------------------------------------------- artefacts
+
+    def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
+        self._keep(schema.models, model_id, document, created_us)
+
+    def model(self, model_id: str) -> bytes:
+        return self._document(schema.models, model_id)
+
+    def keep_policy(self, policy_id: str, document: bytes, created_us: int) -> None:
+        self._keep(schema.policies, policy_id, document, created_us)
+
+    def policy(self, policy_id: str) -> bytes:
+        return self._document(schema.policies, policy_id)
+
+    def _keep(self, table: Table, document_id: str, document: bytes, created_us: int) -> None:
+        row = {"id": document_id, "document": document, "created_us": created_us}
+        with self._database.reading() as connection:
+            query = select(table.c.id).where(table.c.id == document_id)
+            if connection.execute(query).first() is not None:
+                return
+        with self._database.writing() as connection:
+            insert_new(connection, table, row)
+
+    def _document(self, table: Table, document_id: str) -> bytes:
+        query = select(table.c.document).where(table.c.id == document_id)
+        with self._database.reading() as connection:
+            document: bytes | None = connection.execute(query).scalar()
+        if document is None:
+            raise StoreUnfit(f"the database does not hold {document_id} of {table.name}")
+        return document
+
+    # -------------------------------------------------------------------------------- deployments
+
+    def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
+        with self._database.writing() as connection:
+            connection.execute(
+                insert(schema.deployments),
+                {
+                    "lender": book.lender,
+                    "mode": book.mode.value,
+                    "model_id": model_id,
+                    "policy_id": policy_id,
+                    "created_us": at_us,
+                },
+            )
+
+    def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
+        table = schema.deployments
+        query = (
+            select(table.c.model_id, table.c.policy_id)
+            .where(table.c.lender == book.lender, table.c.mode == book.mode.value)
+            .order_by(table.c.id.desc())
+            .limit(1)
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else (row.model_id, row.policy_id)
+
+    # -------------------------------------------------------------------------------- facts
+
+    def settle_fact(self, name: str, value: str) -> str:
+        """Write a fact down unless it stands already, and give the one that stands."""
+        table = schema.facts
+        query = select(table.c.value).where(table.c.name == name)
+        with self._database.reading() as connection:
+            found: str | None = connection.execute(query).scalar()
+        if found is not None:
+            return found
+        with self._database.writing() as connection:
+            insert_new(connection, table, {"name": name, "value": value})
+            return str(connection.execute(query).scalar_one())
+
+    # -------------------------------------------------------------------------------- pulse
+
+    def ping(self) -> None:
+        """Read something."""
+        with self._database.reading() as connection:
+            connection.execute(select(1))
+
+    def write_something(self) -> None:
+        """Write something, durably; what it is does not matter."""
+        table = schema.facts
+        with self._database.writing() as connection:
+            insert_new(connection, table, {"name": _PULSE, "value": ""})
+            beat = secrets.token_hex(4)
+            connection.execute(update(table).where(table.c.name == _PULSE).values(value=beat))
+
+
+def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert a row unless its primary key is taken, by this process or by another just now."""
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    connection.execute(dialect.insert(table).on_conflict_do_nothing(), row)
+
+
+def _key(row: Row[Any]) -> Key:
+    return Key(
+        id=row.id,
+        lender=row.lender,
+        mode=Mode(row.mode),
+        digest=row.digest,
+        hint=row.hint,
+        scopes=tuple(Scope(scope) for scope in row.scopes.split()),
+        created_us=row.created_us,
+        expires_us=row.expires_us,
+        revoked_us=row.revoked_us,
+        last_used_us=row.last_used_us,
+    )

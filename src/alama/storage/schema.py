@@ -1,0 +1,183 @@
+"""The tables, as queries see them. Migrations make them; a test holds the two together.
+
+Times are microseconds since 1970, UTC, in columns that end in `_us`. What belongs to a lender
+carries lender and mode, and every query names both. What an applicant said is in `sealed` columns
+alone, beside the id of the key that encrypts them.
+
+Three tables are written by nothing yet. They stand here from the first day because each is filled
+in the transaction of the score that it speaks of, and that is better drawn once: `events` (what
+webhooks will announce), `audit_entries` (one link of a chain for each commit), and `daily_counts`
+(how often each field fell into each band, without anybody's data).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+HEAD: Final = "0001"
+"""The migration that this code was written for."""
+
+METADATA: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+facts = Table(
+    "facts",
+    METADATA,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+    comment="what must stay true of this database, such as the pepper its keys are hashed with",
+)
+
+lenders = Table(
+    "lenders",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("currency", String(3), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("digest", LargeBinary(32), nullable=False, unique=True),
+    Column("hint", String(8), nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("expires_us", BigInteger),
+    Column("revoked_us", BigInteger),
+    Column("last_used_us", BigInteger),
+)
+
+models = Table(
+    "models",
+    METADATA,
+    Column("id", String(80), primary_key=True),
+    Column("document", LargeBinary, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+)
+
+policies = Table(
+    "policies",
+    METADATA,
+    Column("id", String(80), primary_key=True),
+    Column("document", LargeBinary, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+)
+
+deployments = Table(
+    "deployments",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("model_id", ForeignKey("models.id")),
+    Column("policy_id", ForeignKey("policies.id")),
+    Column("created_us", BigInteger, nullable=False),
+    Index(None, "lender", "mode", "id"),
+    comment="what answers in each book, newest last; a null stands for what the package brings",
+)
+
+# No foreign keys on what the hot path writes: the directory has just read what they would check.
+scores = Table(
+    "scores",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("request_id", String(40), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("key_id", String(40), nullable=False),
+    Column("model_id", String(80), nullable=False),
+    Column("policy_id", String(80), nullable=False),
+    Column("score", Integer, nullable=False),
+    Column("tier", String(8), nullable=False),
+    Column("default_probability", Float(53), nullable=False),
+    Column("decision", String(20), nullable=False),
+    Column("recommended_limit", Float(53), nullable=False),
+    Column("recommended_term_days", Integer, nullable=False),
+    Column("recommended_apr", Float(53), nullable=False),
+    Column("processing_ms", Integer, nullable=False),
+    Column("seal_key_id", String(40)),
+    Column("sealed", LargeBinary, nullable=False),
+    # Ids sort by time, so this is also the order in which scores are listed.
+    PrimaryKeyConstraint("lender", "mode", "request_id"),
+)
+
+idempotency = Table(
+    "idempotency",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("operation", String(40), nullable=False),
+    Column("key_digest", LargeBinary(32), nullable=False),
+    Column("request_digest", LargeBinary(32), nullable=False),
+    Column("request_id", String(40), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("seal_key_id", String(40)),
+    Column("reply", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "operation", "key_digest"),
+    Index(None, "created_us"),
+)
+
+events = Table(
+    "events",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("subject_id", String(80), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Index(None, "lender", "mode", "id"),
+)
+
+audit_entries = Table(
+    "audit_entries",
+    METADATA,
+    Column("writer", String(40), nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("previous_hash", LargeBinary(32), nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
+    PrimaryKeyConstraint("writer", "number"),
+)
+
+daily_counts = Table(
+    "daily_counts",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("day", Integer, nullable=False),
+    Column("model_id", String(80), nullable=False),
+    Column("subject", String(80), nullable=False),
+    Column("band", String(80), nullable=False),
+    Column("count", BigInteger, nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "day", "model_id", "subject", "band"),
+)

@@ -1,0 +1,96 @@
+"""Watches one serving process: every request and every commit, for the log and for metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from alama.telemetry.log import gather_libraries, log_on_stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alama.telemetry.formats import Exchange
+    from alama.telemetry.log import Log
+    from alama.telemetry.metrics import Commit, Metrics
+
+SAMPLE_EVERY_S: Final = 1.0
+
+
+class Watch:
+    """What the parts of a process report to. Lives in one event loop."""
+
+    def __init__(self, log: Log | None = None, metrics: Metrics | None = None) -> None:
+        """Take a log, by default one on stderr, and metrics where they are wanted."""
+        self.log = log or log_on_stderr("auto")
+        self._metrics = metrics
+        self._trouble_since_s: float | None = None
+        self._failed_commits = 0
+        self._waiting: Callable[[], int] = int
+        self._sampling: asyncio.Task[None] | None = None
+
+    def follow(self, waiting: Callable[[], int]) -> None:
+        """Know whom to ask how many scores wait to be kept; nobody is taken for none."""
+        self._waiting = waiting
+
+    def start(self) -> None:
+        """Begin, in the event loop that runs now."""
+        if self._metrics is not None:
+            self._sampling = asyncio.create_task(_sample(self._metrics, self._waiting))
+        self.log.note("worker_started", pid=os.getpid())
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        if self._sampling is not None:
+            self._sampling.cancel()
+        self.log.note("worker_stopped", pid=os.getpid())
+
+    def exchanged(self, exchange: Exchange) -> None:
+        """Note a finished request."""
+        self.log.request(exchange)
+        if self._metrics is not None:
+            self._metrics.request(exchange)
+
+    def broke(self, exchange: Exchange, error: Exception) -> None:
+        """Note a defect of ours: which kind and where, but no message, which could hold a value."""
+        self.log.fail("defect", error, request_id=exchange.request_id, route=exchange.route)
+
+    def committed(self, commit: Commit) -> None:
+        """Note a finished group; of trouble with the database only its beginning and its end."""
+        if self._metrics is not None:
+            self._metrics.commit(commit)
+        if commit.failed:
+            self._failed_commits += 1
+            if self._trouble_since_s is None:
+                self._trouble_since_s = time.monotonic()
+                self.log.fail("database_unavailable", scores_refused=commit.entries)
+        elif self._trouble_since_s is not None:
+            trouble_s = time.monotonic() - self._trouble_since_s
+            self.log.note(
+                "database_recovered",
+                seconds=round(trouble_s, 1),
+                failed_commits=self._failed_commits,
+            )
+            self._trouble_since_s = None
+            self._failed_commits = 0
+
+
+def watching(style: str, metrics_port: int) -> Watch:
+    """Open the log of this process, and its metrics where a port for them is set."""
+    log = log_on_stderr(style)
+    gather_libraries(log)
+    if not metrics_port:
+        return Watch(log)
+    # Not at the top: nobody waits for a library that is not used.
+    from alama.telemetry.metrics import Metrics, process_registry  # noqa: PLC0415
+
+    return Watch(log, Metrics(process_registry()))
+
+
+async def _sample(metrics: Metrics, waiting: Callable[[], int]) -> None:
+    """Look at the queue now and then; a function asked on demand cannot cross processes."""
+    while True:
+        metrics.waiting(waiting())
+        await asyncio.sleep(SAMPLE_EVERY_S)
