@@ -22,11 +22,11 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench model mutate test-all lock clean
+.PHONY: help setup run test check format lint-api bench bench-serve model mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
-	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## Create .venv with everything locked in requirements/dev.txt
 
@@ -34,11 +34,18 @@ setup: $(VENV)/.installed ## Create .venv with everything locked in requirements
 $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	$(call install,$(VENV),$(PYTHON))
 
-run: setup ## Score a sample application in the terminal and show where its points come from
-	$(BIN)/alama explain
+run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
+	$(BIN)/alama serve --try
 
-test: setup check ## Every check and every test, with coverage
+test: setup .venv-api/.installed check ## Every check and every test, with coverage
 	$(BIN)/python $(PYTEST) --cov --cov-report=term
+
+# Schemathesis, which one of the tests runs: a tool with many packages that ours need not agree with.
+.venv-api/.installed: requirements/api.txt
+	echo "setting up .venv-api, some seconds"
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python $(PIP) install --require-hashes --requirement $<
+	touch $@
 
 check: setup ## Ruff (lint and format), mypy and the import rules
 	$(BIN)/ruff check --quiet .
@@ -51,10 +58,27 @@ format: setup ## Format the code and mend what Ruff can mend safely
 	$(BIN)/ruff check --quiet --fix . || true
 	$(BIN)/ruff format --quiet .
 
+API_LINT := tools/api-lint
+
+# Not part of `make test`: it is the only thing here that is written in JavaScript.
+lint-api: setup ## Spectral's OpenAPI rules on the document of the service (needs npm)
+	command -v npm >/dev/null || { echo "npm is not here: install Node.js 20.17 or newer, then make lint-api"; exit 1; }
+	$(MAKE) --no-print-directory $(API_LINT)/node_modules/.installed
+	$(BIN)/alama openapi >$(VENV)/openapi.json
+	$(API_LINT)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset=$(API_LINT)/.spectral.yaml \
+		$(VENV)/openapi.json
+
+$(API_LINT)/node_modules/.installed: $(API_LINT)/package-lock.json
+	npm --prefix $(API_LINT) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
 SIZE := quick
 
 bench: setup ## Measure the engine beside its peers (SIZE=full: an hour or two, into docs/benchmarks.md)
 	$(BIN)/python -m bench.engine $(SIZE)
+
+bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minutes, into docs/benchmarks.md)
+	$(BIN)/python -m bench.serve $(SIZE)
 
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
@@ -75,7 +99,7 @@ test-all: ## The tests on every supported Python that is found here
 	done; \
 	[ -z "$$failed" ] || { echo "failed on:$$failed"; exit 1; }
 
-test-3.%: .venvs/3.%/.installed
+test-3.%: .venvs/3.%/.installed .venv-api/.installed
 	.venvs/3.$*/bin/python $(PYTEST) --quiet
 
 .PRECIOUS: .venvs/3.%/.installed
@@ -97,8 +121,10 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 		--output-file requirements/train.txt >/dev/null
 	$(subst pyproject.toml,requirements/peers.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/peers.txt >/dev/null
+	$(subst pyproject.toml,requirements/api.in,$(LOCK)) --constraints requirements/dev.txt \
+		--output-file requirements/api.txt >/dev/null
 
 clean: ## Remove everything that the commands above have made
-	rm -rf $(VENV) .venv-peers .venvs build dist mutants htmlcov .coverage .coverage.* .import_linter_cache \
-		.mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-api .venv-peers .venvs $(API_LINT)/node_modules build dist mutants htmlcov \
+		.coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

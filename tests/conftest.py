@@ -1,11 +1,16 @@
-"""What every test shares: how hard Hypothesis looks.
+"""What every test shares: how hard Hypothesis looks, and real databases.
 
 `HYPOTHESIS_PROFILE=explore make test` looks where the repeatable run does not.
 """
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.databases import Postgres, sqlite_url
 
 # The same examples at every run, whatever the machine: a red build is red for everyone.
 settings.register_profile(
@@ -18,3 +23,20 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server: one for each pytest worker, started by the first test that asks."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database without tables; a test that asks for it runs once on each kind."""
+    if request.param == "sqlite":
+        yield sqlite_url(tmp_path)
+    else:
+        with request.getfixturevalue("postgres").fresh() as url:
+            yield url

@@ -9,9 +9,14 @@ import venv
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 import alama
+from alama.core.product import PRODUCT
+from alama.files.models import sample_application
+from tests.databases import sqlite_url
+from tests.server import Server
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,3 +86,16 @@ def test_a_sample_application_is_explained_without_any_training_library(installe
     probe = f"import importlib.util as u; print([m for m in {libraries} if u.find_spec(m)])"
     assert run(installed / "python", "-c", probe).strip() == "[]"
     assert run(installed / "alama", "explain").strip()
+
+
+def test_it_serves_without_any_training_library(installed: Path, tmp_path: Path) -> None:
+    server = Server(sqlite_url(tmp_path), tmp_path, workers=2)
+    server.command = (str(installed / "alama"),)
+    with server:
+        answer = httpx.post(
+            f"{server.url}/v1/score",
+            headers={"Authorization": f"Bearer {server.key()}", "Content-Type": "application/json"},
+            content=sample_application(),
+        )
+    assert answer.status_code == httpx.codes.OK, answer.text
+    assert len(answer.json()["shap_values"]) == len(PRODUCT.model_fields)

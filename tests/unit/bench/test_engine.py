@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bench.engine import page
-from bench.engine.environment import parse
 from bench.engine.folds import folds, paired, subsample
-from bench.engine.store import Store, as_text, code_hash
+from bench.engine.options import parse
+from bench.store import Store, as_text, code_hash
 
 LABELS = np.array([1] * 20 + [0] * 80, dtype=np.int8)
 

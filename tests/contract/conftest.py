@@ -1,0 +1,47 @@
+"""An open database with every table and no row, once of each kind.
+
+Making one takes PostgreSQL half a second, so the tests of a file share it and leave it empty.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from alama.storage import database as databases
+from alama.storage import migrate
+from alama.storage.database import Database
+from alama.storage.schema import METADATA
+from tests.databases import sqlite_url
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("sqlite", marks=pytest.mark.xdist_group("contract-sqlite")),
+        pytest.param("postgresql", marks=pytest.mark.xdist_group("contract-postgresql")),
+    ],
+)
+def address(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield sqlite_url(tmp_path_factory.mktemp("contract"))
+    else:
+        with request.getfixturevalue("postgres").fresh() as url:
+            yield url
+
+
+@pytest.fixture(scope="module")
+def migrated(address: str) -> Iterator[Database]:
+    database = databases.connect(address)
+    migrate.upgrade(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def database(migrated: Database) -> Iterator[Database]:
+    yield migrated
+    with migrated.writing() as connection:
+        for table in reversed(METADATA.sorted_tables):
+            connection.execute(table.delete())

@@ -1,0 +1,144 @@
+"""What every registry does: see `alama.service.ports.Registry`."""
+
+import pytest
+
+from alama.service.book import Book, Mode
+from alama.service.errors import InvalidName, StoreUnfit, UnknownKey, UnknownLender
+from alama.service.health import Pulse
+from alama.service.keys import ALL_SCOPES, Key, Scope
+from alama.service.lenders import Lender
+from alama.service.ports import Registry
+from alama.storage.database import Database
+from alama.storage.registry import SqlRegistry
+from tests.entries import NOON_US
+
+UMOJA = Lender("umoja", "Umoja Sacco Société", "XOF", NOON_US)
+LATER = Lender("demo", "Demo lender", "KES", NOON_US + 1)
+
+
+@pytest.fixture
+def registry(database: Database) -> Registry:
+    registry = SqlRegistry(database)
+    registry.add_lender(LATER)
+    registry.add_lender(UMOJA)
+    return registry
+
+
+def a_key(number: int, lender: str = "demo", mode: Mode = Mode.TEST) -> Key:
+    return Key(
+        id=f"key_{number}",
+        lender=lender,
+        mode=mode,
+        digest=number.to_bytes(32, "big"),
+        hint="abcd",
+        scopes=(Scope.READ,) if number % 2 else ALL_SCOPES,
+        created_us=NOON_US + number,
+        expires_us=NOON_US + 100 if number % 2 else None,
+    )
+
+
+def test_lenders_are_kept_whole_and_listed_oldest_first(registry: Registry) -> None:
+    assert registry.lenders() == [UMOJA, LATER]
+    assert registry.lender("umoja") == UMOJA
+
+
+def test_an_id_belongs_to_one_lender(registry: Registry) -> None:
+    with pytest.raises(InvalidName, match="umoja"):
+        registry.add_lender(Lender("umoja", "Another", "KES", NOON_US))
+    assert registry.lender("umoja") == UMOJA
+
+
+def test_an_unknown_lender_is_named(registry: Registry) -> None:
+    with pytest.raises(UnknownLender, match="nobody"):
+        registry.lender("nobody")
+
+
+def test_keys_are_kept_whole_and_listed_oldest_first(registry: Registry) -> None:
+    made = [a_key(1), a_key(2, "umoja"), a_key(3, mode=Mode.LIVE)]
+    for key in reversed(made):
+        registry.add_key(key)
+    assert registry.keys() == made
+    assert registry.keys("demo") == [made[0], made[2]]
+    assert registry.key("key_2") == made[1]
+    assert registry.key_of(made[2].digest) == made[2]
+
+
+def test_an_unknown_key_is_named_and_an_unknown_hash_is_nobody(registry: Registry) -> None:
+    with pytest.raises(UnknownKey, match="key_9"):
+        registry.key("key_9")
+    assert registry.key_of(b"\0" * 32) is None
+    assert registry.key_of(b"") is None
+
+
+def test_the_first_revocation_of_a_key_stands(registry: Registry) -> None:
+    registry.add_key(a_key(1))
+    registry.add_key(a_key(2))
+    registry.revoke_key("key_1", NOON_US + 5)
+    registry.revoke_key("key_1", NOON_US + 9)
+    assert registry.key("key_1").revoked_us == NOON_US + 5
+    assert registry.key("key_2").revoked_us is None
+
+
+def test_a_revoked_key_is_still_recognised_as_what_it_was(registry: Registry) -> None:
+    registry.add_key(a_key(1))
+    registry.revoke_key("key_1", NOON_US)
+    found = registry.key_of(a_key(1).digest)
+    assert found is not None
+    assert found.revoked_us == NOON_US
+
+
+def test_a_key_ends_when_it_is_told_to(registry: Registry) -> None:
+    registry.add_key(a_key(2))
+    registry.end_key("key_2", NOON_US + 7)
+    assert registry.key("key_2").expires_us == NOON_US + 7
+
+
+def test_the_use_of_many_keys_is_noted_at_once(registry: Registry) -> None:
+    for number in (1, 2, 3):
+        registry.add_key(a_key(number))
+    registry.note_key_use({})
+    registry.note_key_use({"key_3": NOON_US + 3, "key_1": NOON_US + 1, "key_gone": NOON_US})
+    noted = [registry.key(f"key_{number}").last_used_us for number in (1, 2, 3)]
+    assert noted == [NOON_US + 1, None, NOON_US + 3]
+
+
+def test_a_document_is_kept_once_and_for_ever(registry: Registry) -> None:
+    for keep, give in [
+        (registry.keep_model, registry.model),
+        (registry.keep_policy, registry.policy),
+    ]:
+        keep("sha256:1", b"\0first\xff", NOON_US)
+        keep("sha256:1", b"second", NOON_US)
+        assert give("sha256:1") == b"\0first\xff"
+        with pytest.raises(StoreUnfit, match="sha256:2"):
+            give("sha256:2")
+
+
+def test_nothing_answers_in_a_book_until_something_is_deployed(registry: Registry) -> None:
+    assert registry.deployed(Book("demo", Mode.LIVE)) is None
+
+
+def test_the_newest_deployment_of_a_book_answers_in_it_alone(registry: Registry) -> None:
+    live = Book("demo", Mode.LIVE)
+    registry.keep_model("sha256:m", b"model", NOON_US)
+    registry.keep_policy("sha256:p", b"policy", NOON_US)
+    registry.deploy(live, "sha256:m", None, NOON_US)
+    registry.deploy(live, "sha256:m", "sha256:p", NOON_US)
+    registry.deploy(Book("umoja", Mode.LIVE), None, None, NOON_US + 9)
+    assert registry.deployed(live) == ("sha256:m", "sha256:p")
+    assert registry.deployed(Book("umoja", Mode.LIVE)) == (None, None)
+    assert registry.deployed(Book("demo", Mode.TEST)) is None
+
+
+def test_a_fact_is_settled_by_whoever_comes_first(database: Database) -> None:
+    registry = SqlRegistry(database)
+    assert registry.settle_fact("pepper", "one") == "one"
+    assert registry.settle_fact("pepper", "other") == "one"
+    assert registry.settle_fact("another", "other") == "other"
+
+
+def test_a_database_that_is_well_reads_and_writes(database: Database) -> None:
+    pulse: Pulse = SqlRegistry(database)
+    for _ in range(2):
+        pulse.ping()
+        pulse.write_something()

@@ -1,0 +1,208 @@
+"""What every store of scores does: see `alama.service.ports.Scores`."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from alama.service.book import Book, Mode
+from alama.service.errors import StoreUnavailable, UnknownScore
+from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier, Entry, ScoreSummary
+from alama.storage import database as databases
+from alama.storage.database import Database
+from alama.storage.scores import SqlScores
+from tests.entries import DEMO, NOON_US, a_request_id, an_entry
+
+BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
+FAR_APART_US = 1_000_000
+
+
+@pytest.fixture
+def scores(database: Database) -> SqlScores:
+    return SqlScores(database)
+
+
+@pytest.fixture
+def another_process(address: str) -> Iterator[SqlScores]:
+    """The same database, through connections of its own."""
+    other = databases.connect(address)
+    yield SqlScores(other)
+    other.close()
+
+
+def kept(scores: SqlScores, book: Book) -> list[str]:
+    return [row.request_id for row in scores.page(book, None, 1_000)]
+
+
+def answer(entry: Entry) -> Earlier:
+    assert entry.idempotency is not None
+    row = entry.idempotency
+    return Earlier(row.request_digest, row.request_id, row.reply)
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def test_a_score_is_given_back_as_it_was_kept(scores: SqlScores) -> None:
+    entry = an_entry()
+    assert scores.commit([entry]) == [None]
+    assert scores.find(DEMO, entry.score.request_id) == entry.score
+
+
+@pytest.mark.parametrize("book", [book for book in BOOKS if book != DEMO], ids="-".join)
+def test_no_other_book_has_the_score(scores: SqlScores, book: Book) -> None:
+    entry = an_entry(DEMO)
+    scores.commit([entry])
+    with pytest.raises(UnknownScore):
+        scores.find(book, entry.score.request_id)
+    assert kept(scores, book) == []
+
+
+def test_a_list_is_newest_first_and_shows_what_the_scores_say(scores: SqlScores) -> None:
+    entries = [an_entry(at_us=NOON_US + number) for number in range(3)]
+    scores.commit(entries)
+    rows = [[getattr(e.score, name) for name in ScoreSummary._fields] for e in reversed(entries)]
+    assert [list(row) for row in scores.page(DEMO, None, 10)] == rows
+
+
+def pages(scores: SqlScores, book: Book, size: int) -> Iterator[Sequence[ScoreSummary]]:
+    before = None
+    while page := scores.page(book, before, size):
+        yield page
+        before = page[-1].request_id
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from(BOOKS), st.integers(0, FAR_APART_US)), max_size=30),
+    st.integers(1, 12),
+)
+def test_pages_put_together_are_every_score_of_the_book_once_newest_first(
+    scores: SqlScores, made: list[tuple[Book, int]], size: int
+) -> None:
+    scores.commit([an_entry(book, at_us=NOON_US + offset) for book, offset in made])
+    for book in BOOKS:
+        everything = kept(scores, book)
+        assert everything == sorted(set(everything), reverse=True)
+        gathered = [list(page) for page in pages(scores, book, size)]
+        assert [row.request_id for page in gathered for row in page] == everything
+        assert all(len(page) == size for page in gathered[:-1])
+
+
+def test_scores_written_meanwhile_neither_repeat_nor_hide_older_ones(scores: SqlScores) -> None:
+    old = [an_entry(at_us=NOON_US + number) for number in range(7)]
+    scores.commit(old)
+    seen: list[str] = []
+    for page in pages(scores, DEMO, 2):
+        seen += [row.request_id for row in page]
+        scores.commit([an_entry(at_us=NOON_US + FAR_APART_US + len(seen))])
+    assert seen == [entry.score.request_id for entry in reversed(old)]
+
+
+# ------------------------------------------------------------------------------------- writing
+
+
+def test_entries_are_kept_all_or_none(scores: SqlScores) -> None:
+    there = an_entry()
+    scores.commit([there])
+    new = an_entry(idempotency_key="order-1")
+    with pytest.raises(StoreUnavailable):
+        scores.commit([new, an_entry(request_id=there.score.request_id)])
+    assert kept(scores, DEMO) == [there.score.request_id]
+    assert scores.commit([new]) == [None]
+
+
+def test_nothing_to_keep_is_no_trouble(scores: SqlScores) -> None:
+    assert scores.commit([]) == []
+
+
+def test_a_key_that_was_answered_gives_its_answer_and_keeps_no_second_score(
+    scores: SqlScores,
+) -> None:
+    first = an_entry(idempotency_key="order-1", request="one")
+    scores.commit([first])
+    for request in ("one", "another"):
+        retry = an_entry(idempotency_key="order-1", request=request)
+        assert scores.commit([retry]) == [answer(first)]
+    assert kept(scores, DEMO) == [first.score.request_id]
+
+
+def test_each_entry_of_a_group_gets_its_own_answer(scores: SqlScores) -> None:
+    first, second = an_entry(idempotency_key="1"), an_entry(idempotency_key="2")
+    scores.commit([first, second])
+    group = [an_entry(idempotency_key=key) for key in ("2", "3", "1")]
+    group.insert(1, an_entry())
+    assert scores.commit(group) == [answer(second), None, None, answer(first)]
+    new = [group[1].score.request_id, group[2].score.request_id]
+    assert set(kept(scores, DEMO)) == {first.score.request_id, second.score.request_id, *new}
+
+
+def test_a_key_of_one_book_means_nothing_in_another(scores: SqlScores) -> None:
+    group = [an_entry(book, idempotency_key="order-1") for book in BOOKS]
+    assert scores.commit(group) == [None] * len(BOOKS)
+
+
+def test_a_key_is_kept_for_72_hours_and_then_free(scores: SqlScores) -> None:
+    first = an_entry(idempotency_key="order-1")
+    scores.commit([first])
+    last_us = NOON_US + IDEMPOTENCY_KEPT_US
+    assert scores.commit([an_entry(at_us=last_us, idempotency_key="order-1")]) == [answer(first)]
+    second = an_entry(at_us=last_us + 1, idempotency_key="order-1")
+    assert scores.commit([second]) == [None]
+    third = an_entry(at_us=last_us + 2, idempotency_key="order-1")
+    assert scores.commit([third]) == [answer(second)]
+
+
+def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:
+    old = an_entry(idempotency_key="old")
+    new = an_entry(at_us=NOON_US + 1, idempotency_key="new")
+    scores.commit([old, new])
+    scores.forget_idempotency(NOON_US + 1)
+    again = [an_entry(idempotency_key=key, at_us=NOON_US + 2) for key in ("old", "new")]
+    assert scores.commit(again) == [None, answer(new)]
+    assert scores.find(DEMO, old.score.request_id) == old.score
+
+
+def test_two_processes_with_one_key_keep_one_score(
+    scores: SqlScores, another_process: SqlScores
+) -> None:
+    for number in range(10):
+        groups = [[an_entry(idempotency_key=f"order-{number}")] for _ in range(2)]
+        told = at_once([scores, another_process], groups)
+        assert sum(outcome == [None] for outcome in told) == 1
+    assert len(kept(scores, DEMO)) == 10
+
+
+def test_two_processes_with_the_same_keys_in_another_order_do_not_block_each_other(
+    scores: SqlScores, another_process: SqlScores
+) -> None:
+    for number in range(5):
+        keys = [f"{number}-{place}" for place in range(40)]
+        groups = [[an_entry(idempotency_key=key) for key in order] for order in (keys, keys[::-1])]
+        told = at_once([scores, another_process], groups)
+        assert sum(found is None for outcome in told for found in outcome) == len(keys)
+    assert len(kept(scores, DEMO)) == 5 * 40
+
+
+def at_once(
+    processes: Sequence[SqlScores], groups: Sequence[Sequence[Entry]]
+) -> list[Sequence[Earlier | None]]:
+    start = threading.Barrier(len(processes))
+
+    def commit(scores: SqlScores, group: Sequence[Entry]) -> Sequence[Earlier | None]:
+        start.wait()
+        return scores.commit(group)
+
+    with ThreadPoolExecutor(len(processes)) as pool:
+        return list(pool.map(commit, processes, groups))
+
+
+def test_ids_that_are_no_ids_find_nothing(scores: SqlScores) -> None:
+    scores.commit([an_entry()])
+    for guess in ("", "%", "req_%", "' OR 1=1 --", "é", a_request_id()):
+        with pytest.raises(UnknownScore):
+            scores.find(DEMO, guess)

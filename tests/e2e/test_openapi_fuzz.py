@@ -1,0 +1,49 @@
+"""The running service does what its own OpenAPI document says, whatever it is sent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.databases import sqlite_url
+from tests.server import Server
+
+ROOT = Path(__file__).parents[2]
+SCHEMATHESIS = ROOT / ".venv-api" / "bin" / "schemathesis"
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+HOOKS = Path(__file__).with_name("schemathesis_hooks.py")
+RUN_S_MAX = 300  # takes about one minute
+
+
+def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
+    assert SCHEMATHESIS.exists(), "not installed: `make .venv-api/.installed`"
+    # As many requests as it likes: the limit has tests of its own.
+    with Server(sqlite_url(tmp_path), tmp_path, ALAMA_RATE_LIMIT="1000000") as server:
+        found = fuzz(server, tmp_path)
+        if found:
+            server_says = f"The server (exit code {server.exit_code}):\n{server.output()[-4000:]}"
+            pytest.fail(f"{found}\n{server_says}", pytrace=False)
+        assert httpx.get(f"{server.url}/v1/health", trust_env=False).status_code == httpx.codes.OK
+
+
+def fuzz(server: Server, folder: Path) -> str:
+    """The report of Schemathesis where it has found something, else nothing."""
+    report = folder / "report.txt"
+    with report.open("wb") as output:
+        try:
+            run = subprocess.run(
+                [SCHEMATHESIS, "--config-file", CONFIG, "run", f"{server.url}/openapi.json"],
+                env=os.environ | {"FUZZ_KEY": server.key(), "SCHEMATHESIS_HOOKS": str(HOOKS)},
+                cwd=folder,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+                timeout=RUN_S_MAX,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{report.read_text('utf-8')}\nNot finished after {RUN_S_MAX} s."
+    return report.read_text("utf-8") if run.returncode != 0 else ""

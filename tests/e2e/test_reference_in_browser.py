@@ -1,0 +1,103 @@
+"""The reference page in a real browser: within every screen, its script alive, self-contained."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from alama.api import openapi
+from alama.api.reference.page import Reference
+from tests.databases import sqlite_url
+from tests.server import Server
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--allow-file-access-from-files",
+    "--virtual-time-budget=10000",
+)
+
+# A frame around the page measures it and writes down what it finds.
+FRAME = """<!doctype html><html><body><iframe src="reference.html" width="{width}" height="900"
+style="border:0"></iframe><pre id="found">nothing</pre><script>
+onload = () => {{
+  const frame = document.querySelector("iframe");
+  const page = frame.contentDocument;
+  const wide = [...page.querySelectorAll("main *")].filter(element =>
+    !element.closest("pre") && element.getBoundingClientRect().right > {width} + 1);
+  let copied = "";
+  const clipboard = {{ writeText: async (text) => {{ copied = text; }} }};
+  Object.defineProperty(frame.contentWindow.navigator, "clipboard", {{ value: clipboard }});
+  const button = page.querySelector("figure.code button");
+  button.click();
+  setTimeout(() => {{
+    document.getElementById("found").textContent = JSON.stringify({{
+      title: page.title,
+      overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+      wide: wide.map(element => element.outerHTML.slice(0, 80)),
+      blocks: page.querySelectorAll("figure.code").length,
+      buttons: page.querySelectorAll("figure.code button").length,
+      said: button.textContent,
+      copied,
+      asked: frame.contentWindow.performance.getEntriesByType("resource").length,
+    }});
+  }}, 200);
+}};
+</script></body></html>"""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed here")
+
+
+def chromium(folder: Path, *arguments: str) -> str:
+    assert CHROMIUM is not None
+    finished = subprocess.run(
+        [CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return finished.stdout
+
+
+@pytest.mark.parametrize("width", [360, 390, 820, 1280])
+def test_nothing_runs_out_of_the_page_and_every_block_can_be_copied(
+    tmp_path: Path, width: int
+) -> None:
+    page = Reference(openapi.document()).html
+    (tmp_path / "reference.html").write_text(page, "utf-8")
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME.format(width=width), "utf-8")
+    shown = chromium(tmp_path, "--window-size=1400,1000", "--dump-dom", frame.as_uri())
+    written = re.search(r'id="found">(\{.*?\})</pre>', shown)
+    assert written is not None, shown[-2000:]
+    found = json.loads(html.unescape(written[1]))
+    assert found["title"] == "Alama API reference"
+    assert found["overflow"] <= 0
+    assert found["wide"] == []
+    assert found["buttons"] == found["blocks"] > 10
+    assert found["said"] == "Copied"
+    assert found["copied"] == "export ALAMA_KEY=$(alama keys issue --lender demo --mode test)"
+    assert found["asked"] == 0, "the page must not ask for anything beside itself"
+
+
+def test_under_its_own_security_policy_the_script_runs_and_the_style_applies(
+    tmp_path: Path,
+) -> None:
+    with Server(sqlite_url(tmp_path), tmp_path) as server:
+        shown = chromium(tmp_path, "--dump-dom", f"{server.url}/docs")
+        asked = set(re.findall(r'"route":"([^"]+)"', server.output()))
+    assert shown.count(f'<span class="origin">{server.url}</span>') > 5
+    assert shown.count('<button type="button">Copy</button>') > 10
+    assert asked <= {"/docs", "/v1/health"}

@@ -1,0 +1,59 @@
+"""The processes of a running service, as the system sees them (Linux)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+ZOMBIE = "Z"
+
+
+def group(leader: int) -> list[int]:
+    """Every process of a group that still runs."""
+    return [pid for pid, state, group_id in _processes() if group_id == leader and state != ZOMBIE]
+
+
+def workers(supervisor: int) -> list[int]:
+    """The processes that serve; the supervisor and multiprocessing's own helper do not."""
+    return [pid for pid in group(supervisor) if "--multiprocessing-fork" in _command(pid)]
+
+
+def resident_bytes(pid: int) -> int:
+    """How much memory a process holds."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def wait_until(reached: Callable[[], bool], within_s: float, what: str) -> float:
+    """Wait for something that happens by itself; give the seconds that it took."""
+    started = time.monotonic()
+    while not reached():
+        assert time.monotonic() - started < within_s, f"not {what} after {within_s} s"
+        time.sleep(0.02)
+    return time.monotonic() - started
+
+
+def _processes() -> list[tuple[int, str, int]]:
+    """The id, state and group of each process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):  # it has just ended
+                # The name of a program stands in parentheses and may hold anything.
+                state, _, group_id = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+                found.append((int(entry.name), state, int(group_id)))
+    return found
+
+
+def _command(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""

@@ -1,0 +1,48 @@
+"""Another program holds the SQLite file for longer than a request can wait."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from alama.storage import database as databases
+from tests.databases import sqlite_url
+from tests.reliability.client import Client, a_key
+from tests.reliability.load import Load
+from tests.reliability.outages import (
+    wait_until_all_are_refused,
+    wait_until_healthy,
+    wait_until_unhealthy,
+)
+from tests.reliability.verdict import assert_kept
+from tests.server import Server
+
+pytestmark = pytest.mark.xdist_group("outages")
+
+TOLD_S_MAX = 12.0
+BACK_S_MAX = 10.0
+
+
+def test_scores_are_refused_while_the_file_is_locked_and_given_when_it_is_free(
+    tmp_path: Path,
+) -> None:
+    url = sqlite_url(tmp_path)
+    with Server(url, tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server:
+        key = a_key(server)
+        load = Load(server.url, key, connections=4)
+        with (
+            load.running(),
+            Client(server.url, key) as client,
+            closing(databases.connect(url)) as other,
+        ):
+            load.wait_for_answers(50, BACK_S_MAX)
+            with other.writing():
+                wait_until_all_are_refused(load, 2 * TOLD_S_MAX, in_a_row=2)
+                wait_until_unhealthy(client, TOLD_S_MAX)
+            wait_until_healthy(client, BACK_S_MAX)
+            load.wait_for_answers(50, BACK_S_MAX)
+        assert load.slowest_s < TOLD_S_MAX
+        assert_kept(load, url)
+        assert "Traceback" not in server.output()

@@ -1,0 +1,85 @@
+"""A worker does not grow with the number of requests it has answered.
+
+`bench/serve` measures the same over 100,000.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.ports import HOST
+from tests.reliability import processes
+from tests.reliability.client import a_key, application
+from tests.server import Server
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+    pytest.mark.xdist_group("memory"),
+]
+
+MB = 1_000_000
+CONNECTIONS = 8
+TOGETHER = 25
+"""Requests sent in one piece, so that the client costs little beside the service."""
+
+WARM = 5_000
+ALL = 20_000
+
+
+def test_a_worker_stays_small_and_flat(database_url: str, tmp_path: Path) -> None:
+    with Server(database_url, tmp_path, ALAMA_RATE_LIMIT="1000000") as server:
+        key = a_key(server)
+        score(server, key, WARM)
+        warm = processes.resident_bytes(server.pid)
+        score(server, key, ALL - WARM)
+        grown = processes.resident_bytes(server.pid)
+    print(warm/MB, grown/MB)
+    assert grown < 150 * MB
+    assert grown - warm < 8 * MB
+
+
+def score(server: Server, key: str, times: int) -> None:
+    """Have so many applications scored, half of them under an idempotency key."""
+    failed: list[bytes] = []
+
+    def work(connection: int) -> None:
+        with socket.create_connection((HOST, server.port), timeout=30) as line:
+            for start in range(0, times // CONNECTIONS, TOGETHER):
+                names = [f"{times}-{connection}-{start + i}" for i in range(TOGETHER)]
+                line.sendall(b"".join(request(key, name) for name in names))
+                received = receive(line, TOGETHER)
+                if received.count(b"HTTP/1.1 200 OK\r\n") != TOGETHER:
+                    failed.append(received)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def request(key: str, name: str) -> bytes:
+    body = application(name)
+    once = f"Idempotency-Key: {name}\r\n" if name.endswith(tuple("02468")) else ""
+    head = (
+        f"POST /v1/score HTTP/1.1\r\nHost: alama\r\nAuthorization: Bearer {key}\r\n{once}"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def receive(line: socket.socket, replies: int) -> bytes:
+    """Read so many replies; each body, and nothing else, ends in a brace."""
+    received = b""
+    while received.count(b'"processing_ms":') < replies or not received.endswith(b"}"):
+        part = line.recv(1 << 16)
+        if not part:
+            break
+        received += part
+    return received

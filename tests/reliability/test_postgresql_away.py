@@ -1,0 +1,162 @@
+"""PostgreSQL goes away and comes back; callers are told, and nothing acknowledged is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.databases import Postgres, through
+from tests.proxy import Proxy
+from tests.reliability import processes
+from tests.reliability.client import Client, a_key
+from tests.reliability.load import Load
+from tests.reliability.outages import (
+    wait_until_all_are_refused,
+    wait_until_healthy,
+    wait_until_unhealthy,
+)
+from tests.reliability.verdict import assert_kept
+from tests.server import Server, ServerFailed
+
+pytestmark = pytest.mark.xdist_group("outages")
+
+CUT_S_MAX = 5.0
+STALL_S_MAX = 12.0
+BACK_S_MAX = 10.0
+WORKERS = 2
+
+
+class Story:
+    """A service that reaches its database through a proxy, and a load on it."""
+
+    def __init__(self, server: Server, proxy: Proxy, key: str) -> None:
+        self.server = server
+        self.proxy = proxy
+        self.load = Load(server.url, key, connections=6)
+        self.client = Client(server.url, key)
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> Iterator[str]:
+    with postgres.fresh() as url:
+        yield url
+
+
+@pytest.fixture
+def story(postgres: Postgres, url: str, tmp_path: Path) -> Iterator[Story]:
+    with (
+        Proxy(postgres.host, postgres.port) as proxy,
+        Server(through(url, proxy.port), tmp_path, WORKERS, ALAMA_RATE_LIMIT="1000000") as server,
+    ):
+        story = Story(server, proxy, a_key(server))
+        with story.client:
+            yield story
+        assert "Traceback" not in server.output()
+
+
+def test_a_cut_is_told_at_once_and_is_over_when_it_is_mended(story: Story, url: str) -> None:
+    load, client, proxy = story.load, story.client, story.proxy
+    with load.running():
+        for _ in range(2):
+            load.wait_for_answers(50, BACK_S_MAX)
+            proxy.cut()
+            wait_until_all_are_refused(load, CUT_S_MAX)
+            wait_until_unhealthy(client, CUT_S_MAX)
+            proxy.mend()
+            wait_until_healthy(client, BACK_S_MAX)
+            load.wait_for_answers(50, BACK_S_MAX)
+    assert load.slowest_s < CUT_S_MAX
+    assert_kept(load, url)
+
+
+def test_a_database_that_hangs_is_told_in_time_and_forgiven(story: Story, url: str) -> None:
+    load, client, proxy = story.load, story.client, story.proxy
+    with load.running():
+        load.wait_for_answers(50, BACK_S_MAX)
+        proxy.stall()
+        wait_until_all_are_refused(load, STALL_S_MAX, in_a_row=load.connections)
+        wait_until_unhealthy(client, STALL_S_MAX)
+        proxy.mend()
+        wait_until_healthy(client, BACK_S_MAX)
+        load.wait_for_answers(50, BACK_S_MAX)
+    assert load.slowest_s < STALL_S_MAX
+    assert_kept(load, url)
+
+
+def test_a_hang_that_ends_in_a_cut_is_forgiven_too(story: Story, url: str) -> None:
+    load, client, proxy = story.load, story.client, story.proxy
+    with load.running():
+        load.wait_for_answers(50, BACK_S_MAX)
+        proxy.stall()
+        wait_until_all_are_refused(load, STALL_S_MAX, in_a_row=load.connections)
+        proxy.cut()
+        wait_until_unhealthy(client, CUT_S_MAX)
+        proxy.mend()
+        wait_until_healthy(client, BACK_S_MAX)
+        load.wait_for_answers(50, BACK_S_MAX)
+    assert_kept(load, url)
+
+
+def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it_is_back(
+    story: Story, url: str
+) -> None:
+    load, client, proxy, server = story.load, story.client, story.proxy, story.server
+    with load.running():
+        load.wait_for_answers(50, BACK_S_MAX)
+        proxy.cut()
+        wait_until_all_are_refused(load, CUT_S_MAX)
+        for worker in processes.workers(server.pid):
+            processes.kill(worker)
+        processes.wait_until(
+            lambda: "worker_failed" in server.output(), BACK_S_MAX, "seen that it is away"
+        )
+        assert server.exit_code is None
+        proxy.mend()
+        load.wait_for_answers(50, 2 * BACK_S_MAX)
+        processes.wait_until(
+            lambda: len(processes.workers(server.pid)) == WORKERS, BACK_S_MAX, "complete"
+        )
+    wait_until_healthy(client, BACK_S_MAX)
+    assert_kept(load, url)
+
+
+def test_a_crash_of_postgresql_loses_nothing_that_was_acknowledged(story: Story, url: str) -> None:
+    load, client = story.load, story.client
+    with load.running():
+        for _ in range(2):
+            load.wait_for_answers(50, BACK_S_MAX)
+            # A session that dies takes the whole server down: it ends them all and recovers.
+            processes.kill(a_session(url))
+            load.wait_for_answers(50, 2 * BACK_S_MAX)
+    wait_until_healthy(client, BACK_S_MAX)
+    assert_kept(load, url)
+
+
+def test_the_service_does_not_start_without_its_database_and_says_why(
+    postgres: Postgres, url: str, tmp_path: Path
+) -> None:
+    with (
+        Proxy(postgres.host, postgres.port) as proxy,
+        Server(through(url, proxy.port), tmp_path) as server,
+    ):
+        server.kill()
+        proxy.cut()
+        with pytest.raises(ServerFailed, match="exited with 2:") as failed:
+            server.start()
+        last_words = str(failed.value).splitlines()[-2:]
+    assert last_words[0].startswith("error: the database ")
+    assert last_words[1].startswith("  hint: ")
+    assert "Traceback" not in str(failed.value)
+    assert url.partition("@")[0] not in str(failed.value), "the password is shown"
+
+
+def a_session(url: str) -> int:
+    """The process in PostgreSQL that serves one connection of the service."""
+    with psycopg.connect(url) as connection:
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'alama' LIMIT 1"
+        found = connection.execute(query).fetchone()
+    assert found is not None
+    return int(found[0])

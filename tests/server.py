@@ -1,0 +1,142 @@
+"""The real service in processes of its own, as an operator starts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from tests.ports import HOST, free_port
+
+START_S_MAX = 15.0
+STOP_S_MAX = 15.0
+ALAMA = (sys.executable, "-m", "alama")
+
+
+class ServerFailed(AssertionError):
+    """The service did not start or did not stop; carries what it printed."""
+
+
+class Server:
+    """`alama serve` on a free port, from `with` to its end, together with all its workers.
+
+    `environment` adds settings (`ALAMA_RATE_LIMIT="5"`). None is taken from whoever runs the tests.
+    The port stays the same when a stopped or killed server is started again.
+    """
+
+    def __init__(self, database_url: str, home: Path, workers: int = 1, **environment: str) -> None:
+        self.command: Sequence[str] = ALAMA
+        """How `alama` is called; another installation of it can be put in its place."""
+        self.port = free_port()
+        self.url = f"http://{HOST}:{self.port}"
+        self._embedded = database_url.startswith("sqlite:")
+        self._workers = workers
+        foreign = {k: v for k, v in os.environ.items() if not k.startswith("ALAMA_")}
+        ours = {"ALAMA_HOME": str(home), "ALAMA_DATABASE": database_url}
+        self._environment = foreign | ours | environment
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server, by __exit__
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            if not self._embedded:
+                self.alama("db", "upgrade")
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._output.close()
+
+    @property
+    def pid(self) -> int:
+        """The process that was started: with several workers their supervisor."""
+        assert self._process is not None, "the server is not running"
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative where a signal has ended it."""
+        assert self._process is not None, "the server is not running"
+        return self._process.poll()
+
+    def start(self) -> None:
+        """Start and wait until it answers that it is healthy."""
+        assert self._process is None, "the server is running"
+        self._process = subprocess.Popen(
+            [*self.command, "serve", "--port", str(self.port), "--workers", str(self._workers)],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a group of its own, so that `kill` reaches every worker
+        )
+        deadline = time.monotonic() + START_S_MAX
+        with httpx.Client(trust_env=False, timeout=START_S_MAX) as client:
+            while not self._healthy(client):
+                if self.exit_code is not None:
+                    raise ServerFailed(f"exited with {self.exit_code}:\n{self.output()}")
+                if time.monotonic() > deadline:
+                    raise ServerFailed(f"not healthy after {START_S_MAX} s:\n{self.output()}")
+                time.sleep(0.02)
+
+    def stop(self) -> int:
+        """Ask it to finish its work (SIGTERM to `pid` alone, as init systems do); its exit code."""
+        assert self._process is not None, "the server is not running"
+        self._process.terminate()
+        try:
+            code = self._process.wait(STOP_S_MAX)
+        except subprocess.TimeoutExpired as error:
+            raise ServerFailed(f"not stopped after {STOP_S_MAX} s:\n{self.output()}") from error
+        self.kill()
+        return code
+
+    def kill(self) -> None:
+        """SIGKILL to the supervisor and every worker, whichever of them are left."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def key(self, lender: str = "demo", mode: str = "test") -> str:
+        """A new key."""
+        return self.alama("keys", "issue", "--lender", lender, "--mode", mode).strip()
+
+    def alama(self, *arguments: str) -> str:
+        """What a command prints that runs with the settings of this server."""
+        done = subprocess.run(
+            [*self.command, *arguments],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ServerFailed(f"`alama {' '.join(arguments)}` failed:\n{done.stderr}")
+        return done.stdout
+
+    def output(self) -> str:
+        """Everything it has printed since the first start: its log and its errors."""
+        size = os.fstat(self._output.fileno()).st_size
+        # Not read by seeking: the position is shared with the processes that write.
+        return os.pread(self._output.fileno(), size, 0).decode("utf-8", "replace")
+
+    def _healthy(self, client: httpx.Client) -> bool:
+        try:
+            return client.get(f"{self.url}/v1/health").status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False

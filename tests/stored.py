@@ -1,0 +1,56 @@
+"""Scores that were really given: through the use case, into a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from alama import settings, wiring
+from alama.core.intake import Intake
+from alama.core.product import PRODUCT
+from alama.files.models import builtin, sample_application
+from alama.service import ids, keys
+from alama.service.book import Book, Mode
+from alama.service.directory import Directory
+from alama.service.records import Earlier, Entry
+from alama.service.scoring import Arrival, Given, Scoring
+from alama.storage.scores import SqlScores
+from alama.wiring import Installation, now_us
+
+
+class CommitAtOnce:
+    """A ledger that commits each entry by itself."""
+
+    def __init__(self, scores: SqlScores) -> None:
+        self._scores = scores
+
+    async def append(self, entry: Entry) -> Earlier | None:
+        return self._scores.commit([entry])[0]
+
+
+def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mode.TEST) -> str:
+    """Score an application, the sample by default, as the environment's service would.
+
+    Gives the request id.
+    """
+    opened = wiring.open_installation(settings.read(os.environ))
+    try:
+        return asyncio.run(_give(opened, body or sample_application(), Book(lender, mode)))
+    finally:
+        opened.close()
+
+
+async def _give(opened: Installation, body: bytes, book: Book) -> str:
+    text, _ = keys.issue(opened.registry, now_us, opened.pepper, book)
+    caller = await Directory(opened.registry, now_us, opened.pepper, builtin).caller(text)
+    at_us = now_us()
+    request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
+    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores))
+    arrival = Arrival(request_id, at_us, time.perf_counter())
+    await scoring.score(caller, arrival, body, _identity, None)
+    return request_id
+
+
+def _identity(given: Given) -> bytes:
+    return given.request_id.encode()

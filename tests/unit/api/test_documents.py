@@ -1,0 +1,162 @@
+"""The served documents: cheap to ask for again, and a page that cannot say what is not so."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import httpx
+import pytest
+
+from alama.api import meanings, openapi
+from alama.api.documents import DocumentEndpoints
+from alama.api.endpoint import Endpoint, Exchanged
+from alama.api.reference.page import Reference
+from alama.core.product import PRODUCT
+
+DOCUMENT = openapi.document()
+REFERENCE = Reference(DOCUMENT)
+# Written so strictly that a parser of XML reads it.
+PAGE = ET.fromstring(REFERENCE.html.removeprefix("<!DOCTYPE html>\n"))  # noqa: S314  our own text
+
+
+class Silent:
+    """A watch that keeps nothing; a defect fails the test."""
+
+    def exchanged(self, exchange: Exchanged) -> None:
+        pass
+
+    def broke(self, exchange: Exchanged, error: Exception) -> None:
+        raise AssertionError(exchange) from error
+
+
+def ask(path: str, **headers: str) -> httpx.Response:
+    documents = DocumentEndpoints()
+    handler = {"/openapi.json": documents.openapi, "/docs": documents.reference}[path]
+    endpoint = Endpoint(path, {"GET": handler}, lambda: 0, Silent())
+
+    async def exchange() -> httpx.Response:
+        transport = httpx.ASGITransport(app=endpoint)
+        async with httpx.AsyncClient(transport=transport, base_url="http://alama") as client:
+            return await client.get(path, headers=headers)
+
+    return asyncio.run(exchange())
+
+
+def section(anchor: str) -> str:
+    found = PAGE.find(f".//section[@id='{anchor}']")
+    assert found is not None, anchor
+    return "".join(found.itertext())
+
+
+# ------------------------------------------------------------------------------- serving
+
+
+def test_the_document_is_served_as_the_command_line_prints_it() -> None:
+    reply = ask("/openapi.json")
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.content == openapi.encoded()
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/docs"])
+def test_a_document_is_sent_once_and_then_asked_about(path: str) -> None:
+    first = ask(path)
+    assert first.headers["cache-control"] == "no-cache"
+    etag = first.headers["etag"]
+    for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        again = ask(path, **{"If-None-Match": known})
+        assert again.status_code == httpx.codes.NOT_MODIFIED
+        assert again.content == b""
+        assert again.headers["etag"] == etag
+    assert ask(path, **{"If-None-Match": '"other"'}).content == first.content
+
+
+def test_the_page_may_run_its_own_script_and_style_and_load_nothing() -> None:
+    reply = ask("/docs")
+    policy = reply.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; ")
+    for element in ("style", "script"):
+        (inline,) = re.findall(f"<{element}>(.*?)</{element}>", reply.text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{element}-src 'sha256-{digest}'" in policy
+
+
+def test_the_page_names_nothing_outside_itself() -> None:
+    named = [
+        element.attrib[attribute]
+        for element in PAGE.iter()
+        for attribute in ("src", "href")
+        if attribute in element.attrib
+    ]
+    assert [link for link in named if not re.match(r"#|openapi\.json$|data:,$", link)] == []
+
+
+# ------------------------------------------------------------------------------ the page
+
+
+def test_every_link_inside_the_page_leads_somewhere() -> None:
+    anchors = {element.attrib["id"] for element in PAGE.iter() if "id" in element.attrib}
+    links = {a.attrib["href"][1:] for a in PAGE.iter("a") if a.attrib["href"].startswith("#")}
+    assert links <= anchors
+
+
+def test_every_operation_has_a_command_to_copy() -> None:
+    for path, methods in DOCUMENT["paths"].items():
+        for told in methods.values():
+            written = section(told["operationId"])
+            start = path.partition("{")[0]
+            assert re.search(rf"curl -s http://localhost:8000{re.escape(start)}", written)
+            assert ("Authorization: Bearer $ALAMA_KEY" in written) == bool(told["security"])
+            assert told["summary"] in written
+
+
+def test_the_bodies_of_the_commands_are_the_examples_of_the_document() -> None:
+    examples = DOCUMENT["components"]["examples"]
+    for anchor, name in (("start", "compact"), ("createScore", "full")):
+        body = re.search(r"-d '(\{.*?\})'", section(anchor), re.DOTALL)
+        assert body is not None
+        assert json.loads(body[1]) == examples[name]["value"]
+
+
+def test_every_field_of_a_request_is_told_in_both_spellings() -> None:
+    written = section("request-fields")
+    for field in PRODUCT.fields:
+        assert field.name in written
+        assert (field.other_spelling or "") in written
+        assert field.meaning[1:] in written
+    assert written.count("required") >= len(PRODUCT.core_names)
+
+
+def test_every_field_of_the_reply_is_told() -> None:
+    written = section("reply-fields")
+    for name in DOCUMENT["components"]["schemas"]["ScoreReply"]["properties"]:
+        assert name in written
+    assert "shap_values[].contribution" in written
+    assert "offer.price.margin" in written
+
+
+def test_every_code_is_told_with_what_to_do() -> None:
+    written = section("errors")
+    for code, meaning in {**meanings.PROBLEMS, **meanings.FIELDS}.items():
+        assert code in written
+        assert meaning.when.replace("`", "") in written
+        assert meaning.remedy.replace("`", "") in written
+
+
+def test_nothing_that_the_document_says_in_prose_is_left_out() -> None:
+    written = "".join(PAGE.itertext())
+    told = [DOCUMENT["info"]["description"], DOCUMENT["components"]["securitySchemes"]["key"]]
+    for paragraph in [*told[0].split("\n\n"), told[1]["description"]]:
+        plain = re.sub(r"^\*\*.+?\*\* ", "", paragraph).replace("`", "")
+        assert plain in written
+
+
+def test_the_page_follows_the_document() -> None:
+    changed = json.loads(openapi.encoded())
+    changed["paths"]["/v1/score"]["post"]["summary"] = "Judge an application"
+    changed["components"]["schemas"]["ScoreReply"]["properties"]["tier"]["description"] = "<b>&</b>"
+    page = Reference(changed).html
+    assert "Judge an application" in page
+    assert "&lt;b&gt;&amp;&lt;/b&gt;" in page

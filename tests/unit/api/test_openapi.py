@@ -1,0 +1,233 @@
+"""The OpenAPI document: complete, true to the code it is made of, and a promise that is kept."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alama.api import meanings, openapi, problems, schemas, wire
+from alama.api.asgi import Endpoints, routes
+from alama.api.documents import DocumentEndpoints
+from alama.api.operations import OPERATIONS
+from alama.api.scores import ScoreEndpoints
+from alama.api.status import StatusEndpoints
+from alama.core.application import looks_personal
+from alama.core.catalogue import Field, Kind
+from alama.core.intake import Intake, request_type
+from alama.core.product import PRODUCT
+from tests.compatibility import GOLDEN, RECORD, not_allowed
+
+DOCUMENT = openapi.document()
+APPLICATION: dict[str, Any] = DOCUMENT["components"]["schemas"]["Application"]
+EXAMPLES = DOCUMENT["components"]["examples"]
+
+
+def nodes(part: Any) -> Iterator[dict[str, Any]]:
+    """Every object of the document, examples aside."""
+    if isinstance(part, dict):
+        yield part
+        for name, inner in part.items():
+            if name not in {"value", "example"}:
+                yield from nodes(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from nodes(inner)
+
+
+def resolve(pointer: str) -> Any:
+    target: Any = DOCUMENT
+    for part in pointer.removeprefix("#/").split("/"):
+        target = target[part]
+    return target
+
+
+def operations() -> list[dict[str, Any]]:
+    return [told for methods in DOCUMENT["paths"].values() for told in methods.values()]
+
+
+# ------------------------------------------------------------------------------ complete
+
+
+def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
+    # The paths do not depend on the parts that stand behind them.
+    parts = Endpoints(
+        cast("ScoreEndpoints", ScoreEndpoints),
+        cast("StatusEndpoints", StatusEndpoints),
+        cast("DocumentEndpoints", DocumentEndpoints),
+    )
+    served = {(path, method) for path, methods in routes(parts).items() for method in methods}
+    described = {
+        (path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods
+    }
+    assert described == served
+
+
+def test_every_pointer_leads_somewhere_and_every_component_is_used() -> None:
+    pointers = {node["$ref"] for node in nodes(DOCUMENT) if "$ref" in node}
+    assert all(resolve(pointer) is not None for pointer in pointers)
+    named = {
+        f"#/components/{kind}/{name}"
+        for kind, parts in DOCUMENT["components"].items()
+        if kind != "securitySchemes"
+        for name in parts
+    }
+    assert named == pointers
+
+
+def test_every_operation_says_what_it_is_for_under_a_name_of_its_own() -> None:
+    tags = {tag["name"] for tag in DOCUMENT["tags"]}
+    assert len({told["operationId"] for told in operations()}) == len(operations())
+    for told in operations():
+        assert told["summary"]
+        assert told["description"].endswith(".")
+        assert set(told["tags"]) <= tags
+        assert {"200", "405", "500"} <= told["responses"].keys()
+
+
+def test_every_field_of_every_schema_says_what_it_means() -> None:
+    silent = [
+        f"{name}.{field}"
+        for name, schema in DOCUMENT["components"]["schemas"].items()
+        for field, told in schema["properties"].items()
+        if not {**resolve(told.get("$ref", f"#/components/schemas/{name}")), **told}.get(
+            "description"
+        )
+    ]
+    assert silent == []
+
+
+def test_every_kind_of_problem_is_an_answer_of_some_operation() -> None:
+    told = {kind for operation in OPERATIONS for kind in operation.problems}
+    # A path that leads nowhere has no operation.
+    assert problems.KINDS.keys() - told == {problems.NoSuchPath}
+
+
+def test_an_operation_with_a_key_tells_of_the_answers_without_one() -> None:
+    for told in operations():
+        keyed = told["security"] == [{"key": []}]
+        assert keyed == ("401" in told["responses"]) == ("429" in told["responses"])
+
+
+def test_every_reply_names_its_request() -> None:
+    for told in operations():
+        assert all("Request-Id" in reply["headers"] for reply in told["responses"].values())
+
+
+@pytest.mark.parametrize(
+    ("status", "header"),
+    [
+        ("401", "WWW-Authenticate"),
+        ("405", "Allow"),
+        ("409", "Retry-After"),
+        ("429", "Retry-After"),
+        ("503", "Retry-After"),
+        ("200", "Idempotent-Replayed"),
+    ],
+)
+def test_a_reply_tells_its_headers(status: str, header: str) -> None:
+    assert header in DOCUMENT["paths"]["/v1/score"]["post"]["responses"][status]["headers"]
+
+
+# ---------------------------------------------------------------------------------- true
+
+
+def test_the_request_has_the_names_of_the_type_that_decodes_it_and_no_others() -> None:
+    assert tuple(APPLICATION["properties"]) == request_type(PRODUCT).__struct_fields__
+    assert APPLICATION["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("field", PRODUCT.fields, ids=lambda field: field.name)
+def test_a_field_of_the_request_has_the_type_and_range_of_the_catalogue(field: Field) -> None:
+    for name in filter(None, (field.name, field.other_spelling)):
+        told = APPLICATION["properties"][name]
+        kind = {Kind.INTEGER: "integer", Kind.NUMBER: "number", Kind.WORD: "string"}[field.kind]
+        alone = field.required and field.other_spelling is None
+        assert told["type"] == (kind if alone else [kind, "null"])
+        assert told.get("minimum") == field.minimum
+        assert told.get("exclusiveMinimum") == field.above
+        assert told.get("maximum") == field.maximum
+        assert told.get("maxLength") == (64 if field.kind is Kind.WORD else None)
+
+
+def test_either_spelling_of_a_required_field_will_do() -> None:
+    choices = [
+        {name for choice in rule["anyOf"] for name in choice["required"]}
+        for rule in APPLICATION["allOf"]
+    ]
+    twice = [field for field in PRODUCT.fields if field.required and field.other_spelling]
+    assert choices == [{field.name, field.other_spelling} for field in twice]
+    assert APPLICATION["required"] == ["airtime_regularity"]
+
+
+@given(st.text(alphabet="0123 +-.()@a\t\x1f\x85", min_size=1, max_size=14))
+def test_a_reference_is_refused_by_the_document_exactly_where_the_service_refuses_it(
+    reference: str,
+) -> None:
+    told = APPLICATION["properties"]["applicant_ref"]
+    refused = re.search(told["not"]["pattern"], reference) is not None
+    assert refused == looks_personal(reference.strip())
+    assert bool(re.search(told["pattern"], reference)) == bool(reference.strip())
+
+
+@pytest.mark.parametrize("name", ["full", "compact"])
+def test_the_example_requests_are_accepted(name: str) -> None:
+    Intake(PRODUCT).read(json.dumps(EXAMPLES[name]["value"]).encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("full_reply", wire.ScoreReply),
+        ("compact_reply", wire.ScoreReply),
+        ("expanded_reply", wire.ScoreReply),
+        ("page", wire.ScorePage),
+        ("health", wire.Health),
+        ("unhealthy", wire.Health),
+        *((code, wire.Problem) for code in EXAMPLES if code in meanings.PROBLEMS),
+    ],
+)
+def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
+    name: str, kind: type[msgspec.Struct]
+) -> None:
+    msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)
+    allowed = DOCUMENT["components"]["schemas"][kind.__name__]["properties"]
+    assert EXAMPLES[name]["value"].keys() <= allowed.keys()
+
+
+def test_the_expanded_example_has_everything_that_expand_can_add() -> None:
+    parameter = DOCUMENT["components"]["parameters"]["expand"]
+    plain, expanded = (EXAMPLES[f"{name}_reply"]["value"] for name in ("compact", "expanded"))
+    assert expanded.keys() - plain.keys() == set(parameter["schema"]["items"]["enum"])
+    assert len(plain) == 10
+
+
+def test_the_example_of_a_stored_score_is_whole() -> None:
+    stored = EXAMPLES["record"]["value"]
+    assert stored.keys() == set(wire.ScoreRecord.__struct_fields__)
+    assert stored["application"] == EXAMPLES["compact"]["value"]
+
+
+def test_every_problem_says_what_to_do_about_it() -> None:
+    codes = schemas.problem_codes()
+    assert codes.keys() == meanings.PROBLEMS.keys()
+    assert DOCUMENT["components"]["schemas"]["Problem"]["properties"]["code"]["x-codes"] == codes
+
+
+def test_the_document_is_written_as_it_is() -> None:
+    assert json.loads(openapi.encoded()) == DOCUMENT
+
+
+# ------------------------------------------------------------------------------- a promise
+
+
+def test_nothing_breaks_for_a_client_that_is_not_allowed_by_name() -> None:
+    assert not_allowed(json.loads(GOLDEN.read_bytes()), DOCUMENT) == []
+
+
+def test_the_contract_on_record_is_the_one_that_is_served() -> None:
+    assert json.loads(GOLDEN.read_bytes()) == DOCUMENT, f"record the change: `{RECORD}`"

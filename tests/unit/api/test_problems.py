@@ -1,0 +1,133 @@
+"""Each error is a problem of RFC 9457: one status, one code, whole sentences, the due headers."""
+
+import inspect
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from alama.api import problems
+from alama.api.problems import FAULTS_MAX, KINDS, BadParameter, MethodNotAllowed
+from alama.core.errors import AlamaError, FieldProblem, InvalidApplication, MalformedDocument
+from alama.service import errors
+
+PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
+ONE_FAULT = InvalidApplication([FieldProblem("a/b~c", "unknown_field", "is not a field")])
+
+EXAMPLES: dict[type[AlamaError], AlamaError] = {
+    errors.KeyMissing: errors.KeyMissing(),
+    errors.ScopeMissing: errors.ScopeMissing("scores:read"),
+    errors.OnboardingIncomplete: errors.OnboardingIncomplete("no model has been trained"),
+    errors.UnknownScore: errors.UnknownScore(),
+    errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
+    errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
+    errors.TooManyRequests: errors.TooManyRequests(7),
+    InvalidApplication: ONE_FAULT,
+    MethodNotAllowed: MethodNotAllowed("GET, HEAD"),
+}
+
+
+def example(kind: type[AlamaError]) -> AlamaError:
+    return EXAMPLES.get(kind) or kind("something happened", hint="do this next")
+
+
+def said(error: Exception) -> dict[str, Any]:
+    problem: dict[str, Any] = msgspec.json.decode(problems.reply(error, PATH, REQUEST_ID).body)
+    return problem
+
+
+def headers(error: Exception) -> dict[bytes, bytes]:
+    return dict(problems.reply(error, PATH, REQUEST_ID).headers)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_problem_has_every_member_and_agrees_with_its_status(kind: type[AlamaError]) -> None:
+    reply = problems.reply(example(kind), PATH, REQUEST_ID)
+    problem = msgspec.json.decode(reply.body)
+    members = ["type", "title", "status", "detail", "instance", "code", "request_id"]
+    assert list(problem)[:7] == members
+    assert reply.status == problem["status"] == KINDS[kind].status
+    assert problem["type"] == f"urn:alama:problem:{problem['code']}"
+    assert problem["instance"] == PATH
+    assert problem["request_id"] == REQUEST_ID
+    assert dict(reply.headers)[b"content-type"] == b"application/problem+json"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_detail_is_made_of_sentences(kind: type[AlamaError]) -> None:
+    detail = said(example(kind))["detail"]
+    assert detail[0].isupper() or detail[0].isdigit()
+    assert detail.endswith(".")
+    assert not detail.endswith("..")
+
+
+def test_each_code_is_of_one_kind() -> None:
+    codes = Counter(kind.code for kind in [*KINDS.values(), problems.INTERNAL])
+    assert set(codes.values()) == {1}
+
+
+def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
+    """The others are raised at operators, by commands and at a start."""
+    for_operators = {
+        errors.UnknownLender,
+        errors.UnknownKey,
+        errors.InvalidName,
+        errors.StoreUnfit,
+    }
+    raised = {
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, AlamaError) and kind is not AlamaError
+    }
+    assert raised - for_operators <= KINDS.keys()
+
+
+def test_a_hint_is_part_of_the_detail() -> None:
+    error = BadParameter("limit is wrong", hint="send a number")
+    assert said(error)["detail"] == "Limit is wrong. Send a number."
+
+
+def test_faults_are_listed_with_their_pointers_and_counted() -> None:
+    problem = said(ONE_FAULT)
+    assert problem["detail"] == "1 rule is broken: see errors."
+    assert problem["errors"] == [
+        {"pointer": "/a~1b~0c", "code": "unknown_field", "detail": "is not a field"}
+    ]
+
+
+def test_other_problems_have_no_list_of_faults() -> None:
+    assert "errors" not in said(MalformedDocument("no JSON"))
+
+
+def test_thousands_of_faults_are_counted_and_the_first_are_listed() -> None:
+    faults = [FieldProblem(f"f{number}", "unknown_field", "no") for number in range(3_000)]
+    problem = said(InvalidApplication(faults))
+    assert len(problem["errors"]) == FAULTS_MAX
+    assert problem["detail"].startswith("3000 rules are broken")
+
+
+def test_who_is_not_recognised_is_told_how_to_be() -> None:
+    challenge = headers(errors.KeyMissing())[b"www-authenticate"]
+    assert challenge == b'Bearer realm="alama"'
+    challenge = headers(errors.KeyRefused("mistyped"))[b"www-authenticate"]
+    assert challenge == b'Bearer realm="alama", error="invalid_token"'
+
+
+def test_who_may_come_back_is_told_when() -> None:
+    assert headers(errors.TooManyRequests(7))[b"retry-after"] == b"7"
+    for error in (errors.StoreUnavailable("away"), errors.IdempotencyInFlight()):
+        assert int(headers(error)[b"retry-after"]) >= 1
+
+
+def test_a_wrong_method_is_told_the_right_ones() -> None:
+    assert headers(MethodNotAllowed("GET, HEAD"))[b"allow"] == b"GET, HEAD"
+
+
+@pytest.mark.parametrize(
+    "defect", [ValueError("s3cret"), errors.StoreUnfit("s3cret", hint="s3cret")]
+)
+def test_what_is_nobody_elses_fault_is_told_without_a_word_of_it(defect: Exception) -> None:
+    problem = said(defect)
+    assert (problem["status"], problem["code"]) == (500, "internal_error")
+    assert "s3cret" not in str(problem)

@@ -1,0 +1,119 @@
+"""The reply says what was assessed: ten fields in their order, and what was asked for besides."""
+
+from datetime import datetime
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alama.api import render
+from alama.core.assess import Assessment, assess
+from alama.core.model import ReadyModel
+from alama.core.offer import ReadyPolicy
+from alama.core.policy import default_policy
+from alama.service.directory import Desk
+from alama.service.records import ScoreRow, ScoreSummary, Sealed
+from alama.service.scoring import Given
+from tests.applications import random_application
+from tests.entries import NOON_US, an_entry
+from tests.factories import a_model
+
+TEN_FIELDS = [
+    "score",
+    "tier",
+    "default_probability",
+    "decision",
+    "recommended_limit",
+    "recommended_term_days",
+    "recommended_apr",
+    "shap_values",
+    "request_id",
+    "processing_ms",
+]
+EXPANSIONS = ["base_score", "model", "policy", "offer"]
+
+READY = ReadyModel(a_model(), "KES")
+DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
+
+
+def given_for(seed: int) -> Given:
+    application = random_application(np.random.default_rng(seed), READY)
+    assessment = assess(READY, DESK.policy, application)
+    return Given("req_" + f"{seed:028x}", 3, assessment, DESK)
+
+
+def decoded(body: bytes) -> dict[str, Any]:
+    reply: dict[str, Any] = msgspec.json.decode(body)
+    return reply
+
+
+def subsets() -> list[frozenset[str]]:
+    return [frozenset(chosen) for size in range(5) for chosen in combinations(EXPANSIONS, size)]
+
+
+def test_a_reply_is_the_ten_fields_in_their_order() -> None:
+    assert list(decoded(render.score_reply(given_for(1)))) == TEN_FIELDS
+
+
+@pytest.mark.parametrize("names", subsets(), ids=lambda names: ",".join(sorted(names)) or "none")
+def test_what_is_asked_for_is_added_and_changes_nothing_else(names: frozenset[str]) -> None:
+    given = given_for(2)
+    reply = decoded(render.expanded(names)(given))
+    assert list(reply) == TEN_FIELDS + [name for name in EXPANSIONS if name in names]
+    assert {name: reply[name] for name in TEN_FIELDS} == decoded(render.score_reply(given))
+
+
+@given(st.integers(0, 10_000))
+def test_base_and_contributions_add_up_to_the_score_before_rounding(seed: int) -> None:
+    given = given_for(seed)
+    reply = decoded(render.expanded(frozenset(EXPANSIONS))(given))
+    total = reply["base_score"] + sum(value["contribution"] for value in reply["shap_values"])
+    assert total == pytest.approx(given.assessment.points, abs=0.01)
+    assert reply["score"] == round(min(max(given.assessment.points, 300.0), 850.0))
+    magnitudes = [abs(value["contribution"]) for value in reply["shap_values"]]
+    assert magnitudes == sorted(magnitudes, reverse=True)
+
+
+@given(st.integers(0, 10_000))
+def test_the_parts_of_a_price_add_up_to_the_apr(seed: int) -> None:
+    reply = decoded(render.expanded(frozenset({"offer"}))(given_for(seed)))
+    offer = reply["offer"]
+    assert sum(offer["price"].values()) == pytest.approx(reply["recommended_apr"], abs=0.06)
+    assert offer["currency"] == "KES"
+    assert (reply["decision"] == "APPROVED") == (offer["rules"] == [])
+
+
+def a_row(assessment: Assessment) -> ScoreRow:
+    return an_entry().score._replace(
+        score=assessment.score, tier=assessment.tier, model_id=READY.model.id
+    )
+
+
+def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
+    given = given_for(3)
+    row = a_row(given.assessment)
+    sent = b'{ "mm_months" : 24.0 }'
+    body = render.score_record(row, Sealed(msgspec.Raw(sent), given.assessment), "KES")
+    record = decoded(body)
+    assert list(record)[:14] == TEN_FIELDS + EXPANSIONS
+    assert sent in body
+    assert (record["mode"], record["key_id"]) == ("test", "key_1")
+    assert datetime.fromisoformat(record["created_at"]).timestamp() == NOON_US / 1e6
+    assert record["shap_values"] == decoded(render.score_reply(given))["shap_values"]
+
+
+def a_summary() -> ScoreSummary:
+    row = an_entry().score
+    return ScoreSummary(*[getattr(row, name) for name in ScoreSummary._fields])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_a_page_has_a_cursor_exactly_if_there_is_more(count: int) -> None:
+    rows = [a_summary() for _ in range(count)]
+    page = decoded(render.score_page(rows, 2))
+    assert [line["request_id"] for line in page["data"]] == [row.request_id for row in rows[:2]]
+    assert page["next_cursor"] == (rows[1].request_id if count > 2 else None)

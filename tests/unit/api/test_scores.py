@@ -1,0 +1,247 @@
+"""The fine print of requests: media types, sizes, parameters and headers."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from starlette.types import ASGIApp
+
+from alama import settings, wiring
+from alama.api.admission import Admission
+from alama.api.asgi import Endpoints, application
+from alama.api.documents import DocumentEndpoints
+from alama.api.exchange import BODY_MAX
+from alama.api.scores import PAGE_MAX, ScoreEndpoints
+from alama.api.status import StatusEndpoints
+from alama.core.intake import Intake
+from alama.core.product import PRODUCT
+from alama.service import keys
+from alama.service.directory import Directory
+from alama.service.health import Health
+from alama.service.limits import RateLimit
+from alama.service.scoring import Scoring
+from alama.storage.group_commit import GroupCommit
+from alama.wiring import Installation
+from tests.entries import DEMO, an_entry
+from tests.factories import a_model
+from tests.unit.api.exchanges import Notes, Received, ask
+
+BODY = json.dumps(
+    {
+        "mobile_money_months": 24,
+        "monthly_inflow": 18_500.0,
+        "stability_score": 0.7,
+        "airtime_regularity": 0.8,
+    }
+).encode()
+MODEL = a_model()
+
+
+class Service(NamedTuple):
+    """The application in this process, and a key for it."""
+
+    installed: Installation
+    key: str
+
+    def ask(
+        self, target: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Received:
+        """POST where there is a body, else GET; a header that is empty is left out."""
+        usual = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
+        sent = {name: value for name, value in (usual | (headers or {})).items() if value}
+        notes = Notes()
+        received = asyncio.run(self._ask(notes, target, sent, body))
+        assert received is not None
+        assert notes.defects == []
+        return received
+
+    async def _ask(
+        self, notes: Notes, target: str, headers: dict[str, str], body: bytes | None
+    ) -> Received | None:
+        ledger = GroupCommit(self.installed.scores, lambda _: None)
+        ledger.start()
+        try:
+            method = "GET" if body is None else "POST"
+            return await ask(
+                self._application(ledger, notes), method, target, headers, [body or b""]
+            )
+        finally:
+            await ledger.close()
+
+    def _application(self, ledger: GroupCommit, notes: Notes) -> ASGIApp:
+        registry, scores = self.installed.registry, self.installed.scores
+        directory = Directory(registry, wiring.now_us, self.installed.pepper, lambda: MODEL)
+        admission = Admission(directory, RateLimit(3, 6))
+        return application(
+            Endpoints(
+                ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores, registry),
+                StatusEndpoints(Health(registry, ledger, wiring.now_us), MODEL.id),
+                DocumentEndpoints(),
+            ),
+            wiring.now_us,
+            notes,
+        )
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    home: Path = tmp_path_factory.mktemp("home")
+    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    installed.scores.commit([an_entry() for _ in range(PAGE_MAX + 5)])
+    key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, DEMO)
+    yield Service(installed, key)
+    installed.close()
+
+
+def refusal(received: Received) -> tuple[int, str]:
+    return received.status, received.json()["code"]
+
+
+# ------------------------------------------------------------------------------------- the body
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        'Application/JSON ; charset="utf-8"',
+    ],
+)
+def test_json_may_be_announced_in_many_ways(service: Service, content_type: str) -> None:
+    headers = {"content-type": content_type}
+    assert service.ask("/v1/score", body=BODY, headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": ""},
+        {"content-type": "text/json"},
+        {"content-type": "application/x-www-form-urlencoded"},
+        {"content-type": "application/json; charset=latin-1"},
+        {"content-type": "application/jsonlines"},
+        {"content-type": "application/json\xff"},
+        {"content-encoding": "gzip"},
+    ],
+    ids=repr,
+)
+def test_anything_but_plain_json_is_refused(service: Service, headers: dict[str, str]) -> None:
+    received = service.ask("/v1/score", body=BODY, headers=headers)
+    assert refusal(received) == (415, "unsupported_media_type")
+
+
+def test_a_body_may_have_64_kib_and_no_byte_more(service: Service) -> None:
+    assert service.ask("/v1/score", body=BODY.ljust(BODY_MAX)).status == 200
+    received = service.ask("/v1/score", body=BODY.ljust(BODY_MAX + 1))
+    assert refusal(received) == (413, "body_too_large")
+
+
+def test_a_body_that_is_announced_as_too_large_is_not_read(service: Service) -> None:
+    received = service.ask("/v1/score", body=BODY, headers={"content-length": str(BODY_MAX + 1)})
+    assert refusal(received) == (413, "body_too_large")
+
+
+# ------------------------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize("expand", ["model", "model,model", "policy,base_score,offer,model"])
+def test_expand_adds_what_it_names(service: Service, expand: str) -> None:
+    reply = service.ask(f"/v1/score?expand={expand}", body=BODY).json()
+    assert set(list(reply)[10:]) == set(expand.split(","))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "expand=",
+        "expand=model,",
+        "expand=everything",
+        "expand=model,,Policy",
+        "expand=model&expand=offer",
+        "expnad=model",
+        "limit=1",
+        "expand=%ff",
+        "\xff",
+        "a=1;b=2",
+        "&".join(["expand=model"] * 30),
+    ],
+)
+def test_a_query_that_would_be_ignored_in_part_is_refused(service: Service, query: str) -> None:
+    received = service.ask(f"/v1/score?{query}", body=BODY)
+    assert refusal(received) == (400, "invalid_parameter")
+
+
+@pytest.mark.parametrize(("asked", "count"), [("", 20), ("?limit=1", 1), ("?limit=100", 100)])
+def test_a_page_is_as_long_as_it_was_asked_for(service: Service, asked: str, count: int) -> None:
+    assert len(service.ask(f"/v1/scores{asked}").json()["data"]) == count
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        *["", "0", "101", "-1", "+1", "1.0", "1e1", "ten", "%D9%A3", "1 ", "9" * 5_000],
+        *["000000001999", "000000001" + "0" * 5_000],
+    ],
+    ids=lambda limit: limit[:12],
+)
+def test_a_limit_is_a_whole_number_from_1_to_100(service: Service, limit: str) -> None:
+    received = service.ask(f"/v1/scores?limit={limit}")
+    assert refusal(received) == (400, "invalid_parameter")
+
+
+@pytest.mark.parametrize("cursor", ["", "1", "req_", "%00", "req_" + "g" * 28])
+def test_a_cursor_is_one_that_a_page_gave(service: Service, cursor: str) -> None:
+    received = service.ask(f"/v1/scores?cursor={cursor}")
+    assert refusal(received) == (400, "invalid_parameter")
+
+
+# ------------------------------------------------------------------------------------- headers
+
+
+@pytest.mark.parametrize("key", ["k", "x" * 255, "a b:c/ü"])
+def test_an_idempotency_key_is_any_short_text(service: Service, key: str) -> None:
+    assert service.ask("/v1/score", body=BODY, headers={"idempotency-key": key}).status == 200
+
+
+def test_an_idempotency_key_has_255_characters_at_most(service: Service) -> None:
+    received = service.ask("/v1/score", body=BODY, headers={"idempotency-key": "x" * 256})
+    assert refusal(received) == (400, "invalid_parameter")
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer "])
+def test_the_scheme_of_a_key_is_compared_without_case(service: Service, scheme: str) -> None:
+    headers = {"authorization": f"{scheme} {service.key}"}
+    assert service.ask("/v1/scores", headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code"),
+    [
+        ("", "key_missing"),
+        ("Bearer", "key_missing"),
+        ("Bearer  ", "key_missing"),
+        ("Basic YTpi", "key_missing"),
+        ("Bearer nonsense", "key_refused"),
+        ("Bearer \xff", "key_refused"),
+        ("Bearer alama_test_" + "0" * 36, "key_refused"),
+        ("Bearer a b", "key_refused"),
+    ],
+)
+def test_whoever_brings_no_key_is_asked_for_one(
+    service: Service, authorization: str, code: str
+) -> None:
+    received = service.ask("/v1/scores", headers={"authorization": authorization})
+    assert refusal(received) == (401, code)
+    assert received.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_a_reply_tells_how_the_key_stands_with_its_rate(service: Service) -> None:
+    headers = service.ask("/v1/scores").headers
+    assert headers["ratelimit-policy"] == '"key";q=6;w=2'
+    assert headers["ratelimit"] == '"key";r=5;t=1'
+    assert headers["cache-control"] == "no-store"

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from sqlalchemy import select, update
+
+from alama import settings
+from alama.cli.main import EXIT_MISTAKE, main
+from alama.service.book import Mode
+from alama.service.records import Sealed
+from alama.storage import schema
+from alama.storage.database import connect
+from tests.stored import give_score
+
+COMPACT = {
+    "mobile_money_months": 14,
+    "monthly_inflow": 18_000,
+    "stability_score": 0.6,
+    "airtime_regularity": 0.8,
+    "existing_repayments": 18_000,
+    "applicant_ref": "A-[77]",
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    return tmp_path
+
+
+def compact() -> bytes:
+    return json.dumps(COMPACT).encode()
+
+
+def tamper(home: Path, **columns: object) -> None:
+    database = connect(settings.Settings(home=str(home)).database_address)
+    with database.writing() as connection:
+        connection.execute(update(schema.scores).values(**columns))
+    database.close()
+
+
+def sealed(home: Path) -> bytes:
+    database = connect(settings.Settings(home=str(home)).database_address)
+    with database.reading() as connection:
+        found: bytes = connection.execute(select(schema.scores.c.sealed)).scalar_one()
+    database.close()
+    return found
+
+
+def test_scores_are_listed_newest_first_with_their_offers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, second = give_score(), give_score(compact())
+    assert main(["scores", "list"]) == 0
+    out, err = capsys.readouterr()
+    newest, oldest = out.splitlines()[-2:]
+    assert err == ""
+    when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
+    assert re.fullmatch(rf"{second}  {when}  637 C    7\.25%  DECLINED *", newest)
+    assert re.fullmatch(
+        rf"{first}  {when}  680 B    3\.57%  APPROVED  KES 15,000  60 d  49\.62%", oldest
+    )
+
+
+def test_a_long_list_is_read_page_by_page(capsys: pytest.CaptureFixture[str]) -> None:
+    ids = [give_score(compact()) for _ in range(3)]
+    assert main(["scores", "list", "--limit", "2"]) == 0
+    out, err = capsys.readouterr()
+    assert re.findall(r"req_\w+", out) == [ids[2], ids[1]]
+    assert err == f"Older ones: --before {ids[1]}\n"
+    assert main(["scores", "list", "--limit", "2", "--before", ids[1]]) == 0
+    out, err = capsys.readouterr()
+    assert re.findall(r"req_\w+", out) == [ids[0]]
+    assert err == ""
+    assert main(["scores", "list", "--before", ids[0]]) == 0
+    assert capsys.readouterr() == ("", "demo has no older scores in test mode.\n")
+
+
+def test_a_book_shows_its_own_scores_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lenders", "add", "umoja", "--name", "Umoja", "--currency", "UGX"])
+    request_id = give_score(compact(), "umoja")
+    capsys.readouterr()
+    assert main(["scores", "list"]) == 0
+    assert capsys.readouterr() == ("", "demo has no scores in test mode.\n")
+    assert main(["scores", "list", "--lender", "umoja", "--mode", Mode.LIVE]) == 0
+    assert capsys.readouterr() == ("", "umoja has no scores in live mode.\n")
+    assert main(["scores", "list", "--lender", "umoja"]) == 0
+    assert request_id in capsys.readouterr().out
+
+
+def test_one_score_is_shown_as_it_was_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request_id = give_score(compact())
+    assert main(["scores", "show", request_id]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{request_id}\ngiven   20")
+    assert re.search(r"\nto +demo, test mode, key_[0-9a-f]{16} *\n", out)
+    assert re.search(r"\nmodel +sha256:[0-9a-f]{64} *\npolicy +sha256:[0-9a-f]{64} *\n", out)
+    assert re.search(r"\nalso +existing_repayments 18000, applicant_ref A-\[77\] *\n", out)
+    assert "\nscore 637   default probability 7.25%" in out
+    assert "\ntier C   DECLINED (unaffordable)\n" in out
+    assert re.search(r"\nmonthly_inflow +KES 18,000 +\+\d", out)
+
+
+def test_a_score_is_replayed_to_the_last_digit_on_either_database(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ALAMA_DATABASE", database_url)
+    main(["db", "upgrade"])
+    main(["lenders", "add", "umoja", "--name", "Umoja", "--currency", "UGX"])
+    request_id = give_score(None, "umoja")
+    capsys.readouterr()
+    assert main(["scores", "replay", request_id]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(
+        rf"{request_id} is identical: score \d+, tier \w, \w+\n"
+        r"model  sha256:[0-9a-f]{64}\npolicy sha256:[0-9a-f]{64}\n",
+        out,
+    )
+    assert err == ""
+
+
+def test_a_record_that_was_changed_is_found_out_number_by_number(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_id = give_score(compact())
+    record = msgspec.json.decode(sealed(home), type=Sealed)
+    changed = msgspec.structs.replace(record.assessment, score=702, rules=())
+    forged = msgspec.structs.replace(record, assessment=changed)
+    tamper(home, sealed=msgspec.json.encode(forged), recommended_limit=5_000)
+    assert main(["scores", "replay", request_id]) == 1
+    head, _, heads, _, *rows = capsys.readouterr().out.splitlines()
+    assert head == f"{request_id} differs:"
+    assert heads.split() == ["part", "stored", "replayed"]
+    assert [re.split("  +", row.strip()) for row in rows] == [
+        ["score", "702", "637"],
+        ["rules", "none", "unaffordable"],
+        ["column recommended_limit", "5000.0", "0"],
+    ]
+
+
+def test_a_damaged_record_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    request_id = give_score()
+    tamper(home, sealed=b"{")
+    for action in ("show", "replay"):
+        assert main(["scores", action, request_id]) == EXIT_MISTAKE
+        assert f"error: the record of {request_id} is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "req_" + "0" * 28], f"no lender has a score req_{'0' * 28}"),
+        (["replay", "alama_live_secret"], "this is not a request id"),
+        (["list", "--before", "yesterday"], "this is not a request id"),
+        (["list", "--lender", "nobody"], "there is no lender nobody"),
+    ],
+)
+def test_what_cannot_be_found_is_told_with_the_way_out(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scores", *arguments]) == EXIT_MISTAKE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {message}\n  hint: ")
+    assert "secret" not in err
+
+
+@pytest.mark.parametrize("limit", ["0", "1001", "many", "-1"])
+def test_a_limit_has_its_bounds(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["scores", "list", f"--limit={limit}"])
+    assert refused.value.code == EXIT_MISTAKE
+    assert "--limit: must be a whole number from 1 to 1000" in capsys.readouterr().err

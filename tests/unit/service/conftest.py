@@ -1,0 +1,39 @@
+"""A real registry in a SQLite file, and a clock that goes when it is told to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from alama.service import lenders
+from alama.storage import database as databases
+from alama.storage import migrate
+from alama.storage.registry import SqlRegistry
+from tests.databases import sqlite_url
+from tests.entries import NOON_US
+
+
+class HandClock:
+    """Stands still until somebody moves it."""
+
+    def __init__(self, now_us: int) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(NOON_US)
+
+
+@pytest.fixture
+def registry(tmp_path: Path, clock: HandClock) -> Iterator[SqlRegistry]:
+    """A registry with the lender `demo`."""
+    database = databases.connect(sqlite_url(tmp_path))
+    migrate.upgrade(database)
+    registry = SqlRegistry(database)
+    lenders.add(registry, clock, "demo", "Demo lender", "KES")
+    yield registry
+    database.close()

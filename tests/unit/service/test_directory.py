@@ -1,0 +1,182 @@
+"""Who is calling is asked once a second at most, and every change is seen within that second."""
+
+import asyncio
+
+import pytest
+
+from alama.core import document
+from alama.service import keys
+from alama.service.book import Book, Mode
+from alama.service.directory import FRESH_US, Caller, Directory
+from alama.service.errors import (
+    KeyExpired,
+    KeyRefused,
+    OnboardingIncomplete,
+    ScopeMissing,
+    StoreUnavailable,
+)
+from alama.service.keys import US_PER_DAY, Key, Scope
+from alama.storage.registry import SqlRegistry
+from tests.entries import DEMO
+from tests.factories import a_model
+from tests.unit.service.conftest import HandClock
+
+PEPPER = b"pepper" * 8
+LIVE = Book("demo", Mode.LIVE)
+MODEL = a_model()
+
+
+class WatchedRegistry(SqlRegistry):
+    """Counts how often it is asked for a key, and is away when it is told to be."""
+
+    asked = 0
+    away = False
+
+    def key_of(self, digest: bytes) -> Key | None:
+        self.asked += 1
+        if self.away:
+            raise StoreUnavailable("away")
+        return super().key_of(digest)
+
+
+@pytest.fixture
+def watched(registry: SqlRegistry) -> WatchedRegistry:
+    return WatchedRegistry(registry._database)
+
+
+@pytest.fixture
+def directory(watched: WatchedRegistry, clock: HandClock) -> Directory:
+    return Directory(watched, clock, PEPPER, lambda: MODEL)
+
+
+def calls(directory: Directory, text: str, times: int = 1) -> list[Caller]:
+    async def together() -> list[Caller]:
+        return await asyncio.gather(*[directory.caller(text) for _ in range(times)])
+
+    return asyncio.run(together())
+
+
+def test_a_key_is_looked_up_once_however_many_ask(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    assert {caller.key.id for caller in calls(directory, text, times=20)} == {key.id}
+    assert calls(directory, text)[0].book == DEMO
+    assert watched.asked == 1
+
+
+def test_a_typo_costs_no_look_up(directory: Directory, watched: WatchedRegistry) -> None:
+    with pytest.raises(KeyRefused):
+        calls(directory, "alama_test_" + "a" * 36)
+    assert watched.asked == 0
+
+
+def test_a_key_of_another_installation_is_refused(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, b"another pepper" * 3, DEMO)
+    with pytest.raises(KeyRefused):
+        calls(directory, text)
+
+
+def test_a_revoked_key_works_for_a_second_at_most(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    calls(directory, text)
+    keys.revoke(watched, clock, key.id)
+    clock.now_us += FRESH_US
+    for _ in range(2):
+        with pytest.raises(KeyRefused, match="revoked"):
+            calls(directory, text)
+
+
+def test_a_key_expires_in_its_microsecond_even_while_it_is_remembered(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO, days=1)
+    clock.now_us += US_PER_DAY - 1
+    calls(directory, text)
+    clock.now_us += 1
+    with pytest.raises(KeyExpired):
+        calls(directory, text)
+    assert watched.asked == 1
+
+
+def test_a_new_deployment_answers_within_a_second(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, LIVE)
+    (caller,) = calls(directory, text)
+    with pytest.raises(OnboardingIncomplete, match="no model has been trained"):
+        caller.desk_for_scoring()
+    watched.keep_model(MODEL.id, document.encode(MODEL), clock())
+    watched.deploy(LIVE, MODEL.id, None, clock())
+    clock.now_us += FRESH_US
+    (caller,) = calls(directory, text)
+    assert caller.desk_for_scoring().model.model.id == MODEL.id
+
+
+def test_what_answers_a_test_key_is_kept_for_replays(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    desk = calls(directory, text)[0].desk_for_scoring()
+    assert watched.model(desk.model.model.id) == document.encode(MODEL)
+    assert watched.policy(desk.policy.id)
+
+
+def test_a_desk_is_laid_out_once(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    (first,) = calls(directory, text)
+    clock.now_us += FRESH_US
+    (second,) = calls(directory, text)
+    assert first.desk is second.desk
+
+
+def test_a_caller_does_what_its_scopes_allow_and_no_more(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO, (Scope.READ,))
+    (caller,) = calls(directory, text)
+    caller.may(Scope.READ)
+    with pytest.raises(ScopeMissing, match="scores:write"):
+        caller.may(Scope.WRITE)
+
+
+def test_a_database_that_is_away_is_no_verdict_on_the_key(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    watched.away = True
+    with pytest.raises(StoreUnavailable):
+        calls(directory, text)
+    watched.away = False
+    assert calls(directory, text)[0].book == DEMO
+
+
+@pytest.mark.parametrize("broken", [True, False], ids=["given back", "written down"])
+def test_use_of_keys_is_told_once_unless_it_is_given_back(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, *, broken: bool
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    calls(directory, text)
+    used = directory.take_key_use()
+    assert used == {key.id: clock.now_us}
+    if broken:
+        directory.give_back_key_use(used)
+    assert directory.take_key_use() == (used if broken else {})
+
+
+def test_newer_use_stands_when_older_is_given_back(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    calls(directory, text)
+    used = directory.take_key_use()
+    clock.now_us += 5
+    calls(directory, text)
+    directory.give_back_key_use(used)
+    assert directory.take_key_use() == {key.id: clock.now_us}

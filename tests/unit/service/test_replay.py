@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from alama import settings, wiring
+from alama.service import replay
+from alama.service.book import Book, Mode
+from alama.service.errors import StoreUnfit, UnknownScore
+from alama.service.records import Sealed
+from alama.service.replay import Difference, Record
+from alama.wiring import Installation
+from tests.stored import give_score
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    installation = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+    yield installation
+    installation.close()
+
+
+@pytest.fixture
+def record(opened: Installation) -> Record:
+    row = replay.find(opened.registry, opened.scores, give_score())
+    return replay.recall(opened.registry, row)
+
+
+def forged(record: Record, **changes: object) -> Record:
+    assessment = msgspec.structs.replace(record.sealed.assessment, **changes)
+    return record._replace(sealed=Sealed(record.sealed.application, assessment))
+
+
+def test_a_score_is_found_in_whichever_book_it_is(opened: Installation) -> None:
+    opened.registry.deploy(Book("demo", Mode.LIVE), None, None, wiring.now_us())
+    for mode in Mode:
+        request_id = give_score(mode=mode)
+        row = replay.find(opened.registry, opened.scores, request_id)
+        assert (row.request_id, row.mode) == (request_id, mode)
+    with pytest.raises(UnknownScore):
+        replay.find(opened.registry, opened.scores, "req_" + "0" * 28)
+
+
+def test_a_stored_score_is_given_again_to_the_last_bit(record: Record) -> None:
+    assert replay.replay(record) == ()
+
+
+def test_the_smallest_difference_is_named_by_its_part(record: Record) -> None:
+    said = record.sealed.assessment
+    price = msgspec.structs.replace(said.offer.price, margin=said.offer.price.margin + 0.01)
+    offer = msgspec.structs.replace(said.offer, price=price)
+    first, *others = said.contributions
+    moved = msgspec.structs.replace(first, points=first.points + 1e-12)
+    assert replay.replay(forged(record, offer=offer, contributions=(moved, *others))) == (
+        Difference("offer.price.margin", price.margin, said.offer.price.margin),
+        Difference(f"points of {first.feature}", moved.points, first.points),
+    )
+
+
+def test_contributions_that_come_and_go_are_differences_too(record: Record) -> None:
+    first, *others = record.sealed.assessment.contributions
+    names = [one.feature for one in others]
+    found = replay.replay(forged(record, contributions=tuple(others)))
+    assert found == (
+        Difference("contributions", names, [first.feature, *names]),
+        Difference(f"points of {first.feature}", None, first.points),
+        Difference(f"value of {first.feature}", None, first.value),
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong"),
+    [
+        ("score", 300),
+        ("tier", "Z"),
+        ("default_probability", 0.5),
+        ("decision", "MAYBE"),
+        ("recommended_limit", 1.0),
+        ("recommended_term_days", 1),
+        ("recommended_apr", 1.0),
+    ],
+)
+def test_a_column_must_say_what_the_assessment_says(
+    record: Record, column: str, wrong: object
+) -> None:
+    (found,) = replay.replay(record._replace(row=record.row._replace(**{column: wrong})))  # type: ignore[arg-type]
+    assert (found.part, found.stored) == (f"column {column}", wrong)
+    assert found.replayed == getattr(record.row, column)
+
+
+def test_a_record_without_its_model_or_with_damage_is_unfit(
+    opened: Installation, record: Record
+) -> None:
+    row = record.row
+    with pytest.raises(StoreUnfit, match="is damaged"):
+        replay.recall(opened.registry, row._replace(sealed=row.sealed[:-1]))
+    with pytest.raises(StoreUnfit, match="does not hold sha256:0"):
+        replay.recall(opened.registry, row._replace(model_id="sha256:0"))

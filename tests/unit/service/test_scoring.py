@@ -1,0 +1,233 @@
+"""Nothing is answered before it is kept, and nothing is answered twice."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable
+from functools import partial
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alama.core.errors import InvalidApplication
+from alama.core.intake import Intake
+from alama.core.model import ReadyModel
+from alama.core.offer import ReadyPolicy
+from alama.core.policy import default_policy
+from alama.core.product import PRODUCT
+from alama.service.book import Book, Mode
+from alama.service.directory import Caller, Desk
+from alama.service.errors import (
+    IdempotencyInFlight,
+    IdempotencyKeyReused,
+    OnboardingIncomplete,
+    StoreUnavailable,
+)
+from alama.service.keys import ALL_SCOPES, Key
+from alama.service.records import Earlier, Entry, Sealed
+from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
+from tests.entries import DEMO, NOON_US, a_request_id
+from tests.factories import a_model
+
+BODY = (
+    b'{"mobile_money_months": 24, "monthly_inflow": 18500, '
+    b'"stability_score": 0.7, "airtime_regularity": 0.8}'
+)
+READY = ReadyModel(a_model(), "KES")
+DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
+
+
+class HeldLedger:
+    """A ledger that keeps an entry when it is told to, and not before."""
+
+    def __init__(self) -> None:
+        self.appended: list[tuple[Entry, asyncio.Future[Earlier | None]]] = []
+
+    def append(self, entry: Entry) -> Awaitable[Earlier | None]:
+        told: asyncio.Future[Earlier | None] = asyncio.get_running_loop().create_future()
+        self.appended.append((entry, told))
+        return told
+
+
+def a_caller(book: Book = DEMO, desk: Desk | None = DESK) -> Caller:
+    key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+    return Caller(key, book, desk)
+
+
+def render(given: Given) -> bytes:
+    return given.request_id.encode()
+
+
+class Desktop:
+    """The use case on a held ledger: ask, let some turns of the loop pass, look."""
+
+    def __init__(self) -> None:
+        self.ledger = HeldLedger()
+        self.scoring = Scoring(Intake(PRODUCT), self.ledger)
+
+    def ask(
+        self, once: Once | None = None, body: bytes = BODY, caller: Caller | None = None
+    ) -> asyncio.Task[Answer]:
+        arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
+        return asyncio.create_task(
+            self.scoring.score(caller or a_caller(), arrival, body, render, once)
+        )
+
+    def keep(self, earlier: Earlier | None = None) -> Entry:
+        """Keep the oldest entry that waits."""
+        entry, told = self.ledger.appended.pop(0)
+        told.set_result(earlier)
+        return entry
+
+    def lose(self) -> None:
+        _, told = self.ledger.appended.pop(0)
+        told.set_exception(StoreUnavailable("lost"))
+
+
+async def some_turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+ONCE = only_once(b"order-1", BODY, b"")
+
+
+def test_the_answer_waits_until_the_score_is_kept() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        asked = desktop.ask()
+        await some_turns()
+        assert not asked.done()
+        entry = desktop.keep()
+        answer = await asked
+        assert answer == (entry.score.request_id.encode(), False)
+
+    asyncio.run(story())
+
+
+def test_a_score_that_cannot_be_kept_is_not_answered() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        asked = desktop.ask()
+        await some_turns()
+        desktop.lose()
+        with pytest.raises(StoreUnavailable):
+            await asked
+
+    asyncio.run(story())
+
+
+def test_what_is_kept_names_everything_that_made_it() -> None:
+    async def story() -> Entry:
+        desktop = Desktop()
+        asked = desktop.ask(ONCE)
+        await some_turns()
+        entry = desktop.keep()
+        await asked
+        return entry
+
+    score, idempotency = asyncio.run(story())
+    assert (score.lender, score.mode, score.key_id) == ("demo", "test", "key_1")
+    assert (score.model_id, score.policy_id) == (READY.model.id, DESK.policy.id)
+    assert score.created_us == NOON_US
+    assert score.processing_ms >= 1
+    sealed = msgspec.json.decode(score.sealed, type=Sealed)
+    assert bytes(sealed.application) == BODY
+    assert sealed.assessment.score == score.score
+    assert idempotency is not None
+    assert idempotency.request_id == score.request_id
+    assert idempotency.reply == score.request_id.encode()
+    assert idempotency.key_digest == hashlib.sha256(b"order-1").digest()
+
+
+def test_a_retry_gets_the_first_answer() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        asked = desktop.ask(ONCE)
+        await some_turns()
+        desktop.keep(Earlier(ONCE.request_digest, "req_1", b"the first"))
+        assert await asked == (b"the first", True)
+
+    asyncio.run(story())
+
+
+def test_another_request_under_the_key_is_refused() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        asked = desktop.ask(ONCE)
+        await some_turns()
+        desktop.keep(Earlier(b"another request", "req_1", b"the first"))
+        with pytest.raises(IdempotencyKeyReused):
+            await asked
+
+    asyncio.run(story())
+
+
+def test_a_second_request_while_the_first_is_in_flight_is_told_to_wait() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        first = desktop.ask(ONCE)
+        await some_turns()
+        with pytest.raises(IdempotencyInFlight):
+            await desktop.ask(ONCE)
+        assert len(desktop.ledger.appended) == 1
+        desktop.keep()
+        await first
+
+    asyncio.run(story())
+
+
+def test_the_flight_is_of_one_book() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        asked = [
+            desktop.ask(ONCE, caller=a_caller(book))
+            for book in (DEMO, Book("demo", Mode.LIVE), Book("umoja", Mode.TEST))
+        ]
+        await some_turns()
+        for _ in asked:
+            desktop.keep()
+        assert [answer.replayed for answer in await asyncio.gather(*asked)] == [False] * 3
+
+    asyncio.run(story())
+
+
+def test_a_request_that_failed_leaves_its_key_free() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        with pytest.raises(InvalidApplication):
+            await desktop.ask(ONCE, body=b"{}")
+        lost = desktop.ask(ONCE)
+        await some_turns()
+        desktop.lose()
+        with pytest.raises(StoreUnavailable):
+            await lost
+        again = desktop.ask(ONCE)
+        await some_turns()
+        desktop.keep()
+        assert not (await again).replayed
+
+    asyncio.run(story())
+
+
+def test_a_book_without_a_model_cannot_be_scored_in() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        with pytest.raises(OnboardingIncomplete):
+            await desktop.ask(caller=a_caller(desk=None))
+        assert desktop.ledger.appended == []
+
+    asyncio.run(story())
+
+
+requests = st.tuples(st.binary(max_size=20), st.binary(max_size=20))
+
+
+@given(requests, requests)
+def test_two_requests_have_one_name_only_if_body_and_query_are_the_same(
+    one: tuple[bytes, bytes], other: tuple[bytes, bytes]
+) -> None:
+    name = partial(only_once, b"key")
+    assert (name(*one) == name(*other)) == (one == other)

@@ -1,0 +1,119 @@
+"""Migrations make the schema that queries expect, once, whoever comes first."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
+
+from alama.service.errors import StoreUnfit
+from alama.storage import database as databases
+from alama.storage import migrate, schema
+from alama.storage.database import Database
+
+MIGRATIONS = Path(migrate.__file__).parent / "migrations"
+
+UPGRADE = """
+import sys
+from alama.storage import database, migrate
+opened = database.connect(sys.argv[1])
+sys.stdin.readline()
+migrate.upgrade(opened)
+migrate.require_current(opened)
+"""
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A database without tables."""
+    database = databases.connect(database_url)
+    yield database
+    database.close()
+
+
+def set_version(database: Database, version: str) -> None:
+    migrate.upgrade(database)
+    with database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :v"), {"v": version})
+
+
+def test_the_schema_that_queries_see_is_the_one_that_migrations_make(database: Database) -> None:
+    migrate.upgrade(database)
+    with database.reading() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
+        assert compare_metadata(context, schema.METADATA) == []
+
+
+def test_the_code_expects_the_newest_migration() -> None:
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == schema.HEAD
+
+
+def test_an_upgrade_says_whether_there_was_anything_to_do(database: Database) -> None:
+    assert migrate.current(database) is None
+    assert migrate.upgrade(database) is True
+    assert migrate.current(database) == schema.HEAD
+    assert migrate.upgrade(database) is False
+    migrate.require_current(database)
+
+
+@pytest.mark.parametrize(
+    ("found", "problem", "remedy"),
+    [
+        (None, "empty", "alama db upgrade"),
+        ("0000", "stands at schema 0000, this version of Alama needs", "alama db upgrade"),
+        ("9999", "stands at schema 9999, this version of Alama knows", "a newer one"),
+    ],
+    ids=["empty", "old", "new"],
+)
+def test_a_schema_that_does_not_fit_is_told_with_the_way_out(
+    database: Database, found: str | None, problem: str, remedy: str
+) -> None:
+    if found is not None:
+        set_version(database, found)
+    with pytest.raises(StoreUnfit, match=problem) as caught:
+        migrate.require_current(database)
+    assert remedy in str(caught.value.hint)
+
+
+def test_a_failing_step_leaves_nothing_behind(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(text("CREATE TABLE scores (id integer)"))
+    with pytest.raises(Exception, match=r"exists|does not answer"):
+        migrate.upgrade(database)
+    with database.reading() as connection:
+        assert inspect(connection).get_table_names() == ["scores"]
+
+
+def test_threads_that_upgrade_a_new_database_at_once_all_succeed(database_url: str) -> None:
+    opened = [databases.connect(database_url) for _ in range(4)]
+    with ThreadPoolExecutor(len(opened)) as pool:
+        list(pool.map(migrate.upgrade, opened))
+    for database in opened:
+        migrate.require_current(database)
+        database.close()
+
+
+def test_processes_that_upgrade_a_new_database_at_once_all_succeed(database_url: str) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", UPGRADE, database_url],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=60)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said

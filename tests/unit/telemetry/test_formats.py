@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import timeit
+from typing import NamedTuple
+
+from alama.telemetry.anatomy import Fault
+from alama.telemetry.formats import COLOURS, Event, JsonLines, Level, Stamp, TextLines
+
+AT_S = 1_794_754_181.25  # 2026-11-15T14:49:41.250Z
+
+
+class Finished(NamedTuple):
+    request_id: str = "req_01"
+    route: str = "/v1/score"
+    method: str = "POST"
+    status: int = 200
+    seconds: float = 0.0018
+
+
+def at() -> float:
+    return AT_S
+
+
+def test_the_line_of_a_request_has_these_fields_and_no_others() -> None:
+    line = JsonLines(at).request(Finished())
+    assert line.endswith("}\n")
+    assert list(json.loads(line).items()) == [
+        ("time", "2026-11-15T14:49:41.250Z"),
+        ("level", "info"),
+        ("event", "request"),
+        ("request_id", "req_01"),
+        ("route", "/v1/score"),
+        ("method", "POST"),
+        ("status", 200),
+        ("ms", 1.8),
+    ]
+
+
+def test_a_request_that_failed_on_our_side_is_a_warning() -> None:
+    form = JsonLines(at)
+    assert json.loads(form.request(Finished(status=503)))["level"] == "warning"
+    assert json.loads(form.request(Finished(status=422)))["level"] == "info"
+
+
+def test_a_method_that_a_caller_made_up_is_not_repeated() -> None:
+    sent = 'ALICE","level":"error'
+    assert json.loads(JsonLines(at).request(Finished(method=sent)))["method"] == "OTHER"
+    assert "ALICE" not in TextLines(at).request(Finished(method=sent))
+
+
+def test_the_time_goes_on() -> None:
+    times = iter([0.0, 0.9996, 1.0, 59.5])
+    stamp = Stamp("%H:%M:%S", lambda: next(times))
+    assert [stamp() for _ in range(4)] == [
+        "00:00:00.000",
+        "00:00:00.999",
+        "00:00:01.000",
+        "00:00:59.500",
+    ]
+
+
+def test_an_event_carries_its_fields_and_its_errors() -> None:
+    event = Event(
+        Level.ERROR, "defect", {"request_id": "req_01"}, [Fault("KeyError", None, ("a:1 b",))]
+    )
+    assert json.loads(JsonLines(at).event(event)) == {
+        "time": "2026-11-15T14:49:41.250Z",
+        "level": "error",
+        "event": "defect",
+        "request_id": "req_01",
+        "errors": [{"type": "KeyError", "frames": ["a:1 b"]}],
+    }
+
+
+def test_text_reads_as_a_sentence_a_line() -> None:
+    form = TextLines(at)
+    assert form.request(Finished()) == (
+        "14:49:41.250 info    200 POST /v1/score                    1.8 ms  req_01\n"
+    )
+    event = Event(Level.ERROR, "worker_died", {"pid": 7}, [Fault("KeyError", "X1", ("a:1 b",))])
+    assert form.event(event) == (
+        "14:49:41.250 error   worker died pid=7\n    KeyError X1\n      a:1 b\n"
+    )
+
+
+def test_colours_are_there_only_where_they_are_asked_for() -> None:
+    event = Event(Level.WARNING, "something", {})
+    assert "\x1b" not in TextLines(at).event(event)
+    assert "\x1b[33mwarning\x1b[0m" in TextLines(at, COLOURS).event(event)
+
+
+def test_the_line_of_a_request_costs_next_to_nothing() -> None:
+    form, finished = JsonLines(), Finished()
+    best_s = min(timeit.repeat(lambda: form.request(finished), number=2000, repeat=7)) / 2000
+    assert best_s < 10e-6  # 1 µs on a quiet machine; ten times that is a mistake

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from alama.telemetry.formats import JsonLines
+from alama.telemetry.log import Log
+from alama.telemetry.metrics import Metrics
+from alama.telemetry.watch import Watch
+from tests.unit.telemetry.test_formats import Finished
+from tests.unit.telemetry.test_metrics import Done, shown
+
+KEPT = Done(entries=3, seconds=0.002, failed=False)
+REFUSED = Done(entries=3, seconds=8.0, failed=True)
+
+
+class Heard:
+    """A log in a file, and what it says so far."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("wb")
+        self.log = Log(JsonLines(), self._file.fileno())
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@pytest.fixture
+def heard(tmp_path: Path) -> Iterator[Heard]:
+    heard = Heard(tmp_path / "log")
+    yield heard
+    heard.close()
+
+
+def test_trouble_with_the_database_is_told_when_it_begins_and_when_it_ends(heard: Heard) -> None:
+    watch = Watch(heard.log)
+    for commit in (KEPT, REFUSED, REFUSED, REFUSED, KEPT, KEPT, REFUSED):
+        watch.committed(commit)
+    assert [(line["level"], line["event"]) for line in heard.lines()] == [
+        ("error", "database_unavailable"),
+        ("info", "database_recovered"),
+        ("error", "database_unavailable"),
+    ]
+    assert heard.lines()[1]["failed_commits"] == 3
+
+
+def test_a_defect_is_told_before_its_request_and_without_its_message(heard: Heard) -> None:
+    async def scenario() -> None:
+        watch = Watch(heard.log)
+        finished = Finished(status=500)
+        watch.broke(finished, ValueError("0712345678"))
+        watch.exchanged(finished)
+
+    asyncio.run(scenario())
+    defect, request = heard.lines()
+    assert defect["event"] == "defect"
+    assert defect["request_id"] == request["request_id"] == "req_01"
+    assert defect["errors"] == [{"type": "ValueError"}]
+
+
+def test_a_request_that_went_well_waits_for_company(heard: Heard) -> None:
+    async def scenario() -> list[dict[str, Any]]:
+        watch = Watch(heard.log)
+        watch.exchanged(Finished())
+        before = heard.lines()
+        watch.close()
+        return before
+
+    assert asyncio.run(scenario()) == []
+    assert [line["event"] for line in heard.lines()] == ["request", "worker_stopped"]
+
+
+def test_metrics_see_requests_commits_and_the_queue(heard: Heard) -> None:
+    registry = CollectorRegistry()
+
+    async def scenario() -> None:
+        watch = Watch(heard.log, Metrics(registry))
+        watch.follow(lambda: 5)
+        watch.start()
+        watch.exchanged(Finished())
+        watch.committed(KEPT)
+        await asyncio.sleep(0)
+        watch.close()
+
+    asyncio.run(scenario())
+    lines = shown(registry)
+    assert "alama_commit_waiting 5.0" in lines
+    assert "alama_commit_entries_sum 3.0" in lines
+    assert any(line.startswith("alama_requests_total{") for line in lines)
+
+
+@pytest.mark.parametrize(("port", "loaded"), [(0, False), (9464, True)])
+def test_the_library_of_metrics_is_loaded_only_where_they_are_wanted(
+    port: int, *, loaded: bool
+) -> None:
+    code = (
+        "import sys; from alama.telemetry.watch import watching; "
+        f"watching('json', {port}); print('prometheus_client' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == str(loaded)

@@ -1,0 +1,77 @@
+"""Settings are read strictly, and the page about them says what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from alama.settings import Described, InvalidSetting, Settings, described, read
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def row(setting: Described) -> str:
+    return f"| `{setting.variable}` | `{setting.default}` | {setting.meaning} |"
+
+
+def test_every_setting_stands_on_the_page_in_the_words_of_the_code() -> None:
+    rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `ALAMA_")]
+    assert rows == [row(setting) for setting in described()]
+
+
+def test_every_setting_has_a_meaning() -> None:
+    assert [setting.field for setting in described()] == list(Settings.__struct_fields__)
+    assert all(setting.meaning.endswith(".") for setting in described())
+
+
+def test_without_an_environment_the_defaults_stand() -> None:
+    assert read({}) == Settings()
+    assert read({"PATH": "/bin", "ALAMA_PORT": ""}) == Settings()
+
+
+def test_settings_are_read_as_what_they_are() -> None:
+    settings = read({"ALAMA_HOME": "/srv/alama", "ALAMA_PORT": "0", "ALAMA_LOG": "json"})
+    assert settings == Settings(home="/srv/alama", port=0, log="json")
+    assert settings.home_folder == Path("/srv/alama")
+
+
+def test_the_database_is_a_file_below_home_unless_it_is_set() -> None:
+    assert read({"ALAMA_HOME": "/srv/alama"}).database_address == "sqlite:////srv/alama/alama.db"
+    assert Settings(home="data").database_address == f"sqlite:///{Path.cwd()}/data/alama.db"
+    address = "postgresql://db/alama"
+    assert read({"ALAMA_DATABASE": address}).database_address == address
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "hint"),
+    [
+        ("ALAMA_PORT", "eighty", "From 0 to 65535."),
+        ("ALAMA_PORT", "65536", "From 0 to 65535."),
+        ("ALAMA_WORKERS", "0", "From 1 to 256."),
+        ("ALAMA_WORKERS", "1.5", "From 1 to 256."),
+        ("ALAMA_LOG", "xml", "`json` lines, `text` for people, or `auto`: text on a terminal."),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_may_be(
+    variable: str, value: str, hint: str
+) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        read({variable: value})
+    assert str(refused.value) == f"{variable} is not valid"
+    assert refused.value.hint is not None
+    assert refused.value.hint.endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("ALAMA_DATABSE", "did you mean ALAMA_DATABASE?"),
+        ("ALAMA_RATELIMIT", "did you mean ALAMA_RATE_LIMIT?"),
+        ("ALAMA_X", "`alama settings` lists them"),
+    ],
+)
+def test_a_misspelled_setting_is_refused_with_the_nearest(variable: str, hint: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"there is no setting {variable}") as refused:
+        read({variable: "secret"})
+    assert refused.value.hint == hint
