@@ -88,7 +88,7 @@ def test_nothing_runs_out_of_the_page_and_every_block_can_be_copied(
     assert found["wide"] == []
     assert found["buttons"] == found["blocks"] > 10
     assert found["said"] == "Copied"
-    assert found["copied"] == "export ALAMA_KEY=$(alama keys issue --lender demo --mode test)"
+    assert found["copied"] == "export KEY=$(alama keys issue --lender demo --mode test)"
     assert found["asked"] == 0, "the page must not ask for anything beside itself"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import quote
 
 from alama.api import problems
 from alama.api.exchange import Call, ClientLeft
@@ -69,7 +71,7 @@ class Endpoint:
             return
         except Exception as error:  # noqa: BLE001  every request gets an answer
             failure = error
-            reply = problems.reply(error, scope["path"], request_id)
+            reply = problems.reply(error, quote(scope["path"]), request_id)
         await _send(send, reply, request_id)
         seconds = time.perf_counter() - started_s
         exchange = Exchanged(
@@ -85,16 +87,12 @@ class Endpoint:
 
 
 async def _send(send: Send, reply: Reply, request_id: str) -> None:
-    await send(
-        {
-            "type": "http.response.start",
-            "status": reply.status,
-            "headers": [
-                *reply.headers,
-                (b"content-length", str(len(reply.body)).encode()),
-                (b"request-id", request_id.encode()),
-                (b"x-content-type-options", b"nosniff"),
-            ],
-        }
-    )
+    headers = [
+        *reply.headers,
+        (b"request-id", request_id.encode()),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if reply.status != HTTPStatus.NOT_MODIFIED:  # it speaks of a body that is not sent again
+        headers.append((b"content-length", str(len(reply.body)).encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})

@@ -134,11 +134,7 @@ def _success(reply: Success) -> Json:
         "headers": _headers(["Request-Id", *reply.headers]),
     }
     if reply.schema is not None:
-        plain = {"object", "string"}
-        schema = (
-            {"type": reply.schema} if reply.schema in plain else schemas.reference(reply.schema)
-        )
-        told["content"] = {reply.media_type: _content(schema, reply.examples)}
+        told["content"] = {reply.media_type: _content(reply.schema, reply.examples)}
     if reply.links:
         told["links"] = {name: LINKS[name] for name in reply.links}
     return told
@@ -197,13 +193,13 @@ def _reply_examples() -> Json:
         "alive": {"status": "ok"},
     }
     return {
-        "full_reply": {"summary": "To the full request", "value": said.score(full)},
+        "full_reply": {"summary": "Reply to the full request", "value": said.score(full)},
         "compact_reply": {
-            "summary": "To the compact request",
+            "summary": "Reply to the compact request",
             "value": said.score(examples.COMPACT),
         },
         "expanded_reply": {
-            "summary": "To the compact request, with everything that `expand` can add",
+            "summary": "Reply with everything that `expand` can add",
             "value": said.expanded(examples.COMPACT),
         },
         "page": {"summary": "One score a page", "value": said.page(full)},

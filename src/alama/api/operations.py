@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.api.examples import Mishap
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
+from alama.api.schemas import Schema, reference
 from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
 from alama.service import errors
 from alama.service.keys import Scope
@@ -45,7 +46,7 @@ class Success:
     """
 
     description: str
-    schema: str | None
+    schema: Schema | None
     media_type: str = JSON
     headers: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -76,10 +77,12 @@ class Operation:
 
 _RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")
 _STATUS: Final = {
-    200: Success("Scores can be given and kept.", "Health", JSON, ("Cache-Control",), ("health",)),
+    200: Success(
+        "Scores can be given and kept.", reference("Health"), JSON, ("Cache-Control",), ("health",)
+    ),
     503: Success(
         "Scores cannot be given or kept right now; `reason` says why.",
-        "Health",
+        reference("Health"),
         JSON,
         ("Cache-Control", "Retry-After"),
         ("unhealthy",),
@@ -88,7 +91,7 @@ _STATUS: Final = {
 _UNCHANGED: Final = Success("It is still what you have.", None, headers=("ETag", "Cache-Control"))
 
 
-def _document(description: str, schema: str, media_type: str) -> Mapping[int, Success]:
+def _document(description: str, schema: Schema, media_type: str) -> Mapping[int, Success]:
     headers = ("ETag", "Cache-Control")
     return {200: Success(description, schema, media_type, headers), 304: _UNCHANGED}
 
@@ -111,7 +114,7 @@ OPERATIONS: Final = (
         replies={
             200: Success(
                 "The score, stored.",
-                "ScoreReply",
+                reference("ScoreReply"),
                 headers=(*_RATE, "Idempotent-Replayed"),
                 examples=("full_reply", "compact_reply", "expanded_reply"),
                 links=("getScore",),
@@ -141,7 +144,7 @@ OPERATIONS: Final = (
         replies={
             200: Success(
                 "One page.",
-                "ScorePage",
+                reference("ScorePage"),
                 headers=_RATE,
                 examples=("page",),
                 links=("listScores",),
@@ -160,7 +163,9 @@ OPERATIONS: Final = (
         scope=Scope.READ,
         parameters=("request_id",),
         replies={
-            200: Success("The score.", "ScoreRecord", headers=_RATE, examples=("record",)),
+            200: Success(
+                "The score.", reference("ScoreRecord"), headers=_RATE, examples=("record",)
+            ),
         },
         refusals=(errors.UnknownScore,),
     ),
@@ -189,7 +194,9 @@ OPERATIONS: Final = (
         tag="Status",
         summary="Ask whether the process answers",
         description="Touches nothing but the process itself: restart it if there is no answer.",
-        replies={200: Success("It does.", "Health", JSON, ("Cache-Control",), ("alive",))},
+        replies={
+            200: Success("It does.", reference("Health"), JSON, ("Cache-Control",), ("alive",))
+        },
     ),
     Operation(
         path="/openapi.json",
@@ -199,7 +206,7 @@ OPERATIONS: Final = (
         summary="Read this contract as OpenAPI 3.1",
         description="Generated from the types that decode requests and encode replies.",
         parameters=("If-None-Match",),
-        replies=_document("The document.", "object", JSON),
+        replies=_document("The document.", {"type": "object"}, JSON),
     ),
     Operation(
         path="/docs",
@@ -209,6 +216,6 @@ OPERATIONS: Final = (
         summary="Read this contract as a page",
         description="One page that needs nothing from the internet.",
         parameters=("If-None-Match",),
-        replies=_document("The page.", "string", HTML),
+        replies=_document("The page.", {"type": "string"}, HTML),
     ),
 )

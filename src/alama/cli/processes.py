@@ -30,8 +30,9 @@ APPLICATION: Final = "alama.wiring:service"
 KEEP_ALIVE_S: Final = 75
 """Longer than the 60 s after which load balancers let go: the one who sends must be the first."""
 
-HUNG_S: Final = 10
-"""A worker that does not answer its supervisor for so long is replaced."""
+HUNG_S: Final = 5
+"""A worker that does not answer its supervisor for so long is replaced. No longer than this: the
+supervisor does nothing else meanwhile, and one that dies just when it is asked never answers."""
 
 PUT_AWAY_S: Final = 1
 """Of the time for a stop, what is kept for closing the database once requests are answered."""

@@ -108,7 +108,7 @@ def test_every_operation_has_a_command_to_copy() -> None:
             written = section(told["operationId"])
             start = path.partition("{")[0]
             assert re.search(rf"curl -s http://localhost:8000{re.escape(start)}", written)
-            assert ("Authorization: Bearer $ALAMA_KEY" in written) == bool(told["security"])
+            assert ("Authorization: Bearer $KEY" in written) == bool(told["security"])
             assert told["summary"] in written
 
 

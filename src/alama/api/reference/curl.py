@@ -24,7 +24,7 @@ def curl(reader: Reader, operation: Told, body: str) -> str:
     for parameter in map(reader.resolve, told.get("parameters", ())):
         if parameter["in"] == "path":
             path = path.replace("{" + parameter["name"] + "}", parameter["example"])
-    options = ['-H "Authorization: Bearer $ALAMA_KEY"'] if told["security"] else []
+    options = ['-H "Authorization: Bearer $KEY"'] if told["security"] else []
     if "requestBody" in told:
         ((media_type, content),) = told["requestBody"]["content"].items()
         options.append(f"-H {shlex.quote('Content-Type: ' + media_type)}")

@@ -133,7 +133,7 @@ class Reference:
     def _start(self, main: Told) -> Section:
         content = _content(main.told["responses"]["200"])
         reply = self._reader.resolve(content["examples"]["compact_reply"])
-        issue = "export ALAMA_KEY=$(alama keys issue --lender demo --mode test)"
+        issue = "export KEY=$(alama keys issue --lender demo --mode test)"
         return Section(
             "start",
             "Your first score",

@@ -10,6 +10,7 @@ SHEET: Final = """
   :root { --code: #10141a; --get: #63a4e8; --post: #5cc389; --text: #7fd1a3; --shade: #00000055; }
 }
 html { scroll-padding-top: 16px; }
+.pair { grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr)); }
 header { border-bottom: 1px solid var(--rule); max-width: none; margin-bottom: 12px;
   background: var(--panel); padding: 44px max(28px, calc((100vw - 1344px) / 2)) 30px; }
 .columns, footer { max-width: 1400px; }

@@ -1,0 +1,45 @@
+"""The service on each database, in one process and in two; all tests of it share the four."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.databases import Postgres, sqlite_url
+from tests.e2e.service import Service
+from tests.proxy import Proxy
+
+MARK = "Zq7marked"
+"""Part of every value that a test sends in order to see where it comes out again."""
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param((kind, workers), marks=pytest.mark.xdist_group(f"service-{kind}"), id=name)
+        for kind, workers, name in [
+            ("sqlite", 1, "sqlite-1-worker"),
+            ("sqlite", 2, "sqlite-2-workers"),
+            ("postgresql", 1, "postgresql-1-worker"),
+            ("postgresql", 2, "postgresql-2-workers"),
+        ]
+    ],
+)
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    kind, workers = request.param
+    home = tmp_path_factory.mktemp("service")
+    with ExitStack() as stack:
+        url, proxy = sqlite_url(home), None
+        if kind == "postgresql":
+            postgres: Postgres = request.getfixturevalue("postgres")
+            url = stack.enter_context(postgres.fresh())
+            proxy = stack.enter_context(Proxy(postgres.host, postgres.port))
+        service = Service(url, home, workers, proxy)
+        yield stack.enter_context(service.running())
+        # Whatever the tests have sent: no value of it was logged, and nothing of ours broke.
+        service.server.stop()
+        log = service.server.output()
+        assert MARK not in log
+        assert '"event":"defect"' not in log

@@ -1,0 +1,437 @@
+"""Section 1 of the product, row by row, and the reply of section 2, over the wire."""
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from alama import wiring
+from alama.service import keys
+from alama.service.book import Book, Mode
+from tests.e2e.conftest import MARK
+from tests.e2e.service import COMPACT, FULL, Service
+
+TEN_FIELDS = [
+    "score",
+    "tier",
+    "default_probability",
+    "decision",
+    "recommended_limit",
+    "recommended_term_days",
+    "recommended_apr",
+    "shap_values",
+    "request_id",
+    "processing_ms",
+]
+
+
+class Row(NamedTuple):
+    """One row of the table of section 1, as it stands there."""
+
+    name: str
+    compact: str | None
+    kind: str
+    required: str
+    low: float = 0
+    high: float = 0
+    low_belongs: bool = True
+
+
+ROWS = [
+    Row("mm_months", "mobile_money_months", "integer", "yes", 0, 600),
+    Row("avg_inflow", "monthly_inflow", "number", "yes", 0, 1e12),
+    Row("avg_outflow", None, "number", "", 0, 1e12),
+    Row("avg_balance", None, "number", "", 0, 1e12),
+    Row("balance_stability", "stability_score", "number", "yes", 0, 1),
+    Row("counterparties", None, "integer", "", 0, 1e6),
+    Row("tx_frequency", None, "number", "", 0, 1e5),
+    Row("weekend_activity", None, "number", "", 0, 1),
+    Row("airtime_avg", None, "number", "", 0, 1e9),
+    Row("airtime_freq", None, "number", "", 0, 1e4),
+    Row("airtime_regularity", None, "number", "yes", 0, 1),
+    Row("device_type", None, "string", ""),
+    Row("device_age_months", None, "integer", "", 0, 600),
+    Row("requested_amount", None, "number", "", 0, 1e12, low_belongs=False),
+    Row("requested_term_days", None, "integer", "", 1, 3650),
+    Row("loan_purpose", None, "string", ""),
+    Row("region", None, "string", ""),
+    Row("existing_repayments", None, "number", "", 0, 1e12),
+    Row("applicant_ref", None, "string", ""),
+]
+NUMERIC = [row for row in ROWS if row.kind != "string"]
+WORDS = [row for row in ROWS if row.kind == "string"]
+
+
+def by_name(rows: list[Row]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", rows, ids=[row.name for row in rows])
+
+
+def faults(reply: httpx.Response) -> dict[str, str]:
+    assert reply.status_code == 422, reply.text
+    return {fault["pointer"]: fault["code"] for fault in reply.json()["errors"]}
+
+
+def written(name: str, text: str) -> bytes:
+    """A full request in which one value is written as given, not as Python would."""
+    sent = {field: json.dumps(value) for field, value in FULL.items()} | {name: text}
+    return ("{" + ",".join(f'"{field}":{value}' for field, value in sent.items()) + "}").encode()
+
+
+# ------------------------------------------------------------------------------------- the table
+
+
+@by_name(NUMERIC)
+def test_a_number_keeps_its_range(service: Service, row: Row) -> None:
+    step = 1 if row.kind == "integer" else 1e-6
+    lowest = row.low if row.low_belongs else row.low + step
+    for inside in (lowest, row.high):
+        reply = service.score({**FULL, row.name: inside})
+        assert reply.status_code == 200, reply.text
+    for outside in (lowest - step, math.nextafter(row.high, math.inf) * 1.001, -1e300, 1e300):
+        assert faults(service.score({**FULL, row.name: outside})) == {
+            f"/{row.name}": "out_of_range"
+        }
+
+
+@by_name(NUMERIC)
+def test_a_number_is_a_json_number(service: Service, row: Row) -> None:
+    for text in ('"1"', f'"{MARK}"', "true", "false", "[1]", '{"a":1}'):
+        assert faults(service.score(written(row.name, text))) == {f"/{row.name}": "wrong_type"}
+    for text in ("NaN", "Infinity", "-Infinity", "01", "1_0", "0x1"):
+        reply = service.score(written(row.name, text))
+        assert (reply.status_code, reply.json()["code"]) == (400, "malformed_json")
+    assert faults(service.score(written(row.name, "1e400"))) == {f"/{row.name}": "out_of_range"}
+
+
+@by_name([row for row in ROWS if row.kind == "integer"])
+def test_24_0_is_an_integer_and_24_5_is_not(service: Service, row: Row) -> None:
+    assert service.score(written(row.name, "24.0")).status_code == 200
+    assert service.score(written(row.name, "2.4e1")).status_code == 200
+    assert faults(service.score(written(row.name, "24.5"))) == {f"/{row.name}": "wrong_type"}
+
+
+@by_name(WORDS)
+def test_a_word_has_1_to_64_characters(service: Service, row: Row) -> None:
+    for word in ("x", "é" * 64, f"  {'x' * 64}  ", "a:b", '"\\', "😀"):
+        reply = service.score({**FULL, row.name: word})
+        assert reply.status_code == 200, reply.text
+    for word in ("", "   ", MARK + "x" * 64):
+        assert faults(service.score({**FULL, row.name: word})) == {f"/{row.name}": "out_of_range"}
+    for other in (1, True, [MARK], {MARK: 1}):
+        assert faults(service.score({**FULL, row.name: other})) == {f"/{row.name}": "wrong_type"}
+
+
+@by_name(ROWS)
+def test_a_field_is_required_or_may_be_left_out_or_null(service: Service, row: Row) -> None:
+    left_out = {name: value for name, value in FULL.items() if name != row.name}
+    for body in (left_out, {**FULL, row.name: None}):
+        reply = service.score(body)
+        if row.required:
+            assert faults(reply) == {f"/{row.name}": "missing_field"}
+        else:
+            assert reply.status_code == 200, reply.text
+
+
+@by_name([row for row in ROWS if row.compact])
+def test_two_spellings_are_one_field(service: Service, row: Row) -> None:
+    assert row.compact is not None
+    value = FULL[row.name]
+    other = {name: sent for name, sent in FULL.items() if name != row.name} | {row.compact: value}
+    reply, respelled = service.score(FULL).json(), service.score(other).json()
+    assert reply["score"] == respelled["score"]
+    assert service.score({**FULL, row.compact: value}).json()["score"] == reply["score"]
+    assert faults(service.score({**FULL, row.compact: value / 2})) == {
+        f"/{row.compact}": "conflicting_fields"
+    }
+    features = {shap["feature"] for shap in respelled["shap_values"]}
+    assert row.compact in features
+    assert row.name not in features
+
+
+# ------------------------------------------------------------------------------------- the rules
+
+
+@pytest.mark.parametrize(
+    ("sent", "pointer", "code", "words"),
+    [
+        ("mm_month", "/mm_month", "unknown_field", "did you mean mm_months?"),
+        ("Region", "/Region", "unknown_field", "did you mean region?"),
+        ("qqq", "/qqq", "unknown_field", "is not a field"),
+        ("a/b~c", "/a~1b~0c", "unknown_field", "is not a field"),
+        *[
+            (name, f"/{name}", "prohibited_field", "must never be sent")
+            for name in ("contacts", "call_logs", "photos", "sms_content", "Religion")
+        ],
+        ("ethnicity", "/ethnicity", "prohibited_field", "must never be sent"),
+        ("GENDER", "/GENDER", "prohibited_field", "must never be sent"),
+    ],
+)
+def test_a_field_that_is_none_is_refused_by_name(
+    service: Service, sent: str, pointer: str, code: str, words: str
+) -> None:
+    reply = service.score({**COMPACT, sent: MARK})
+    assert faults(reply) == {pointer: code}
+    assert words in reply.json()["errors"][0]["detail"]
+    assert MARK not in reply.text
+
+
+def test_every_bad_field_is_reported_at_once_and_no_value_is_repeated(service: Service) -> None:
+    reply = service.score(
+        {
+            "mm_months": MARK,
+            "avg_inflow": -987_654_321_987,
+            "balance_stability": 7.25,
+            "device_type": MARK + "x" * 64,
+            "applicant_ref": f"{MARK}@example.com",
+            "hobby": MARK,
+            "sms": [MARK],
+        }
+    )
+    assert faults(reply) == {
+        "/mm_months": "wrong_type",
+        "/avg_inflow": "out_of_range",
+        "/balance_stability": "out_of_range",
+        "/device_type": "out_of_range",
+        "/applicant_ref": "personal_identifier",
+        "/hobby": "unknown_field",
+        "/sms": "prohibited_field",
+        "/airtime_regularity": "missing_field",
+    }
+    for value in (MARK, "987654321987", "987,654,321,987", "7.25"):
+        assert value not in reply.text
+
+
+def test_a_field_stands_once(service: Service) -> None:
+    body = json.dumps(COMPACT)[:-1] + ', "region": "Nyeri", "region": "Nyeri"}'
+    assert faults(service.score(body.encode())) == {"/region": "duplicate_field"}
+
+
+@pytest.mark.parametrize("reference", ["+254 712 345 678", "wanjiku@example.com", "12345678"])
+def test_a_reference_that_names_a_person_is_refused(service: Service, reference: str) -> None:
+    reply = service.score({**COMPACT, "applicant_ref": reference})
+    assert faults(reply) == {"/applicant_ref": "personal_identifier"}
+    assert reference not in reply.text
+
+
+def test_a_word_that_nobody_has_seen_is_scored_as_other(service: Service) -> None:
+    one, other = [
+        service.score({**FULL, "region": place, "device_type": place}).json()
+        for place in ("Atlantis", "El Dorado")
+    ]
+    assert one["score"] == other["score"]
+
+
+def test_words_are_compared_without_case_and_trimmed(service: Service) -> None:
+    plain, shouted = [
+        service.score({**FULL, "device_type": kind}).json() for kind in ("tablet", "  TABLET ")
+    ]
+    assert plain["shap_values"] == shouted["shap_values"]
+
+
+# ------------------------------------------------------------------------------------- the reply
+
+
+@pytest.mark.parametrize("body", [COMPACT, FULL], ids=["compact", "full"])
+def test_the_reply_is_the_ten_fields_in_their_order(service: Service, body: dict[str, Any]) -> None:
+    reply = service.score(body)
+    said = reply.json()
+    assert reply.headers["content-type"] == "application/json"
+    assert list(said) == TEN_FIELDS
+    assert said["request_id"] == reply.headers["request-id"]
+    assert 300 <= said["score"] <= 850
+    assert type(said["score"]) is type(said["processing_ms"]) is int
+    assert said["processing_ms"] >= 1
+    assert said["decision"] in {"APPROVED", "REVIEW", "DECLINED"}
+    assert (said["recommended_limit"] == 0) == (said["decision"] == "DECLINED")
+
+
+@pytest.mark.parametrize("body", [COMPACT, FULL], ids=["compact", "full"])
+def test_base_and_contributions_add_up_to_the_score_before_rounding(
+    service: Service, body: dict[str, Any]
+) -> None:
+    said = service.score(body, query="?expand=base_score,model,policy,offer").json()
+    assert list(said) == [*TEN_FIELDS, "base_score", "model", "policy", "offer"]
+    points = said["base_score"] + sum(shap["contribution"] for shap in said["shap_values"])
+    odds = (1 - said["default_probability"]) / said["default_probability"]
+    assert points == pytest.approx(660 + 40 * math.log2(odds / 19), abs=0.01)
+    assert said["score"] == round(points)
+    assert said["model"].startswith("sha256:")
+    assert said["policy"].startswith("sha256:")
+
+
+def test_four_fields_are_scored_by_the_compact_card_and_more_by_the_full_one(
+    service: Service,
+) -> None:
+    for extra in (
+        {},
+        {"existing_repayments": 100.0},
+        {"applicant_ref": "loan-1"},
+        {"region": None},
+    ):
+        said = service.score(COMPACT | extra).json()
+        assert {shap["feature"] for shap in said["shap_values"]} == set(COMPACT)
+    said = service.score({**COMPACT, "counterparties": 12}).json()
+    assert len(said["shap_values"]) == 17
+    assert {"counterparties", *COMPACT} <= {shap["feature"] for shap in said["shap_values"]}
+
+
+def test_a_prefix_changes_nothing(service: Service) -> None:
+    asked: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/v1/score", {"json": FULL, "headers": service.credentials()}),
+        ("POST", "/v1/score", {"json": {}, "headers": service.credentials()}),
+        ("GET", "/v1/scores?limit=2", {"headers": service.credentials()}),
+        ("GET", "/v1/scores", {}),
+        ("GET", "/v1/health", {}),
+        ("GET", "/v1/nothing", {}),
+        ("GET", "/livez", {}),
+        ("DELETE", "/v1/score", {}),
+    ]
+    for method, path, request in asked:
+        plain = service.send(method, path, **request)
+        prefixed = service.send(method, "/api" + path, **request)
+        assert _comparable(plain) == _comparable(prefixed)
+
+
+def _comparable(reply: httpx.Response) -> tuple[object, ...]:
+    """A reply without what no two replies share."""
+    said = reply.json()
+    for unique in ("request_id", "processing_ms", "data", "next_cursor"):
+        said.pop(unique, None)
+    headers = {
+        name: value
+        for name, value in reply.headers.items()
+        if name not in {"date", "request-id", "ratelimit", "content-length"}
+    }
+    return reply.status_code, headers, said
+
+
+def test_health_needs_no_key(service: Service) -> None:
+    for path in ("/v1/health", "/readyz", "/livez"):
+        reply = service.send("GET", path)
+        assert (reply.status_code, reply.json()["status"]) == (200, "ok")
+    assert {"status", "version", "model"} == set(service.send("GET", "/v1/health").json())
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def test_a_stored_score_is_the_reply_that_was_given(service: Service) -> None:
+    body = json.dumps(FULL, indent=3).encode()
+    reply = service.score(body, query="?expand=base_score,model,policy,offer").json()
+    stored = service.get(f"/v1/scores/{reply['request_id']}")
+    record = stored.json()
+    assert {name: record[name] for name in reply} == reply
+    assert record["application"] == FULL
+    assert body in stored.content
+    assert record["mode"] == "test"
+    assert record["key_id"].startswith("key_")
+
+
+def _pages(service: Service, key: str, limit: int) -> Iterator[list[str]]:
+    cursor = ""
+    while True:
+        page = service.get(f"/v1/scores?limit={limit}{cursor}", key=key).json()
+        yield [line["request_id"] for line in page["data"]]
+        if page["next_cursor"] is None:
+            return
+        cursor = f"&cursor={page['next_cursor']}"
+
+
+def a_new_book(service: Service, name: str) -> Book:
+    book = Book(f"{name}-{time.time_ns()}", Mode.TEST)
+    service.lender(book.lender)
+    return book
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 100])
+def test_pages_are_all_scores_once_newest_first_also_while_others_are_written(
+    service: Service, limit: int
+) -> None:
+    key = service.key(a_new_book(service, "pages"))
+    given = [service.score(key=key).json()["request_id"] for _ in range(7)]
+    seen: list[str] = []
+    for page in _pages(service, key, limit):
+        assert len(page) <= limit
+        seen += page
+        service.score(key=key)
+    assert seen == given[::-1]
+
+
+# ------------------------------------------------------------------------------------- keys
+
+
+class Changed(NamedTuple):
+    """Keys that worked in every worker until something happened to them, a second ago."""
+
+    revoked: str
+    rotated: str
+    replaced: str
+    ended: str
+    live: str
+
+
+@pytest.fixture(scope="module")
+def changed(service: Service) -> Changed:
+    registry, pepper = service.installed.registry, service.installed.pepper
+    book = a_new_book(service, "changed")
+    live_book = Book(book.lender, Mode.LIVE)
+    (revoked, revoked_key), (rotated, rotated_key), (ended, ended_key), (live, _) = [
+        service.issue(of) for of in (book, book, book, live_book)
+    ]
+    for key in (revoked, rotated, ended):
+        assert service.statuses(key) == {200}
+    refused = service.score(key=live)
+    assert (refused.status_code, refused.json()["code"]) == (403, "onboarding_incomplete")
+    assert "no model has been trained" in refused.json()["detail"]
+    assert service.get("/v1/scores", key=live).json() == {"data": [], "next_cursor": None}
+
+    keys.revoke(registry, wiring.now_us, revoked_key.id)
+    replaced, _ = keys.rotate(registry, wiring.now_us, pepper, rotated_key.id, overlap_hours=1)
+    registry.end_key(ended_key.id, wiring.now_us())
+    registry.deploy(live_book, None, None, wiring.now_us())
+    time.sleep(1.05)
+    return Changed(revoked, rotated, replaced, ended, live)
+
+
+def test_a_revoked_key_is_refused_by_every_worker_within_a_second(
+    service: Service, changed: Changed
+) -> None:
+    assert service.statuses(changed.revoked) == {401}
+
+
+def test_a_rotated_key_and_its_successor_both_work_for_the_overlap(
+    service: Service, changed: Changed
+) -> None:
+    assert service.statuses(changed.rotated) == {200}
+    assert service.statuses(changed.replaced) == {200}
+
+
+def test_a_key_that_has_ended_is_refused_by_every_worker_within_a_second(
+    service: Service, changed: Changed
+) -> None:
+    assert service.statuses(changed.ended) == {403}
+
+
+def test_a_live_key_scores_once_its_book_has_a_model(service: Service, changed: Changed) -> None:
+    scored = service.score(key=changed.live).json()
+    record = service.get(f"/v1/scores/{scored['request_id']}", key=changed.live).json()
+    assert record["mode"] == "live"
+
+
+def test_many_callers_at_once_each_get_their_own_score(service: Service) -> None:
+    key = service.key(a_new_book(service, "many"))
+
+    def ask(number: int) -> tuple[int, str]:
+        body = {**COMPACT, "mobile_money_months": number}
+        return number, service.anywhere(body, key=key).json()["request_id"]
+
+    with ThreadPoolExecutor(8) as pool:
+        given = list(pool.map(ask, range(40)))
+    for number, request_id in given:
+        record = service.get(f"/v1/scores/{request_id}", key=key).json()
+        assert record["application"]["mobile_money_months"] == number
