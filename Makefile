@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format lint-api bench bench-serve model mutate test-all lock clean
+.PHONY: help setup run test check format lint-api bench bench-serve model reliability mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
@@ -83,6 +83,13 @@ bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minute
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
 
+ROUNDS := 50
+
+# The lines that say how far it is are the log of the tests.
+reliability: setup ## Kill the service under load, ROUNDS=50 times on each database: about four minutes
+	RELIABILITY_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/reliability/test_kills.py --quiet \
+		--override-ini log_cli=true --log-cli-level=INFO --log-cli-format="%(asctime)s  %(message)s"
+
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
@@ -124,7 +131,7 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 	$(subst pyproject.toml,requirements/api.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/api.txt >/dev/null
 
-clean: ## Remove everything that the commands above have made
+clean: ## Remove everything that the commands above have made, but no scores (alama-data)
 	rm -rf $(VENV) .venv-api .venv-peers .venvs $(API_LINT)/node_modules build dist mutants htmlcov \
 		.coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

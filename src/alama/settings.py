@@ -74,7 +74,11 @@ class Settings(msgspec.Struct, frozen=True):
     ] = 1_000
     stop_timeout: Annotated[
         int,
-        Meta(ge=1, le=600, description="Seconds that accepted requests get to finish at a stop."),
+        Meta(
+            ge=1,
+            le=600,
+            description="Seconds that a stop may take; accepted requests are answered first.",
+        ),
     ] = 10
     log: Annotated[
         str,

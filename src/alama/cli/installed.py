@@ -6,6 +6,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from sqlalchemy.exc import DBAPIError
+
 from alama import settings, wiring
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import database as databases
@@ -59,5 +61,13 @@ def _told_to_an_operator() -> Iterator[None]:
         yield
     except StoreUnavailable as error:
         raise StoreUnavailable(
-            str(error), hint="does it run, and is ALAMA_DATABASE right? `alama settings` shows it"
+            f"{error}{_said_by_the_driver(error)}",
+            hint="does it run, and is ALAMA_DATABASE right? `alama settings` shows it",
         ) from error
+
+
+def _said_by_the_driver(error: StoreUnavailable) -> str:
+    """Give the driver's own words, such as `connection refused`: they hold no applicant's data."""
+    cause = error.__cause__
+    said = str(cause.orig if isinstance(cause, DBAPIError) else cause or "").strip()
+    return f": {said.splitlines()[0]}" if said else ""

@@ -46,11 +46,16 @@ class _Group(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """What a finished group was like, for metrics."""
+    """What became of a group, for logs and metrics."""
 
     entries: int
     seconds: float
-    failed: bool
+    error: AlamaError | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether its callers were told that their scores are not kept for certain."""
+        return self.error is not None
 
 
 class GroupCommit:
@@ -124,9 +129,9 @@ class GroupCommit:
         if self._patience is not None:
             self._patience.cancel()
         self._group = None
-        self.failing = isinstance(outcome, AlamaError)
-        seconds = time.monotonic() - group.sent_at
-        self._observe(Commit(len(group.waiting), seconds, self.failing))
+        error = outcome if isinstance(outcome, AlamaError) else None
+        self.failing = error is not None
+        self._observe(Commit(len(group.waiting), time.monotonic() - group.sent_at, error))
         if isinstance(outcome, AlamaError):
             _fail(group.waiting, outcome)
         else:
@@ -140,7 +145,9 @@ class GroupCommit:
         self.failing = True
         given_up = [*group.waiting, *self._waiting]
         self._waiting = []
-        _fail(given_up, StoreUnavailable("the database did not answer in time"))
+        error = StoreUnavailable("the database did not answer in time")
+        self._observe(Commit(len(given_up), time.monotonic() - group.sent_at, error))
+        _fail(given_up, error)
 
     def _is_stuck(self) -> bool:
         return self._group is not None and time.monotonic() - self._group.sent_at > PATIENCE_S

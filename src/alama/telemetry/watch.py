@@ -65,7 +65,7 @@ class Watch:
             self._failed_commits += 1
             if self._trouble_since_s is None:
                 self._trouble_since_s = time.monotonic()
-                self.log.fail("database_unavailable", scores_refused=commit.entries)
+                self.log.fail("database_unavailable", commit.error, scores_refused=commit.entries)
         elif self._trouble_since_s is not None:
             trouble_s = time.monotonic() - self._trouble_since_s
             self.log.note(

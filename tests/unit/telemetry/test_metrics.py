@@ -35,7 +35,11 @@ print(os.getpid())
 class Done(NamedTuple):
     entries: int
     seconds: float
-    failed: bool
+    error: Exception | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None
 
 
 def shown(registry: CollectorRegistry) -> list[str]:
@@ -73,8 +77,8 @@ def test_latencies_are_told_by_route() -> None:
 def test_commits_are_measured_and_failed_ones_counted() -> None:
     registry = CollectorRegistry()
     figures = Metrics(registry)
-    figures.commit(Done(entries=7, seconds=0.003, failed=False))
-    figures.commit(Done(entries=9, seconds=8.0, failed=True))
+    figures.commit(Done(entries=7, seconds=0.003))
+    figures.commit(Done(entries=9, seconds=8.0, error=TimeoutError()))
     figures.waiting(4)
     lines = shown(registry)
     assert "alama_commit_entries_count 1.0" in lines

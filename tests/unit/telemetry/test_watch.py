@@ -18,8 +18,8 @@ from alama.telemetry.watch import Watch
 from tests.unit.telemetry.test_formats import Finished
 from tests.unit.telemetry.test_metrics import Done, shown
 
-KEPT = Done(entries=3, seconds=0.002, failed=False)
-REFUSED = Done(entries=3, seconds=8.0, failed=True)
+KEPT = Done(entries=3, seconds=0.002)
+REFUSED = Done(entries=3, seconds=8.0, error=TimeoutError("a value that nobody should read"))
 
 
 class Heard:
@@ -53,6 +53,8 @@ def test_trouble_with_the_database_is_told_when_it_begins_and_when_it_ends(heard
         ("info", "database_recovered"),
         ("error", "database_unavailable"),
     ]
+    assert heard.lines()[0]["errors"][0]["type"] == "TimeoutError"
+    assert "nobody should read" not in str(heard.lines())
     assert heard.lines()[1]["failed_commits"] == 3
 
 
