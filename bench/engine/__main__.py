@@ -12,7 +12,8 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from bench.engine.environment import ROOT, parse, peers_python, settings, snapshot
+from bench.engine.options import parse
+from bench.environment import ROOT, peers_python, settings, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,20 +12,20 @@ import numpy as np
 
 from alama.core import kernel
 from alama.training.dataset import take_column
-from bench.engine.environment import ROOT
+from bench.engine.hashes import engine_hash
 from bench.engine.ours import CHUNK_ROWS
-from bench.engine.store import engine_hash
 from bench.engine.subject import TEST_SEED, model_file, population, prepare
+from bench.environment import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.core.kernel import Column
     from alama.core.model import Model
-    from bench.engine.environment import Options
-    from bench.engine.progress import Bar
-    from bench.engine.store import Figures, Store
+    from bench.engine.options import Options
     from bench.engine.subject import Subject
+    from bench.progress import Bar
+    from bench.store import Figures, Store
 
 ROUNDS: Final = 10
 PEER_ROWS: Final = {

@@ -21,7 +21,7 @@ class Encoder:
 
     def __init__(self, data: Dataset) -> None:
         self.names = tuple(data.columns)
-        self._codes = {
+        self.codes = {
             name: {word: code for code, word in enumerate(column.vocabulary)}
             for name, column in data.columns.items()
             if isinstance(column, Words)
@@ -30,7 +30,7 @@ class Encoder:
     @property
     def word_places(self) -> list[int]:
         """Give the places of the columns of words."""
-        return [place for place, name in enumerate(self.names) if name in self._codes]
+        return [place for place, name in enumerate(self.names) if name in self.codes]
 
     def matrix(self, data: Dataset) -> Floats:
         """Give rows x fields; a word the encoder does not know is missing."""
@@ -38,7 +38,7 @@ class Encoder:
         for place, name in enumerate(self.names):
             column = data.columns[name]
             if isinstance(column, Words):
-                known = self._codes[name]
+                known = self.codes[name]
                 by_code = [*(known.get(word, np.nan) for word in column.vocabulary), np.nan]
                 matrix[:, place] = np.array(by_code)[column.codes]
             else:

@@ -22,8 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from alama.core.kernel import Words
 from alama.training.recipe import Recipe
-from bench.engine.environment import cores
 from bench.engine.forests import Encoder
+from bench.environment import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

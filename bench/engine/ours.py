@@ -12,7 +12,7 @@ from alama.training.dataset import take_column
 from alama.training.history.load import load
 from alama.training.pipeline import Order, train
 from alama.training.recipe import Recipe
-from bench.engine.environment import cores
+from bench.environment import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

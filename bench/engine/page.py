@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: measured tables between markers, and the prose around them left alone."""
+"""The engine's blocks of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 
 from bench.engine.folds import paired
 from bench.engine.tables import FOLDS
+from bench.page import filled as fill
+from bench.page import table, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-Document = dict[str, dict[str, Any]]
+    from bench.page import Document
 
 NAMES: Final = {
     "alama": "**Alama**",
@@ -27,23 +29,11 @@ NAMES: Final = {
 QUALITY_TABLES: Final = ("gmsc", "taiwan", "hmeq", "german")
 NOTHING: Final = "*Not measured yet: `make bench SIZE=full`.*"
 _FOLDS_MIN: Final = 2
-_END: Final = "<!-- end -->"
 
 
 def filled(page: str, document: Document) -> str:
-    """Give the page with every measured block written anew; text outside them stays."""
-    for name, block in BLOCKS.items():
-        before, start, rest = page.partition(f"<!-- measured: {name} -->\n")
-        _old, end, after = rest.partition(_END)
-        if start and end:
-            page = f"{before}{start}{block(document)}\n{end}{after}"
-    return page
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table; all columns but the first are figures."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
+    """Give the page with every block of the engine written anew."""
+    return fill(page, BLOCKS, document)
 
 
 def _machine(document: Document) -> str:
@@ -90,7 +80,7 @@ def _rows(document: Document) -> str:
         [
             said,
             *map(_us, us[name]),
-            *([_us(cpu[name]), _times(cpu[name] / cpu["alama"])] if name in cpu else ["", ""]),
+            *([_us(cpu[name]), times(cpu[name] / cpu["alama"])] if name in cpu else ["", ""]),
         ]
         for name, said in spoken.items()
         if name in us
@@ -112,7 +102,7 @@ def _batch(document: Document) -> str:
     }
     rates = entry["rates"]
     lines = [
-        [said, f"{rates[name]:,}", _times(rates["alama"] / rates[name])]
+        [said, f"{rates[name]:,}", times(rates["alama"] / rates[name])]
         for name, said in spoken.items()
     ]
     measured = ", ".join(
@@ -216,10 +206,6 @@ def _error(value: float) -> str:
 
 def _us(value: float) -> str:
     return f"{value:,.1f}"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} x" if ratio >= 10 else f"{ratio:.2g} x"
 
 
 BLOCKS: Final[dict[str, Callable[[Document], str]]] = {

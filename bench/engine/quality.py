@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from alama.training.validation import metrics
 from bench.engine import ours
 from bench.engine.folds import Fold, folds, subsample
+from bench.engine.hashes import engine_hash, peer_hash
 from bench.engine.models import PEERS
-from bench.engine.store import engine_hash, peer_hash
 from bench.engine.tables import FOLDS, LABEL, TABLES
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
-    from bench.engine.environment import Options
-    from bench.engine.progress import Bar
-    from bench.engine.store import Figures, Store
+    from bench.engine.options import Options
     from bench.engine.tables import Table
+    from bench.progress import Bar
+    from bench.store import Figures, Store
 
     Floats = NDArray[np.float64]
     Predict = Callable[[Dataset, Dataset], Floats]

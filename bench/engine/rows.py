@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from alama.core.application import read
-from alama.core.assess import assess
+from alama.core.assess import explain_score
 from alama.core.model import ReadyModel
 from alama.files.reader import open_table
-from bench.engine.store import engine_hash
+from bench.engine.hashes import engine_hash
 from bench.engine.subject import prepare
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.core.application import Application
-    from bench.engine.environment import Options
-    from bench.engine.progress import Bar
-    from bench.engine.store import Store
+    from bench.engine.options import Options
     from bench.engine.subject import Subject
+    from bench.progress import Bar
+    from bench.store import Store
 
     Call = Callable[[int], object]
 
@@ -63,7 +63,7 @@ def _calls(subject: Subject, count: int) -> dict[str, Call]:
     card, forest, light = ready.scorecards[-1], subject.forest, subject.light
     along, against = subject.explainer(background=False), subject.explainer(background=True)
     return {
-        "alama": lambda row: assess(ready, applications[row]),
+        "alama": lambda row: explain_score(ready, applications[row]),
         "lightgbm": lambda row: (
             forest.predict(single[row]),
             forest.predict(single[row], pred_contrib=True),

@@ -9,14 +9,16 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from bench.engine import batch, page, quality, rows, training
-from bench.engine.environment import ROOT, SCRATCH, cores, parse
-from bench.engine.progress import Bar
-from bench.engine.store import Store, engine_hash
+from bench.engine.hashes import engine_hash
+from bench.engine.options import parse
+from bench.environment import ROOT, SCRATCH, cores
+from bench.progress import Bar
+from bench.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bench.engine.environment import Options
+    from bench.engine.options import Options
 
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "engine.json"

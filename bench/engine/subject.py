@@ -14,9 +14,9 @@ from alama.files import writer
 from alama.training.population.people import PopulationOptions, batches, schema
 from alama.training.validation import metrics
 from bench.engine import ours
-from bench.engine.environment import SCRATCH
 from bench.engine.forests import Encoder
-from bench.engine.store import engine_hash
+from bench.engine.hashes import engine_hash
+from bench.environment import SCRATCH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from alama.core.model import Model
     from alama.training.dataset import Dataset
-    from bench.engine.progress import Bar
-    from bench.engine.store import Figures
+    from bench.progress import Bar
+    from bench.store import Figures
 
     Floats = NDArray[np.float64]
 
@@ -94,7 +94,9 @@ def prepare(train_rows: int, test_rows: int, bar: Bar) -> Subject:
     train, test = ours.read(train_file, "default"), ours.read(test_file, "default")
     encoder = Encoder(train)
     bar.at("the models")
-    forests = [_forest(train, encoder, shape) for shape in (FULL, LIGHT)]
+    forests = [
+        lightgbm.Booster(model_file=forest_file(train, encoder, shape)) for shape in (FULL, LIGHT)
+    ]
     return Subject(_model(train), *forests, encoder, test, test_file)
 
 
@@ -122,8 +124,8 @@ def _model(train: Dataset) -> Model:
     return decode(path.read_bytes())
 
 
-def _forest(train: Dataset, encoder: Encoder, shape: dict[str, float]) -> lightgbm.Booster:
-    """Words are numbers here: shap reads no other forest."""
+def forest_file(train: Dataset, encoder: Encoder, shape: dict[str, float]) -> Path:
+    """Train a forest of this shape, once. Words are numbers here: shap reads no other forest."""
     name = "-".join(f"{value:g}" for value in shape.values())
     path = SCRATCH / f"forest-{len(train)}-{name}.txt"
     if not path.exists():
@@ -147,4 +149,4 @@ def _forest(train: Dataset, encoder: Encoder, shape: dict[str, float]) -> lightg
             settings, data, TREES_MAX, valid_sets=[watched], callbacks=[stopping]
         )
         forest.save_model(path, num_iteration=forest.best_iteration)
-    return lightgbm.Booster(model_file=path)
+    return path

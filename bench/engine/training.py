@@ -8,14 +8,14 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
-from bench.engine.environment import ROOT, SCRATCH
-from bench.engine.store import engine_hash
+from bench.engine.hashes import engine_hash
 from bench.engine.subject import population
+from bench.environment import ROOT, SCRATCH
 
 if TYPE_CHECKING:
-    from bench.engine.environment import Options
-    from bench.engine.progress import Bar
-    from bench.engine.store import Figures, Store
+    from bench.engine.options import Options
+    from bench.progress import Bar
+    from bench.store import Figures, Store
 
 TRAIN_SEED: Final = 21
 HOLDOUT_SEED: Final = 22

@@ -16,8 +16,8 @@ from joblib.externals.loky import get_reusable_executor
 from alama.training.recipe import Recipe
 from alama.training.validation import metrics
 from bench.engine import ours
-from bench.engine.environment import cores
 from bench.engine.subject import CURRENCY
+from bench.environment import cores
 
 
 def main(asked: dict[str, Any]) -> None:

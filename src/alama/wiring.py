@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import secrets
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 BURST: Final = 2
 """How many seconds' worth of its rate a key may use at once."""
+
+GARBAGE_THRESHOLD: Final = 20_000
+"""New objects before the collector looks at them; 700 by default."""
 
 PEPPER_LENGTH_MIN: Final = 32
 
@@ -145,13 +149,13 @@ def service() -> ASGIApp:
     watch = watching(settings.log, settings.metrics_port)
     try:
         installed = open_installation(settings)
+        ledger = GroupCommit(installed.scores, watch.committed)
+        watch.follow(lambda: ledger.depth)
+        return assemble(settings, installed, ledger, watch)
     except AlamaError as error:
         # Not a traceback a second: the supervisor goes on trying until the database is back.
         watch.log.fail("worker_failed", message=str(error), hint=error.hint)
         raise SystemExit(1) from None
-    ledger = GroupCommit(installed.scores, watch.committed)
-    watch.follow(lambda: ledger.depth)
-    return assemble(settings, installed, ledger, watch)
 
 
 def assemble(
@@ -173,6 +177,7 @@ def assemble(
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[None]:
         _stop_with_parent()
+        _settle_memory()
         watch.start()
         ledger.start()
         chores = asyncio.create_task(upkeep.run())
@@ -185,6 +190,16 @@ def assemble(
         watch.close()
 
     return application(endpoints, now_us, watch, lifespan)
+
+
+def _settle_memory() -> None:
+    """Take what lives for ever out of the garbage collector's rounds, and make them rarer.
+
+    A request leaves no cycles behind; looking for them after every few would cost 5 % of it.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
 
 
 def _stop_with_parent() -> None:

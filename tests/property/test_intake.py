@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
+import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -154,6 +155,14 @@ def test_a_body_gives_exactly_what_its_parsed_form_gives(body: bytes) -> None:
 @example(b'{"mm_months":-0,"avg_inflow":-0,"balance_stability":-0,"airtime_regularity":-0.0}')
 def test_the_quick_way_never_says_other_than_the_walk(body: bytes) -> None:
     assert outcome(lambda: INTAKE.read(body)) == outcome(lambda: INTAKE._walk(body))
+
+
+@given(bodies())
+def test_a_body_that_was_read_can_be_kept_and_given_back_as_it_is(body: bytes) -> None:
+    kind, *_ = outcome(lambda: INTAKE.read(body))
+    if kind == "read":
+        kept = msgspec.json.encode([msgspec.Raw(body)])
+        assert bytes(msgspec.json.decode(kept, type=list[msgspec.Raw])[0]) == body
 
 
 @given(bodies(), st.integers(0), st.integers(0, 255), st.integers(0, 3))

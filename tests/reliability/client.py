@@ -16,7 +16,11 @@ SAMPLE = json.loads(sample_application())
 
 
 class Lost(Exception):
-    """The connection ended before the reply was whole, or could not be made."""
+    """The connection ended before the reply was whole: nobody knows what became of the request."""
+
+
+class NotReached(Lost):
+    """There was nobody to connect to; nothing was sent."""
 
 
 class Reply(NamedTuple):
@@ -64,7 +68,7 @@ class Client:
             received = response.read()
         except (OSError, HTTPException) as error:
             self._connection.close()
-            raise Lost from error
+            raise (NotReached if isinstance(error, ConnectionRefusedError) else Lost) from error
         seconds = time.monotonic() - started
         return Reply(response.status, response.headers, received, seconds)
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
-from tests.reliability.client import Client, Lost, Reply, application
+from tests.reliability.client import Client, Lost, NotReached, Reply, application
 
 CONNECTIONS = 12
 PAUSE_S = 0.05
@@ -109,6 +109,8 @@ class Load:
     def _attempt(self, client: Client, sent: Sent) -> bool:
         try:
             reply = client.score(sent.body, sent.idempotency_key)
+        except NotReached:
+            return False
         except Lost:
             with self._lock:
                 self.lost += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -10,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 ZOMBIE = "Z"
+
+log = logging.getLogger(__name__)
 
 
 def group(leader: int) -> list[int]:
@@ -32,13 +35,13 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def wait_until(reached: Callable[[], bool], within_s: float, what: str) -> float:
-    """Wait for something that happens by itself; give the seconds that it took."""
+def wait_until(reached: Callable[[], bool], within_s: float, what: str) -> None:
+    """Wait for something that happens by itself; the log at DEBUG says how long it took."""
     started = time.monotonic()
     while not reached():
         assert time.monotonic() - started < within_s, f"not {what} after {within_s} s"
         time.sleep(0.02)
-    return time.monotonic() - started
+    log.debug("%s after %.2f s", what, time.monotonic() - started)
 
 
 def _processes() -> list[tuple[int, str, int]]:

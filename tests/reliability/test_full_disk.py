@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from tests.databases import sqlite_url
 from tests.reliability import processes
-from tests.reliability.client import Client, a_key
+from tests.reliability.client import Client
 from tests.reliability.load import Load
 from tests.reliability.outages import (
     wait_until_all_are_refused,
@@ -81,15 +82,18 @@ class SmallFiles:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Disk]:
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder]
-    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    if mount is None or unmount is None:
+        pytest.skip("there is no `mount` here")
+    command: list[str | Path] = [mount, "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"cannot mount a small file system here: {done.stderr.strip()}")
     try:
         yield SmallDisk(folder)
     finally:
         # Lazily: a worker that was killed a moment ago may still hold a file of it.
-        subprocess.run(["umount", "--lazy", folder], check=True)
+        subprocess.run([unmount, "--lazy", folder], check=True)
 
 
 @contextmanager
@@ -107,7 +111,7 @@ def test_scores_are_refused_while_there_is_no_room_and_given_when_there_is(
         making(folder) as disk,
         Server(sqlite_url(folder), tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server,
     ):
-        key = a_key(server)
+        key = server.key()
         load = Load(server.url, key, connections=4)
         with load.running(), Client(server.url, key) as client:
             for _ in range(2):

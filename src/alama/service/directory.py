@@ -7,12 +7,14 @@ policy reaches every process within that second, and the hot path asks nobody.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core import document
 from alama.core import model as models
 from alama.core import policy as policies
+from alama.core.errors import AlamaError
 from alama.core.model import ReadyModel
 from alama.core.offer import ReadyPolicy
 from alama.service import keys
@@ -96,7 +98,8 @@ class Directory:
         """Make ready what answers in each book, so that no caller waits for it."""
         for lender in self._registry.lenders()[:_MODELS_MAX]:
             for mode in Mode:
-                self.desk(Book(lender.id, mode))
+                with suppress(AlamaError):  # whoever opens that book will be told
+                    self.desk(Book(lender.id, mode))
 
     def take_key_use(self) -> dict[str, int]:
         """Give when keys were last used, since this was asked the last time."""

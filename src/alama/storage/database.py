@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy.engine.interfaces import DBAPICursor
 
 SQLITE_SAFE_FOR_MANY: Final = (3, 51, 3)
 """Before this, several processes that write one file could corrupt it (the WAL-reset bug)."""
@@ -44,7 +45,11 @@ A machine that vanished in the middle of a commit would keep its idempotency key
 and whoever retries one of them would hold up a whole group.
 """
 
+_PAGE_BYTES: Final = 8_192
+"""Of a SQLite file: four scores a page, and half as many writes a commit as with the default."""
+
 _READS_ONLY: Final = "alama_reads_only"
+_BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 
 
 class Clash(Exception):
@@ -76,6 +81,31 @@ class Database:
         """Give a connection whose work is committed at the end, or not at all."""
         with self._translated(), self.engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def driving(self) -> Iterator[DBAPICursor]:
+        """Give a cursor of the driver itself, in a transaction as `writing` has one.
+
+        For the hot path: the bookkeeping of a connection costs as much as the database does.
+        """
+        with self._translated():
+            connection = self.engine.raw_connection()
+            try:
+                cursor = connection.cursor()
+                if self.embedded:
+                    cursor.execute(_BEGIN_WRITING)
+                yield cursor
+                connection.commit()
+            except self.engine.dialect.loaded_dbapi.OperationalError:
+                connection.invalidate()  # it may be dead: nobody should be handed it again
+                raise
+            finally:
+                connection.close()  # back into the pool, which rolls back what is not committed
+
+    @property
+    def parameter_mark(self) -> str:
+        """What stands for a parameter in the driver's own language."""
+        return "?" if self.embedded else "%s"
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -145,6 +175,7 @@ def _sqlite(url: URL) -> Engine:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  a driver's own
     connection.isolation_level = None
+    connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file; others keep theirs
     _switch_to_wal(connection)
     for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
@@ -166,7 +197,7 @@ def _switch_to_wal(connection: Any) -> None:  # noqa: ANN401  a driver's own
 
 def _begin_sqlite(connection: Connection) -> None:
     reads_only = connection.get_execution_options().get(_READS_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
+    connection.exec_driver_sql("BEGIN" if reads_only else _BEGIN_WRITING)
 
 
 def _postgresql(url: URL) -> Engine:

@@ -131,7 +131,7 @@ class GroupCommit:
         self._group = None
         error = outcome if isinstance(outcome, AlamaError) else None
         self.failing = error is not None
-        self._observe(Commit(len(group.waiting), time.monotonic() - group.sent_at, error))
+        commit = Commit(len(group.waiting), time.monotonic() - group.sent_at, error)
         if isinstance(outcome, AlamaError):
             _fail(group.waiting, outcome)
         else:
@@ -139,6 +139,7 @@ class GroupCommit:
                 if not told.done():
                     told.set_result(earlier)
         self._send()
+        self._observe(commit)  # last: those who wait must not depend on those who watch
 
     def _lose_patience(self, group: _Group) -> None:
         """Tell everyone that it is not certain; the thread goes on trying what it has begun."""
@@ -146,8 +147,8 @@ class GroupCommit:
         given_up = [*group.waiting, *self._waiting]
         self._waiting = []
         error = StoreUnavailable("the database did not answer in time")
-        self._observe(Commit(len(given_up), time.monotonic() - group.sent_at, error))
         _fail(given_up, error)
+        self._observe(Commit(len(given_up), time.monotonic() - group.sent_at, error))
 
     def _is_stuck(self) -> bool:
         return self._group is not None and time.monotonic() - self._group.sent_at > PATIENCE_S

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, select
 
 from alama.service.errors import StoreUnavailable, UnknownScore
-from alama.service.records import (
-    IDEMPOTENCY_KEPT_US,
-    Earlier,
-    IdempotencyRow,
-    ScoreRow,
-    ScoreSummary,
-)
+from alama.service.records import IdempotencyRow, ScoreRow, ScoreSummary
 from alama.storage import schema
 from alama.storage.database import Clash
+from alama.storage.earlier import EarlierAnswers, identity
 from alama.storage.inserts import Inserts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection, Row
+    from collections.abc import Sequence
 
     from alama.service.book import Book
-    from alama.service.records import Entry
+    from alama.service.records import Earlier, Entry
     from alama.storage.database import Database
 
 _ATTEMPTS: Final = 3
 
-_IDENTITY: Final = ("lender", "mode", "operation", "key_digest")
 _SUMMARY: Final = [schema.scores.c[name] for name in ScoreSummary._fields]
 _ROW: Final = [schema.scores.c[name] for name in ScoreRow._fields]
 
@@ -40,9 +32,10 @@ class SqlScores:
     def __init__(self, database: Database) -> None:
         """Write the statements of the hot path once: a row is then a tuple, no more."""
         self._database = database
-        mark = "?" if database.embedded else "%s"
+        mark = database.parameter_mark
         self._score_rows = Inserts(schema.scores.name, ScoreRow._fields, mark)
         self._idempotency_rows = Inserts(schema.idempotency.name, IdempotencyRow._fields, mark)
+        self._earlier = EarlierAnswers(mark)
 
     # -------------------------------------------------------------------------------- reading
 
@@ -88,20 +81,19 @@ class SqlScores:
         raise StoreUnavailable("another process keeps writing the same rows")
 
     def _commit_once(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
-        with self._database.writing() as connection:
-            keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
-            earlier = _earlier(connection, keyed) if keyed else {}
+        keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
+        with self._database.driving() as cursor:
+            earlier = self._earlier.find(cursor, keyed) if keyed else {}
             answered = [
-                earlier.get(_identity(entry.idempotency)) if entry.idempotency else None
+                earlier.get(identity(entry.idempotency)) if entry.idempotency else None
                 for entry in entries
             ]
             new = [entry for entry, found in zip(entries, answered, strict=True) if found is None]
-            cursor = connection.connection.cursor()
             self._score_rows.run(cursor, [entry.score for entry in new])
             if keyed:
                 rows = [entry.idempotency for entry in new if entry.idempotency is not None]
                 # Two processes that take the same keys in different orders wait for each other.
-                rows.sort(key=_identity)
+                rows.sort(key=identity)
                 self._idempotency_rows.run(cursor, rows)
         return answered
 
@@ -110,26 +102,3 @@ class SqlScores:
         table = schema.idempotency
         with self._database.writing() as connection:
             connection.execute(delete(table).where(table.c.created_us < before_us))
-
-
-def _earlier(
-    connection: Connection, keyed: Sequence[IdempotencyRow]
-) -> Mapping[tuple[object, ...], Earlier]:
-    """Find the answers given before, and clear away those that are too old to be given again."""
-    table = schema.idempotency
-    identity = tuple_(*[table.c[name] for name in _IDENTITY])
-    query = select(table).where(identity.in_([_identity(row) for row in keyed]))
-    found = connection.execute(query).all()
-    oldest_us = min(row.created_us for row in keyed) - IDEMPOTENCY_KEPT_US
-    expired = [_identity(row) for row in found if row.created_us < oldest_us]
-    if expired:
-        connection.execute(delete(table).where(identity.in_(expired)))
-    return {
-        _identity(row): Earlier(row.request_digest, row.request_id, row.reply)
-        for row in found
-        if row.created_us >= oldest_us
-    }
-
-
-def _identity(row: IdempotencyRow | Row[Any]) -> tuple[object, ...]:
-    return (row.lender, row.mode, row.operation, row.key_digest)

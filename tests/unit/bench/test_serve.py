@@ -155,6 +155,13 @@ def test_a_write_to_the_disk_takes_time(tmp_path: Path) -> None:
     assert machine.sync_ms(tmp_path) > 0
 
 
+def test_work_that_is_not_ours_is_told_apart() -> None:
+    before, after = machine.Moment(10.0, 100.0), machine.Moment(13.0, 104.0)
+    assert machine.share_of_others(before, after, ours_s=2.0) == 0.25
+    assert machine.share_of_others(before, after, ours_s=3.1) == 0.0  # clocks tick apart
+    assert machine.share_of_others(None, None, ours_s=1.0) is None
+
+
 def test_a_run_that_leaves_somebody_out_is_not_published() -> None:
     assert parse(["full"]).kept
     assert not parse(["quick"]).kept

@@ -136,6 +136,17 @@ def test_a_desk_is_laid_out_once(
     assert first.desk is second.desk
 
 
+def test_a_warm_directory_has_what_answers_and_minds_no_book_without_it(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    watched.keep_model("sha256:damaged", b"{}", clock())
+    watched.deploy(LIVE, "sha256:damaged", None, clock())
+    directory.warm()
+    assert watched.model(MODEL.id) == document.encode(MODEL)
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    assert calls(directory, text)[0].desk is directory.desk(DEMO)
+
+
 def test_a_caller_does_what_its_scopes_allow_and_no_more(
     directory: Directory, watched: WatchedRegistry, clock: HandClock
 ) -> None:

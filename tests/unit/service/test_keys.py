@@ -50,7 +50,7 @@ def test_any_mistyped_character_is_noticed(text: str, place: int, typed: str) ->
 
 @given(texts, st.integers(0, 45))
 def test_any_two_neighbours_in_the_wrong_order_are_noticed(text: str, place: int) -> None:
-    first, second = text[place : place + 2]
+    first, second = text[place], text[place + 1]
     assume(first != second)
     assert refused(text[:place] + second + first + text[place + 2 :])
 
@@ -157,6 +157,16 @@ def test_a_key_that_ends_is_followed_by_one_that_lives_as_long(
     _, old = keys.issue(registry, clock, PEPPER, DEMO, days=90)
     _, new = keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=0)
     assert new.expires_us == NOON_US + 90 * US_PER_DAY
+
+
+@pytest.mark.parametrize("hours", [-1, 24 * 90 + 1])
+def test_an_overlap_lasts_from_nothing_to_90_days(
+    registry: Registry, clock: Clock, hours: int
+) -> None:
+    _, key = keys.issue(registry, clock, PEPPER, DEMO)
+    with pytest.raises(InvalidName, match="hours"):
+        keys.rotate(registry, clock, PEPPER, key.id, overlap_hours=hours)
+    assert registry.keys() == [key]
 
 
 def test_a_revoked_key_cannot_be_rotated_back_to_life(registry: Registry, clock: Clock) -> None:

@@ -104,7 +104,7 @@ def test_several_processes_need_a_sqlite_that_is_safe_for_them(
 ) -> None:
     database = databases.connect(sqlite_url(tmp_path))
     databases.check_processes(database, 1)
-    monkeypatch.setattr(databases.pysqlite3, "sqlite_version_info", (3, 45, 0))
+    monkeypatch.setattr("alama.storage.database.pysqlite3.sqlite_version_info", (3, 45, 0))
     databases.check_processes(database, 1)
     with pytest.raises(StoreUnfit, match="not safe for several processes"):
         databases.check_processes(database, 2)

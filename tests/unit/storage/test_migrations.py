@@ -83,6 +83,13 @@ def test_a_schema_that_does_not_fit_is_told_with_the_way_out(
     assert remedy in str(caught.value.hint)
 
 
+def test_a_schema_of_a_newer_version_is_not_touched(database: Database) -> None:
+    set_version(database, "9999")
+    with pytest.raises(StoreUnfit, match="stands at schema 9999"):
+        migrate.upgrade(database)
+    assert migrate.current(database) == "9999"
+
+
 def test_a_failing_step_leaves_nothing_behind(database: Database) -> None:
     with database.writing() as connection:
         connection.execute(text("CREATE TABLE scores (id integer)"))

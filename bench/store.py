@@ -6,28 +6,13 @@ import ast
 import hashlib
 import json
 import re
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import alama
-from bench.engine.environment import lock_hash
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 Figures = dict[str, Any]
-
-_MAKES_TABLES: Final = (
-    "core/*.py",
-    "training/dataset.py",
-    "training/history/*.py",
-    "training/making/*.py",
-    "training/pipeline.py",
-    "training/portable.py",
-    "training/recipe.py",
-)
-"""The code that a change of a model must come from."""
 
 
 class Store:
@@ -72,23 +57,6 @@ def as_text(document: dict[str, Any]) -> str:
     """Write JSON with the innermost lists on one line each: short, and good to compare."""
     text = json.dumps(document, indent=1, sort_keys=True)
     return re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text) + "\n"
-
-
-@cache  # of the code as it was imported, whatever is edited meanwhile
-def engine_hash() -> str:
-    """Name the code that makes and applies a model; comments and formatting do not count."""
-    source = Path(alama.__file__).parent
-    return code_hash(path for pattern in _MAKES_TABLES for path in source.glob(pattern))
-
-
-@cache
-def peer_hash(name: str) -> str:
-    """Name a peer: its version, and how it is asked to train."""
-    here = Path(__file__).parent
-    modules = [here / "models.py", here / "folds.py"]
-    if name == "ebm":  # it trains by our recipe
-        modules.append(Path(alama.__file__).parent / "training" / "recipe.py")
-    return code_hash(modules, lock_hash())
 
 
 def code_hash(modules: Iterable[Path], *more: str) -> str:

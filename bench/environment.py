@@ -1,8 +1,7 @@
-"""Where the measurement runs: its options, the peers' environment, the threads."""
+"""Where measurements run: the peers' environment, a copy of the sources, the threads."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import shutil
@@ -10,22 +9,17 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[1]
 PEERS: Final = ROOT / ".venv-peers"
 LOCK: Final = ROOT / "requirements" / "peers.txt"
 SCRATCH: Final = ROOT / "build" / "bench"
 """Populations, models and the results of quick runs: git leaves `build` alone."""
-
-TABLES: Final = ROOT.parent / "shared" / "data"
-PARTS: Final = ("rows", "batch", "quality", "training")
-TABLE_NAMES: Final = ("german", "hmeq", "taiwan", "gmsc")
 
 _STAMP: Final = PEERS / "installed"
 _ONE_THREAD: Final = (
@@ -34,43 +28,6 @@ _ONE_THREAD: Final = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to measure; `quick` proves that every part runs and keeps no result."""
-
-    quick: bool
-    parts: tuple[str, ...]
-    tables: Path
-    names: tuple[str, ...]
-    fresh: bool
-
-
-def parse(arguments: Sequence[str]) -> Options:
-    """Read the command line, or leave with a message."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.engine",
-        description="Measure the engine beside its peers and write docs/benchmarks.md.",
-        epilog="An interrupted run goes on where it stopped. quick writes into build/bench alone.",
-    )
-    parser.add_argument("size", nargs="?", choices=("quick", "full"), default="quick")
-    parser.add_argument("--part", action="append", choices=PARTS, help="this part alone")
-    parser.add_argument(
-        "--table", action="append", choices=TABLE_NAMES, help="quality on this table alone"
-    )
-    parser.add_argument(
-        "--tables", type=Path, default=TABLES, metavar="DIR", help="folder of the real tables"
-    )
-    parser.add_argument("--fresh", action="store_true", help="forget earlier results first")
-    given = parser.parse_args(arguments)
-    return Options(
-        quick=given.size == "quick",
-        parts=tuple(part for part in PARTS if part in (given.part or PARTS)),
-        tables=given.tables.resolve(),
-        names=tuple(name for name in TABLE_NAMES if name in (given.table or TABLE_NAMES)),
-        fresh=given.fresh,
-    )
 
 
 def cores() -> int:

@@ -1,0 +1,1 @@
+"""The service beside its peers: throughput, latency at a given load, memory, start, storage."""

@@ -1,0 +1,110 @@
+"""Where the servers stand: their folder, their environments, and who may use which core."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.training.population.people import PopulationOptions, batches
+from alama.training.population.truth import Loans
+from bench.environment import ROOT, SCRATCH, peers_python, settings, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+BODIES: Final = 200
+_BODIES_SEED: Final = 31
+_BODIES_FROM_ROWS: Final = 2_000
+
+
+class NotMeasurable(Exception):
+    """The machine lacks something; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What every subject and every client needs to start."""
+
+    folder: Path
+    variables: dict[str, str]
+    peers: Path
+    forests: Path
+    bodies: Path
+    server_core: int | None
+    client_core: int | None
+
+    @property
+    def python(self) -> str:
+        """Give the Python of Alama's own environment."""
+        return sys.executable
+
+    def for_server(self, command: Sequence[str]) -> list[str]:
+        """Put a command on the servers' core."""
+        return pinned(command, self.server_core)
+
+    def for_client(self, command: Sequence[str]) -> list[str]:
+        """Put a command on the clients' core."""
+        return pinned(command, self.client_core)
+
+
+def pinned(command: Sequence[str], core: int | None) -> list[str]:
+    """Give the command bound to one core, as it is where cores cannot be chosen."""
+    return [*command] if core is None else ["taskset", "--cpu-list", str(core), *command]
+
+
+@contextmanager
+def opened(forest_rows: int) -> Iterator[Ground]:
+    """Lay everything ready that the servers and clients share, and clean up behind them.
+
+    The folder lies on the disk of the checkout: a store in memory would be no store.
+    """
+    if shutil.which("wrk") is None:
+        raise NotMeasurable("wrk, the load generator, is not installed: `apt-get install wrk`")
+    peers = peers_python()
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    with snapshot() as source, tempfile.TemporaryDirectory(prefix="serve-", dir=SCRATCH) as folder:
+        server_core, client_core = _cores()
+        ground = Ground(
+            folder=Path(folder),
+            variables=_variables(source),
+            peers=peers,
+            forests=Path(folder) / "forests.json",
+            bodies=Path(folder) / "bodies.jsonl",
+            server_core=server_core,
+            client_core=client_core,
+        )
+        write_bodies(ground.bodies)
+        prepare = ["-W", "ignore", "-m", "bench.serve.peers.prepare"]
+        command = [str(peers), *prepare, str(forest_rows), str(ground.forests)]
+        subprocess.run(command, cwd=ROOT, env=ground.variables, check=True)
+        yield ground
+
+
+def write_bodies(path: Path) -> None:
+    """Write applications of the synthetic population with all fields, a JSON object a line."""
+    names = [field.name for field in fields(Loans)]
+    people = PopulationOptions(rows=_BODIES_FROM_ROWS, seed=_BODIES_SEED)
+    rows = [row for batch in batches(people) for row in batch.select(names).to_pylist()]
+    complete = [row for row in rows if None not in row.values()][:BODIES]
+    path.write_text("".join(json.dumps(row) + "\n" for row in complete), "utf-8")
+
+
+def _variables(source: Path) -> dict[str, str]:
+    """Give the variables of a server; settings of an Alama elsewhere must not reach ours."""
+    return {n: value for n, value in settings(source).items() if not n.startswith("ALAMA_")}
+
+
+def _cores() -> tuple[int | None, int | None]:
+    """Choose a core for the server and one for the client, none where that is not possible."""
+    if shutil.which("taskset") is None or not hasattr(os, "sched_getaffinity"):
+        return None, None
+    mine = sorted(os.sched_getaffinity(0))
+    return (mine[0], mine[-1]) if len(mine) > 1 else (None, None)

@@ -1,0 +1,1 @@
+"""What we are measured beside, each a server of its own in the peers' environment."""

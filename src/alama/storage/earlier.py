@@ -1,0 +1,73 @@
+"""Answers that were given under idempotency keys, looked up in the transaction of the next ones.
+
+Straight on the driver, as all of the hot path is.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier
+from alama.storage import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
+    from alama.service.records import IdempotencyRow
+
+Identity = tuple[str, str, str, bytes]
+"""Lender, mode, operation and digest of the key: the primary key of the table."""
+
+
+class _Found(NamedTuple):
+    lender: str
+    mode: str
+    operation: str
+    key_digest: bytes
+    created_us: int
+    request_digest: bytes
+    request_id: str
+    reply: bytes
+
+
+_IDENTITY: Final = _Found._fields[:4]
+
+
+class EarlierAnswers:
+    """The statements for one driver."""
+
+    def __init__(self, mark: str) -> None:
+        """Write their parts; `mark` stands for a parameter in the driver's language."""
+        table, key = schema.idempotency.name, ", ".join(_IDENTITY)
+        columns = ", ".join(_Found._fields)
+        self._one = f"({', '.join([mark] * len(_IDENTITY))})"
+        self._select = f"SELECT {columns} FROM {table} WHERE ({key}) IN "  # noqa: S608  our own names
+        self._delete = f"DELETE FROM {table} WHERE ({key}) IN "  # noqa: S608  our own names
+
+    def find(
+        self, cursor: DBAPICursor, keyed: Sequence[IdempotencyRow]
+    ) -> Mapping[Identity, Earlier]:
+        """Find the answers given before, and clear away those too old to be given again."""
+        self._execute(cursor, self._select, [identity(row) for row in keyed])
+        found = [_Found._make(row) for row in cursor.fetchall()]
+        oldest_us = min(row.created_us for row in keyed) - IDEMPOTENCY_KEPT_US
+        expired = [identity(row) for row in found if row.created_us < oldest_us]
+        if expired:
+            self._execute(cursor, self._delete, expired)
+        return {
+            identity(row): Earlier(row.request_digest, row.request_id, row.reply)
+            for row in found
+            if row.created_us >= oldest_us
+        }
+
+    def _execute(self, cursor: DBAPICursor, verb: str, identities: Sequence[Identity]) -> None:
+        values = ", ".join([self._one] * len(identities))
+        cursor.execute(f"{verb} (VALUES {values})", tuple(chain.from_iterable(identities)))
+
+
+def identity(row: IdempotencyRow | _Found) -> Identity:
+    """Give what tells one idempotency key from every other."""
+    return (row.lender, row.mode, row.operation, row.key_digest)

@@ -1,0 +1,158 @@
+"""A retry is safe: one key, one score, the same bytes, in whichever process it arrives."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import httpx
+import pytest
+
+from alama import wiring
+from alama.service.book import Book, Mode
+from alama.service.records import IDEMPOTENCY_KEPT_US
+from tests.e2e.service import COMPACT, Service
+from tests.e2e.test_errors import require_problem
+
+_numbers = count()
+
+
+@pytest.fixture
+def book(service: Service) -> Book:
+    """A book without scores."""
+    book = Book(f"retries-{next(_numbers)}", Mode.TEST)
+    service.lender(book.lender)
+    return book
+
+
+@pytest.fixture
+def key(service: Service, book: Book) -> str:
+    return service.key(book)
+
+
+def stored(service: Service, key: str) -> list[str]:
+    page = service.get("/v1/scores?limit=100", key=key).json()
+    return [line["request_id"] for line in page["data"]]
+
+
+def replayed(reply: httpx.Response) -> bool:
+    assert reply.status_code == 200, reply.text
+    return "idempotent-replayed" in reply.headers
+
+
+def test_a_retry_gets_the_same_bytes_and_stores_nothing(service: Service, key: str) -> None:
+    first = service.score(key=key, idempotency_key="order-1")
+    assert not replayed(first)
+    for _ in range(4):
+        retry = service.anywhere(key=key, idempotency_key="order-1")
+        assert replayed(retry)
+        assert retry.content == first.content
+        assert retry.headers["request-id"] != first.headers["request-id"]
+    assert stored(service, key) == [first.json()["request_id"]]
+
+
+def test_the_prefix_is_the_same_operation(service: Service, key: str) -> None:
+    first = service.score(key=key, idempotency_key="order-1")
+    retry = service.send(
+        "POST",
+        "/api/v1/score",
+        content=first.request.content,
+        headers=service.credentials(key)
+        | {"Content-Type": "application/json", "Idempotency-Key": "order-1"},
+    )
+    assert replayed(retry)
+    assert retry.content == first.content
+
+
+def test_without_a_key_each_request_is_a_score(service: Service, key: str) -> None:
+    given = [service.score(key=key).json()["request_id"] for _ in range(2)]
+    assert stored(service, key) == given[::-1]
+
+
+@pytest.mark.parametrize(
+    ("body", "query"),
+    [
+        ({**COMPACT, "mobile_money_months": 25}, ""),
+        (dict(reversed(COMPACT.items())), ""),
+        (COMPACT, "?expand=model"),
+    ],
+    ids=["another value", "another order", "another query"],
+)
+def test_another_request_under_the_key_is_refused(
+    service: Service, key: str, body: dict[str, object], query: str
+) -> None:
+    service.score(key=key, idempotency_key="order-1")
+    reply = service.score(body, query=query, key=key, idempotency_key="order-1")
+    require_problem(reply, 422, "idempotency_key_reused")
+    assert len(stored(service, key)) == 1
+
+
+def test_keys_of_one_book_share_their_retries(service: Service, book: Book, key: str) -> None:
+    first = service.score(key=key, idempotency_key="order-1")
+    retry = service.score(key=service.key(book), idempotency_key="order-1")
+    assert replayed(retry)
+    assert retry.content == first.content
+
+
+def test_another_lender_or_mode_or_key_is_another_request(
+    service: Service, book: Book, key: str
+) -> None:
+    live, other = Book(book.lender, Mode.LIVE), Book(f"{book.lender}-too", Mode.TEST)
+    service.installed.registry.deploy(live, None, None, wiring.now_us())
+    service.lender(other.lender)
+    replies = [
+        service.score(key=key, idempotency_key="order-1"),
+        service.score(key=key, idempotency_key="order-2"),
+        service.score(key=key, idempotency_key="ORDER-1"),
+        service.score(key=service.key(live), idempotency_key="order-1"),
+        service.score(key=service.key(other), idempotency_key="order-1"),
+    ]
+    assert not any(replayed(reply) for reply in replies)
+    assert len({reply.json()["request_id"] for reply in replies}) == len(replies)
+
+
+def test_a_refused_request_leaves_its_key_free(service: Service, key: str) -> None:
+    refused = service.score({**COMPACT, "region": 1}, key=key, idempotency_key="order-1")
+    require_problem(refused, 422, "invalid_application")
+    assert not replayed(service.score(key=key, idempotency_key="order-1"))
+
+
+def test_a_key_is_free_again_after_72_hours(service: Service, book: Book, key: str) -> None:
+    first = service.score(key=key, idempotency_key="order-1")
+    _age(service, book, IDEMPOTENCY_KEPT_US - 60 * 1_000_000)
+    assert replayed(service.score(key=key, idempotency_key="order-1"))
+    _age(service, book, 61 * 1_000_000)
+    second = service.score({**COMPACT, "region": "Nyeri"}, key=key, idempotency_key="order-1")
+    assert not replayed(second)
+    assert stored(service, key) == [second.json()["request_id"], first.json()["request_id"]]
+
+
+def _age(service: Service, book: Book, by_us: int) -> None:
+    """Make what a book keeps under idempotency keys older than it is."""
+    with service.installed.database.writing() as connection:
+        connection.exec_driver_sql(
+            f"UPDATE idempotency SET created_us = created_us - {by_us}"  # noqa: S608  a number
+            f" WHERE lender = '{book.lender}'"
+        )
+
+
+def test_one_key_sent_many_times_at_once_is_scored_once(service: Service, key: str) -> None:
+    """A 409 is for who arrives while the first is in flight in the same process."""
+    seen: set[int] = set()
+    scores = 0
+    deadline_s = time.monotonic() + 10
+    with ThreadPoolExecutor(8) as pool:
+        while 409 not in seen and time.monotonic() < deadline_s:
+            scores += 1
+            order = f"order-{scores}"
+            replies = list(
+                pool.map(lambda _: service.anywhere(key=key, idempotency_key=order), range(16))  # noqa: B023  used at once
+            )
+            seen |= {reply.status_code for reply in replies}
+            answered = [reply for reply in replies if reply.status_code == 200]
+            assert len({reply.content for reply in answered}) == 1
+            assert sum(not replayed(reply) for reply in answered) == 1
+            for reply in replies:
+                if reply.status_code != 200:
+                    require_problem(reply, 409, "idempotency_in_flight")
+    assert seen == {200, 409}
+    assert len(stored(service, key)) == min(scores, 100)
