@@ -41,5 +41,6 @@ def service(
         # Whatever the tests have sent: no value of it was logged, and nothing of ours broke.
         service.server.stop()
         log = service.server.output()
+        assert '"event":"worker_started"' in log
         assert MARK not in log
         assert '"event":"defect"' not in log

@@ -39,8 +39,6 @@ BACK_S_MAX = 10.0
 class Disk(Protocol):
     """Where a database lives, with a way to use up what is left of it and to give it back."""
 
-    folder: Path
-
     def fill(self, server: Server) -> None: ...
 
     def clear(self, server: Server) -> None: ...
@@ -50,7 +48,6 @@ class SmallDisk:
     """A file system of its own that really fills up."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         self._ballast = folder / "ballast"
 
     def fill(self, _: Server) -> None:
@@ -64,9 +61,6 @@ class SmallDisk:
 
 class SmallFiles:
     """A limit on the size of files, for whoever may not mount: writing fails in the same place."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
     def fill(self, server: Server) -> None:
         self._limit(server, 4096)
@@ -97,8 +91,8 @@ def small_disk(folder: Path) -> Iterator[Disk]:
 
 
 @contextmanager
-def small_files(folder: Path) -> Iterator[Disk]:
-    yield SmallFiles(folder)
+def small_files(_: Path) -> Iterator[Disk]:
+    yield SmallFiles()
 
 
 @pytest.mark.parametrize("making", [small_disk, small_files])

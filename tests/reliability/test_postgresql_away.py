@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -39,7 +40,7 @@ class Story:
         self.server = server
         self.proxy = proxy
         self.load = Load(server.url, key, connections=6)
-        self.client = Client(server.url, key)
+        self.key = key
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +58,20 @@ def story(
         Proxy(postgres.host, postgres.port) as proxy,
         Server(through(url, proxy.port), home, WORKERS, ALAMA_RATE_LIMIT="1000000") as server,
     ):
-        story = Story(server, proxy, a_key(server))
-        with story.client:
-            yield story
+        yield Story(server, proxy, a_key(server))
         assert "Traceback" not in server.output()
 
 
-def test_a_cut_is_told_at_once_and_is_over_when_it_is_mended(story: Story, url: str) -> None:
-    load, client, proxy = story.load, story.client, story.proxy
+@pytest.fixture
+def client(story: Story) -> Iterator[Client]:
+    with Client(story.server.url, story.key) as client:
+        yield client
+
+
+def test_a_cut_is_told_at_once_and_is_over_when_it_is_mended(
+    story: Story, client: Client, url: str
+) -> None:
+    load, proxy = story.load, story.proxy
     with load.running():
         for _ in range(2):
             load.wait_for_answers(50, BACK_S_MAX)
@@ -77,8 +84,10 @@ def test_a_cut_is_told_at_once_and_is_over_when_it_is_mended(story: Story, url: 
     assert_kept(load, url)
 
 
-def test_a_database_that_hangs_is_told_in_time_and_forgiven(story: Story, url: str) -> None:
-    load, client, proxy = story.load, story.client, story.proxy
+def test_a_database_that_hangs_is_told_in_time_and_forgiven(
+    story: Story, client: Client, url: str
+) -> None:
+    load, proxy = story.load, story.proxy
     with load.running():
         load.wait_for_answers(50, BACK_S_MAX)
         proxy.stall()
@@ -91,8 +100,8 @@ def test_a_database_that_hangs_is_told_in_time_and_forgiven(story: Story, url: s
     assert_kept(load, url)
 
 
-def test_a_hang_that_ends_in_a_cut_is_forgiven_too(story: Story, url: str) -> None:
-    load, client, proxy = story.load, story.client, story.proxy
+def test_a_hang_that_ends_in_a_cut_is_forgiven_too(story: Story, client: Client, url: str) -> None:
+    load, proxy = story.load, story.proxy
     with load.running():
         load.wait_for_answers(50, BACK_S_MAX)
         proxy.stall()
@@ -108,7 +117,7 @@ def test_a_hang_that_ends_in_a_cut_is_forgiven_too(story: Story, url: str) -> No
 def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it_is_back(
     story: Story, url: str
 ) -> None:
-    load, client, proxy, server = story.load, story.client, story.proxy, story.server
+    load, proxy, server = story.load, story.proxy, story.server
     with load.running():
         load.wait_for_answers(50, BACK_S_MAX)
         proxy.cut()
@@ -124,37 +133,34 @@ def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it_is_ba
         processes.wait_until(
             lambda: len(processes.workers(server.pid)) == WORKERS, BACK_S_MAX, "complete"
         )
-    wait_until_healthy(client, BACK_S_MAX)
     assert_kept(load, url)
 
 
 def test_a_crash_of_postgresql_loses_nothing_that_was_acknowledged(story: Story, url: str) -> None:
-    load, client = story.load, story.client
+    load = story.load
     with load.running():
         for _ in range(2):
             load.wait_for_answers(50, BACK_S_MAX)
             # A session that dies takes the whole server down: it ends them all and recovers.
             processes.kill(a_session(url))
             load.wait_for_answers(50, 2 * BACK_S_MAX)
-    wait_until_healthy(client, BACK_S_MAX)
     assert_kept(load, url)
 
 
 @pytest.mark.parametrize("fail", [Proxy.cut, Proxy.stall])
 def test_the_service_does_not_start_without_its_database_and_says_why(
-    fail: Callable[[Proxy], None], postgres: Postgres, url: str, tmp_path: Path
+    fail: Callable[[Proxy], None], postgres: Postgres, tmp_path: Path
 ) -> None:
-    with (
-        Proxy(postgres.host, postgres.port) as proxy,
-        Server(through(url, proxy.port), tmp_path) as server,
-    ):
-        server.kill()
+    url = postgres.url("postgres")
+    with Proxy(postgres.host, postgres.port) as proxy, ExitStack() as at_the_end:
         fail(proxy)
+        server = Server(through(url, proxy.port), tmp_path)
+        at_the_end.push(server)
         with pytest.raises(ServerFailed, match="exited with 2:") as failed:
             server.start()
-        last_words = str(failed.value).splitlines()[-2:]
-    assert last_words[0].startswith("error: the database ")
-    assert last_words[1].startswith("  hint: ")
+    said = str(failed.value).splitlines()
+    assert said[-2].startswith("error: the database ")
+    assert said[-1].startswith("  hint: ")
     assert "Traceback" not in str(failed.value)
     assert url.partition("@")[0] not in str(failed.value), "the password is shown"
 

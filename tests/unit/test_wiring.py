@@ -32,6 +32,19 @@ def test_a_pepper_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     assert [file.name for file in home.iterdir()] == ["pepper"]
 
 
+def test_a_pepper_appears_with_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever found it empty would hash every key with nothing."""
+    there_before: list[bool] = []
+
+    def slowly(length: int) -> str:
+        there_before.append((tmp_path / "pepper").exists())
+        return "ab" * length
+
+    monkeypatch.setattr("alama.wiring.secrets.token_hex", slowly)
+    assert wiring.pepper(chosen(tmp_path)) == b"ab" * 32
+    assert there_before == [False]
+
+
 def test_all_who_open_a_new_installation_at_once_agree_on_it(tmp_path: Path) -> None:
     for number in range(10):
         home = tmp_path / str(number)

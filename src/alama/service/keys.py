@@ -60,6 +60,8 @@ class Key(msgspec.Struct, frozen=True):
     hint: str
     scopes: tuple[Scope, ...]
     created_us: int
+    days: int | None = None
+    """How long it was to live, which a rotation may have cut short; None: for ever."""
     expires_us: int | None = None
     revoked_us: int | None = None
     last_used_us: int | None = None
@@ -98,6 +100,7 @@ def issue(
         hint=text[-_HINT_LENGTH:],
         scopes=tuple(sorted(set(scopes))),
         created_us=now_us,
+        days=days,
         expires_us=None if days is None else now_us + days * US_PER_DAY,
     )
     registry.add_key(key)
@@ -126,9 +129,7 @@ def rotate(
             f"the old key goes on for 0 to {OVERLAP_HOURS_MAX} hours",
             hint="0 ends it at once",
         )
-    if days is None and old.expires_us is not None:
-        days = max(1, round((old.expires_us - old.created_us) / US_PER_DAY))
-    text, new = issue(registry, clock, pepper, old.book, old.scopes, days)
+    text, new = issue(registry, clock, pepper, old.book, old.scopes, days or old.days)
     ends_us = now_us + overlap_hours * US_PER_HOUR
     registry.end_key(key_id, min(ends_us, old.expires_us or ends_us))
     return text, new

@@ -79,6 +79,7 @@ class SqlRegistry:
                     "hint": key.hint,
                     "scopes": " ".join(key.scopes),
                     "created_us": key.created_us,
+                    "days": key.days,
                     "expires_us": key.expires_us,
                 },
             )
@@ -232,6 +233,7 @@ def _key(row: Row[Any]) -> Key:
         hint=row.hint,
         scopes=tuple(Scope(scope) for scope in row.scopes.split()),
         created_us=row.created_us,
+        days=row.days,
         expires_us=row.expires_us,
         revoked_us=row.revoked_us,
         last_used_us=row.last_used_us,

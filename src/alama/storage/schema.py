@@ -68,6 +68,7 @@ keys = Table(
     Column("hint", String(8), nullable=False),
     Column("scopes", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
+    Column("days", Integer),
     Column("expires_us", BigInteger),
     Column("revoked_us", BigInteger),
     Column("last_used_us", BigInteger),

@@ -1,5 +1,7 @@
 """What a loan costs, against the arithmetic done by hand."""
 
+import math
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -104,3 +106,30 @@ def test_no_loan_above_the_bound_can_be_repaid(
     tariff = Tariff(PRICING, term_days)
     beyond = tariff.amount_max(room) * (1.0 + 1e-12)
     assert tariff.due_monthly(probability, beyond) > room
+
+
+@given(PROBABILITIES, st.floats(-1e3, 1e6), st.integers(1, 5_000), st.integers(1, 1000), TERMS)
+def test_the_largest_amount_is_the_last_step_whose_payments_fit(
+    probability: Probability, room: float, step: int, steps: int, term_days: int
+) -> None:
+    tariff = Tariff(PRICING, term_days)
+    cap = steps * step
+    amount = tariff.largest(probability, room, cap, step)
+    assert amount % step == 0
+    assert amount <= cap
+    if amount > 0:
+        assert tariff.due_monthly(probability, amount) <= room
+    if amount < cap:
+        assert tariff.due_monthly(probability, max(amount, 0) + step) > room
+
+
+@given(PROBABILITIES, st.integers(1, 5_000), st.integers(1, 1000), TERMS)
+def test_payments_that_fit_to_the_last_bit_are_found(
+    probability: Probability, step: int, steps: int, term_days: int
+) -> None:
+    tariff = Tariff(PRICING, term_days)
+    amount = steps * step
+    room = tariff.due_monthly(probability, amount)
+    assert tariff.largest(probability, room, amount + step, step) == amount
+    short = math.nextafter(room, 0.0)
+    assert tariff.largest(probability, short, amount + step, step) == amount - step

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from alama.core import document
-from alama.service import keys
+from alama.core.money import REFERENCE_INFLOW_MONTHLY
+from alama.files.models import builtin
+from alama.service import keys, lenders
 from alama.service.book import Book, Mode
 from alama.service.directory import FRESH_US, Caller, Directory
 from alama.service.errors import (
@@ -124,6 +126,16 @@ def test_what_answers_a_test_key_is_kept_for_replays(
     desk = calls(directory, text)[0].desk_for_scoring()
     assert watched.model(desk.model.model.id) == document.encode(MODEL)
     assert watched.policy(desk.policy.id)
+
+
+@pytest.mark.parametrize("currency", sorted(REFERENCE_INFLOW_MONTHLY))
+def test_whatever_a_lender_lends_in_the_builtin_model_answers(
+    registry: SqlRegistry, clock: HandClock, currency: str
+) -> None:
+    lenders.add(registry, clock, "umoja", "Umoja", currency)
+    desk = Directory(registry, clock, PEPPER, builtin).desk(Book("umoja", Mode.TEST))
+    assert desk is not None
+    assert desk.policy.policy.currency == currency
 
 
 def test_a_desk_is_laid_out_once(

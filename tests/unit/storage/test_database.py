@@ -1,5 +1,6 @@
 """A database is opened by its address, durably, and what its driver says is put into our words."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,20 @@ def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         migrate.current(database)
     database.close()
+
+
+def test_a_new_file_that_another_process_is_writing_is_waited_for(tmp_path: Path) -> None:
+    database = databases.connect(sqlite_url(tmp_path))
+    driver = database.engine.dialect.loaded_dbapi
+    other = driver.connect(tmp_path / "alama.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    letting_go = threading.Timer(0.2, other.execute, ["COMMIT"])
+    letting_go.start()
+    with database.reading() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    database.close()
+    letting_go.join()
+    other.close()
 
 
 def test_several_processes_need_a_sqlite_that_is_safe_for_them(

@@ -41,6 +41,7 @@ def _who_may_ask() -> None:
         sa.Column("hint", sa.String(length=8), nullable=False),
         sa.Column("scopes", sa.Text(), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
+        sa.Column("days", sa.Integer(), nullable=True),
         sa.Column("expires_us", sa.BigInteger(), nullable=True),
         sa.Column("revoked_us", sa.BigInteger(), nullable=True),
         sa.Column("last_used_us", sa.BigInteger(), nullable=True),
