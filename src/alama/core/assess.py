@@ -11,7 +11,7 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.application import Value
-from alama.core.offer import Offer, decide, make_offer
+from alama.core.offer import Offer, decide, find_loan, make_offer
 from alama.core.policy import Decision, Rule
 from alama.core.units import Points, Probability
 
@@ -62,12 +62,9 @@ def assess(model: ReadyModel, policy: ReadyPolicy, application: Application) -> 
     assert policy.model is model
     scorecard = model.scorecard_for(application)
     scored = scorecard.score(application.values)
-    tier_place = policy.tier_place(scored.points)
-    tier = policy.policy.tiers[tier_place]
-    offer, obstacle = make_offer(policy, tier_place, application, policy.loans(scorecard, scored))
+    tier = policy.tier(scored.points)
+    loan, obstacle = find_loan(policy, tier, application, policy.loans(scorecard, scored))
     decision, rules = decide(tier, obstacle)
-    if decision is Decision.DECLINED:
-        offer = msgspec.structs.replace(offer, limit=0)
     return Assessment(
         score=calibration.shown_score(scored.points),
         default_probability=calibration.shown_probability(scored.points),
@@ -77,7 +74,7 @@ def assess(model: ReadyModel, policy: ReadyPolicy, application: Application) -> 
         card=scorecard.card.name,
         tier=tier.name,
         decision=decision,
-        offer=offer,
+        offer=make_offer(policy, decision, loan),
         rules=rules,
     )
 

@@ -15,6 +15,8 @@ from alama.core.scorecard import cuts_in
 from alama.core.units import Points
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from alama.core.model import ReadyModel
     from alama.core.scorecard import Scorecard, Scored
     from alama.core.tables import Card
@@ -56,75 +58,75 @@ class _Lever:
     def slot(self, value: float) -> int:
         return bisect_right(self.cuts, value) + 1
 
-    def slot_in(self, scored: Scored) -> int:
-        return tables.MISSING if self.place is None else scored.slots[self.place]
-
-    def rows(self, scored: Scored) -> list[Row]:
-        """Give the main table and, for this applicant, a row of each pair, all by own slot."""
-        slots = scored.slots
-        return [self.main, *[rows[slots[other]] for other, rows in self.pairs]]
+    def slot_in(self, slots: list[int]) -> int:
+        return tables.MISSING if self.place is None else slots[self.place]
 
 
 class LoanTables:
-    """The part of a card that reads the loan."""
+    """The part of a card that reads the loan, and where the loans on offer stand in it.
 
-    __slots__ = ("amount", "both", "term")
+    A *band* is a run of amounts on offer that have the same points. The bands are counted from the
+    smallest amount; they hold the amounts from `firsts[band]` to `lasts[band]`.
+    """
 
-    def __init__(self, scorecard: Scorecard, model: ReadyModel) -> None:
-        """Lay out amount, term, and `both`: rows by the term's slot, cells by the amount's."""
+    __slots__ = ("amount", "amount_slots", "both", "firsts", "lasts", "term", "term_slots")
+
+    def __init__(
+        self, scorecard: Scorecard, model: ReadyModel, amounts: range, terms_days: Sequence[int]
+    ) -> None:
+        """Lay out for the amounts and the terms on offer, both in rising order.
+
+        `both` is what amount and term give without any other field, each alone and as a pair: rows
+        by the term's slot, cells by the amount's.
+        """
         self.amount = _Lever(scorecard, model, AMOUNT)
         self.term = _Lever(scorecard, model, TERM)
-        self.both: tuple[Row, ...] | None = None
-        first, second = self.term.place, self.amount.place
-        if first is not None and second is not None and _are_paired(scorecard.card, first, second):
-            self.both = _whole_pair(scorecard.card, first, second)
+        self.both = _together(scorecard.card, self.term, self.amount)
+        self.term_slots = tuple(map(self.term.slot, terms_days))
+        lasts = {self.amount.slot(amount): amount for amount in amounts}
+        firsts = {self.amount.slot(amount): amount for amount in reversed(amounts)}
+        self.amount_slots = tuple(lasts)
+        self.lasts = tuple(lasts.values())
+        self.firsts = tuple(firsts[slot] for slot in lasts)
 
 
 class Loans:
     """The loans one applicant could have asked for."""
 
-    __slots__ = ("_rest", "_rows", "_scored", "_tables")
+    __slots__ = ("_amount_rows", "_rest", "_term_rows", "tables")
 
     def __init__(self, loan_tables: LoanTables, scored: Scored) -> None:
         """Take from the points what the loan as requested gave to them."""
+        slots = scored.slots
         amount, term = loan_tables.amount, loan_tables.term
-        slot, term_slot = amount.slot_in(scored), term.slot_in(scored)
-        self._tables = loan_tables
-        self._scored = scored
-        self._rows = amount.rows(scored)
-        given = sum([row[slot] for row in self._rows])
-        given += sum([row[term_slot] for row in term.rows(scored)])
-        if loan_tables.both is not None:
-            given += loan_tables.both[term_slot][slot]
-        self._rest = scored.points - given
+        self.tables = loan_tables
+        self._amount_rows = [rows[slots[other]] for other, rows in amount.pairs]
+        self._term_rows = [rows[slots[other]] for other, rows in term.pairs]
+        self._rest = scored.points - self._given(term.slot_in(slots), amount.slot_in(slots))
 
-    def of_term(self, term_days: int) -> LoansOfTerm:
-        """Fix the term."""
-        term, both = self._tables.term, self._tables.both
-        slot = term.slot(term_days)
-        rest = self._rest + sum([row[slot] for row in term.rows(self._scored)])
-        rows = self._rows if both is None else [*self._rows, both[slot]]
-        return LoansOfTerm(self._tables.amount.cuts, rest, rows)
+    def points(self, term: int, band: int) -> Points:
+        """Give the points of the loans of a term in a band of amounts, each by its place."""
+        term_slot, amount_slot = self.tables.term_slots[term], self.tables.amount_slots[band]
+        return Points(self._rest + self._given(term_slot, amount_slot))
+
+    def _given(self, term_slot: int, amount_slot: int) -> float:
+        given = self.tables.both[term_slot][amount_slot]
+        for row in self._amount_rows:
+            given += row[amount_slot]
+        for row in self._term_rows:
+            given += row[term_slot]
+        return given
 
 
-class LoansOfTerm:
-    """The loans of one term, by amount. Within a band of amounts the points are the same."""
-
-    __slots__ = ("_cuts", "_rest", "_rows")
-
-    def __init__(self, cuts: tuple[float, ...], rest: float, rows: list[Row]) -> None:
-        """Keep the points of all but the amount, and the rows that it is looked up in."""
-        self._cuts = cuts
-        self._rest = rest
-        self._rows = rows
-
-    def band(self, amount: float) -> int:
-        """Give the band of an amount."""
-        return bisect_right(self._cuts, amount) + 1
-
-    def points(self, band: int) -> Points:
-        """Give the points of the loans in a band."""
-        return Points(self._rest + sum([row[band] for row in self._rows]))
+def _together(card: Card, term: _Lever, amount: _Lever) -> tuple[Row, ...]:
+    """Give the main tables of both, and what they give as a pair, as one table."""
+    pair = tuple((0.0,) * len(amount.main) for _ in term.main)
+    if term.place is not None and amount.place is not None:
+        pair = _whole_pair(card, term.place, amount.place)
+    return tuple(
+        tuple(own + other + cell for other, cell in zip(amount.main, row, strict=True))
+        for own, row in zip(term.main, pair, strict=True)
+    )
 
 
 def _are_paired(card: Card, one: int, other: int) -> bool:

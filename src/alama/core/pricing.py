@@ -30,6 +30,7 @@ YEAR_DAYS: Final = 365
 MONTH_DAYS: Final = 30
 _DECIMALS: Final = 2
 _PERCENT: Final = 100.0
+_A_HAIR_MORE: Final = 1.0 + 1e-12
 
 
 class Price(msgspec.Struct, frozen=True, gc=False):
@@ -86,7 +87,22 @@ class Tariff:
         spent = amount * self._spent_share + self._cost_per_loan
         due = spent / (1.0 - probability * self._loss_given_default)
         due_max = amount * self._due_share_max
-        return (min(due_max, due)) / self.months
+        least = due if due < due_max else due_max  # noqa: FURB136  `min` takes as long as the rest
+        return least / self.months
+
+    def largest(self, probability: Probability, room_monthly: float, cap: int, step: int) -> int:
+        """Give the largest whole step up to the cap, itself a whole step, that can be repaid.
+
+        It is not above 0 where there is none.
+        """
+        # Solved for the amount. A hair more room makes up for rounding: `due_monthly` decides.
+        due = room_monthly * self.months * _A_HAIR_MORE
+        earned = due * (1.0 - probability * self._loss_given_default) - self._cost_per_loan
+        repaid = max(earned / self._spent_share, due / self._due_share_max)
+        amount = cap if repaid >= cap else int(repaid // step) * step
+        while amount > 0 and self.due_monthly(probability, amount) > room_monthly:
+            amount -= step
+        return amount
 
     def apr(self, probability: Probability, amount: float) -> Apr:
         """Give the APR at which the loan earns its margin, within the cap.

@@ -114,8 +114,9 @@ def test_a_key_that_cannot_be_is_refused_with_the_way_out(
 
 
 def test_the_list_says_what_has_become_of_each_key(
-    home: Path, capsys: pytest.CaptureFixture[str]
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     endless = issued(home, capsys)
     long = issued(home, capsys, "--days", "90")
     short = issued(home, capsys, "--days", "2")
