@@ -80,7 +80,7 @@ class Load:
         enough = self.answered + more
         deadline = time.monotonic() + within_s
         while self.answered < enough:
-            assert time.monotonic() < deadline, f"{self.statuses} after {within_s} s"
+            assert time.monotonic() < deadline, f"{self.statuses}, last {self.refused[-1:]}"
             time.sleep(0.01)
 
     def _work(self) -> None:

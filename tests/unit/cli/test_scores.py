@@ -52,8 +52,9 @@ def sealed(home: Path) -> bytes:
 
 
 def test_scores_are_listed_newest_first_with_their_offers(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     first, second = give_score(), give_score(compact())
     assert main(["scores", "list"]) == 0
     out, err = capsys.readouterr()
