@@ -86,7 +86,7 @@ model: setup ## Rebuild the built-in model, to the same hash
 ROUNDS := 50
 
 # The lines that say how far it is are the log of the tests.
-reliability: setup ## Kill the service under load, ROUNDS=50 times on each database: about four minutes
+reliability: setup ## Kill the service under load, ROUNDS=50 times on each database: about five minutes
 	RELIABILITY_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/reliability/test_kills.py --quiet \
 		--override-ini log_cli=true --log-cli-level=INFO --log-cli-format="%(asctime)s  %(message)s"
 
