@@ -16,7 +16,7 @@ from alama.service.directory import Directory
 from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Given, Scoring
 from alama.storage.scores import SqlScores
-from alama.wiring import Installation, now_us
+from alama.wiring import Installation, now_us, stopwatch_us
 
 
 class CommitAtOnce:
@@ -43,7 +43,9 @@ def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mod
 
 async def _give(opened: Installation, body: bytes, book: Book) -> str:
     text, _ = keys.issue(opened.registry, now_us, opened.pepper, book)
-    caller = await Directory(opened.registry, now_us, opened.pepper, builtin).caller(text)
+    caller = await Directory(opened.registry, now_us, stopwatch_us, opened.pepper, builtin).caller(
+        text
+    )
     at_us = now_us()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
     scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_type_hints
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX: Final = "ALAMA_"
+
+_HIDDEN: Final = "***"
 
 
 class InvalidSetting(AlamaError):
@@ -92,6 +95,19 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(ge=0, le=65_535, description="Port of Prometheus metrics, at /metrics; 0 for none."),
     ] = 0
 
+    def __repr__(self) -> str:
+        """Show the settings as a person may see them."""
+        shown = (f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"Settings({', '.join(shown)})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Give each setting; of a secret no more than that it is set."""
+        values = [(setting, getattr(self, setting.field)) for setting in described()]
+        return [
+            (setting.field, _HIDDEN if setting.secret and value is not None else value)
+            for setting, value in values
+        ]
+
     @property
     def home_folder(self) -> Path:
         """The folder of everything Alama keeps itself."""
@@ -100,7 +116,8 @@ class Settings(msgspec.Struct, frozen=True):
     @property
     def database_address(self) -> str:
         """The address of the database, the default one included."""
-        return self.database or f"sqlite:///{(self.home_folder / 'alama.db').absolute()}"
+        file = (self.home_folder / "alama.db").absolute()
+        return self.database or f"sqlite:///{quote(str(file))}"
 
 
 class Described(NamedTuple):

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import secrets
 import signal
+import stat
 import tempfile
 import time
 from contextlib import asynccontextmanager, suppress
@@ -63,6 +64,11 @@ def now_us() -> int:
     return time.time_ns() // 1_000
 
 
+def stopwatch_us() -> int:
+    """Give microseconds that go on whatever becomes of the clock."""
+    return time.monotonic_ns() // 1_000
+
+
 class Installation(NamedTuple):
     """What commands and the service share: a database that is fit to be used, and its secret."""
 
@@ -70,6 +76,10 @@ class Installation(NamedTuple):
     registry: SqlRegistry
     scores: SqlScores
     pepper: bytes
+
+    def __repr__(self) -> str:
+        """Leave the secret out: a repr ends up in logs."""
+        return f"Installation({self.database!r})"
 
     def close(self) -> None:
         """Let the database go."""
@@ -117,7 +127,23 @@ def pepper(settings: Settings) -> bytes:
     settings.home_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
         _write_pepper(path)
-    return path.read_text("ascii").strip().encode()
+    return _read_pepper(path)
+
+
+def _read_pepper(path: Path) -> bytes:
+    """Read the secret, or refuse a file that is damaged or that everyone can read."""
+    if path.stat().st_mode & stat.S_IRWXO:
+        raise StoreUnfit(
+            f"everyone on this machine can read the pepper, {path}", hint=f"`chmod 600 {path}`"
+        )
+    secret = path.read_bytes().strip()
+    if len(secret) < PEPPER_LENGTH_MIN or not secret.isascii():
+        raise StoreUnfit(
+            f"{path} is no pepper: it wants {PEPPER_LENGTH_MIN} ASCII characters or more",
+            hint="put it back as it was; only where no key was ever issued, remove it, and the "
+            "next start makes a new one",
+        )
+    return secret
 
 
 def _write_pepper(path: Path) -> None:
@@ -131,6 +157,16 @@ def _write_pepper(path: Path) -> None:
         os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(file.name, path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make what has appeared in a folder outlive a power cut: keys hashed with it will."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _require_same_pepper(registry: SqlRegistry, secret: bytes) -> None:
@@ -163,13 +199,14 @@ def assemble(
 ) -> ASGIApp:
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
     registry, scores = installed.registry, installed.scores
-    directory = Directory(registry, now_us, installed.pepper, builtin)
-    directory.warm()
-    health = Health(registry, ledger, now_us)
-    upkeep = Upkeep(directory, registry, scores, now_us)
+    directory = Directory(registry, now_us, stopwatch_us, installed.pepper, builtin)
+    for book, error in directory.warm():
+        watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, message=str(error))
+    health = Health(registry, ledger, stopwatch_us)
+    upkeep = Upkeep(directory, registry, scores, now_us, watch.chore_failed)
     admission = Admission(directory, RateLimit(settings.rate_limit, BURST * settings.rate_limit))
     endpoints = Endpoints(
-        scores=ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores, registry),
+        scores=ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores),
         status=StatusEndpoints(health, builtin().id),
         documents=DocumentEndpoints(),
     )

@@ -93,6 +93,51 @@ def test_a_key_ends_when_it_is_told_to(registry: Registry) -> None:
     assert registry.key("key_2").expires_us == NOON_US + 7
 
 
+def test_a_key_is_kept_for_a_lender_that_exists_and_once(registry: Registry) -> None:
+    with pytest.raises(UnknownLender, match="nobody"):
+        registry.add_key(a_key(1, "nobody"))
+    registry.add_key(a_key(1))
+    with pytest.raises(InvalidName, match="key_1"):
+        registry.add_key(a_key(1, "umoja"))
+    assert registry.keys() == [a_key(1)]
+
+
+def test_a_key_is_replaced_by_another_in_one_step(registry: Registry) -> None:
+    registry.add_key(a_key(2))
+    registry.replace_key("key_2", NOON_US + 7, a_key(4))
+    assert registry.key("key_2").expires_us == NOON_US + 7
+    assert registry.key("key_4") == a_key(4)
+
+
+def test_a_key_that_cannot_be_replaced_stays_as_it_is(registry: Registry) -> None:
+    for number in (2, 4):
+        registry.add_key(a_key(number))
+    with pytest.raises(InvalidName, match="key_4"):
+        registry.replace_key("key_2", NOON_US + 7, a_key(4))
+    with pytest.raises(UnknownLender, match="nobody"):
+        registry.replace_key("key_2", NOON_US + 7, a_key(6, "nobody"))
+    assert registry.keys() == [a_key(2), a_key(4)]
+
+
+def test_nothing_follows_a_key_that_is_not_there_or_was_revoked(registry: Registry) -> None:
+    registry.add_key(a_key(2))
+    registry.revoke_key("key_2", NOON_US)
+    for gone in ("key_2", "key_9"):
+        with pytest.raises(UnknownKey, match=gone):
+            registry.replace_key(gone, NOON_US + 7, a_key(4))
+    (kept,) = registry.keys()
+    assert kept.id == "key_2"
+
+
+def test_an_earlier_use_never_hides_a_later_one(registry: Registry) -> None:
+    registry.add_key(a_key(1))
+    for used_us in (NOON_US + 5, NOON_US + 3):
+        registry.note_key_use({"key_1": used_us})
+    assert registry.key("key_1").last_used_us == NOON_US + 5
+    registry.note_key_use({"key_1": NOON_US + 6})
+    assert registry.key("key_1").last_used_us == NOON_US + 6
+
+
 def test_the_use_of_many_keys_is_noted_at_once(registry: Registry) -> None:
     for number in (1, 2, 3):
         registry.add_key(a_key(number))
@@ -128,6 +173,18 @@ def test_the_newest_deployment_of_a_book_answers_in_it_alone(registry: Registry)
     assert registry.deployed(live) == ("sha256:m", "sha256:p")
     assert registry.deployed(Book("umoja", Mode.LIVE)) == (None, None)
     assert registry.deployed(Book("demo", Mode.TEST)) is None
+
+
+def test_only_what_exists_is_deployed_and_what_does_not_is_named(registry: Registry) -> None:
+    live = Book("demo", Mode.LIVE)
+    registry.keep_model("sha256:m", b"model", NOON_US)
+    with pytest.raises(UnknownLender, match="nobody"):
+        registry.deploy(Book("nobody", Mode.LIVE), None, None, NOON_US)
+    with pytest.raises(StoreUnfit, match="sha256:other"):
+        registry.deploy(live, "sha256:other", None, NOON_US)
+    with pytest.raises(StoreUnfit, match="sha256:p"):
+        registry.deploy(live, "sha256:m", "sha256:p", NOON_US)
+    assert registry.deployed(live) is None
 
 
 def test_a_fact_is_settled_by_whoever_comes_first(database: Database) -> None:

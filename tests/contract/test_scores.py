@@ -167,6 +167,19 @@ def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:
     assert scores.find(DEMO, old.score.request_id) == old.score
 
 
+def test_forgetting_goes_on_in_small_steps_until_none_is_left(
+    scores: SqlScores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alama.storage.scores.FORGOTTEN_AT_ONCE", 2)
+    old = [an_entry(idempotency_key=f"old-{number}") for number in range(5)]
+    new = an_entry(at_us=NOON_US + 1, idempotency_key="new")
+    scores.commit([new, *old])
+    assert [scores.forget_idempotency(NOON_US + 1) for _ in range(4)] == [True, True, False, False]
+    again = [an_entry(idempotency_key=f"old-{number}", at_us=NOON_US + 2) for number in range(5)]
+    assert scores.commit(again) == [None] * 5
+    assert scores.commit([an_entry(at_us=NOON_US + 2, idempotency_key="new")]) == [answer(new)]
+
+
 def test_two_processes_with_one_key_keep_one_score(
     scores: SqlScores, another_process: SqlScores
 ) -> None:

@@ -75,7 +75,15 @@ CASES = [
     Case("half a character", 400, "malformed_json", body=b'{"region":"\\ud800"}'),
     Case("endless nesting", 400, "malformed_json", body=b"[" * BODY_MAX),
     Case("endless nesting of objects", 400, "malformed_json", body=b'{"a":' * 13_000),
-    Case("an unknown parameter", 400, "invalid_parameter", path=f"/v1/score?{MARK}=1"),
+    Case("an unknown parameter", 400, "invalid_parameter", path=f"/v1/score?colour={MARK}"),
+    Case("no name of a parameter", 400, "invalid_parameter", path=f"/v1/score?{MARK}%2B=1"),
+    Case(
+        "a parameter where none is known",
+        400,
+        "invalid_parameter",
+        "GET",
+        f"/v1/scores/req_{'0' * 28}?expand={MARK}",
+    ),
     Case("an unknown expansion", 400, "invalid_parameter", path=f"/v1/score?expand={MARK}"),
     Case("a parameter twice", 400, "invalid_parameter", "GET", "/v1/scores?limit=1&limit=2"),
     Case("a bad limit", 400, "invalid_parameter", "GET", f"/v1/scores?limit={MARK}"),
@@ -127,7 +135,6 @@ CASES = [
     Case("nothing there", 404, "not_found", "GET", "/v1/nothing"),
     Case("nothing there to post to", 404, "not_found", "POST", "/v1"),
     Case("a slash too many", 404, "not_found", "POST", "/v1/score/"),
-    Case("the root", 404, "not_found", "GET", "/"),
     Case("the prefix twice", 404, "not_found", "POST", "/api/api/v1/score"),
     Case("an unknown id", 404, "unknown_score", "GET", "/v1/scores/req_" + "0" * 28),
     Case("no id at all", 404, "unknown_score", "GET", "/v1/scores/%00"),
@@ -141,6 +148,7 @@ CASES = [
             ("/v1/scores/req_" + "0" * 28, ["POST", "DELETE"], {"allow": "GET, HEAD"}),
             ("/v1/health", ["POST"], {"allow": "GET, HEAD"}),
             ("/livez", ["POST"], {"allow": "GET, HEAD"}),
+            ("/", ["POST"], {"allow": "GET, HEAD"}),
             ("/openapi.json", ["POST"], {"allow": "GET, HEAD"}),
         ]
         for method in methods
@@ -191,6 +199,47 @@ def test_a_request_that_is_wrong_is_told_so(service: Service, case: Case) -> Non
         )
         require_problem(reply, case.status, case.code)
         assert case.answers_with.items() <= reply.headers.items()
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("/v1/scores?limt=5", "This path does not know the parameter limt. "),
+        ("/v1/scores?limt=5", "It knows limit, cursor; the nearest is limit."),
+        ("/v1/scores?limit=1&cursor=x&limit=2", "The parameter limit stands twice."),
+        (f"/v1/scores/req_{'0' * 28}?limit=1", "It knows none."),
+    ],
+)
+def test_a_wrong_parameter_is_named(service: Service, path: str, detail: str) -> None:
+    problem = require_problem(service.get(path), 400, "invalid_parameter")
+    assert detail in problem["detail"]
+
+
+def test_an_idempotency_key_that_stands_twice_is_refused(service: Service) -> None:
+    key = f"{MARK}-{time.time_ns()}"
+    headers = [("Idempotency-Key", key), ("Idempotency-Key", key)]
+    usual = [*service.credentials().items(), *JSON.items()]
+    reply = service.send("POST", "/v1/score", json=COMPACT, headers=[*usual, *headers])
+    problem = require_problem(reply, 400, "invalid_parameter")
+    assert "Idempotency-Key stands twice" in problem["detail"]
+
+
+def test_another_way_to_send_a_key_is_told_from_no_key(service: Service) -> None:
+    for sent in (MARK, f"Basic {MARK}"):
+        reply = service.send("GET", "/v1/scores", headers={"Authorization": sent})
+        problem = require_problem(reply, 401, "key_missing")
+        assert "not that of a bearer key" in problem["detail"]
+
+
+def test_another_charset_is_told_from_no_json(service: Service) -> None:
+    headers = service.credentials() | {"Content-Type": "application/json; charset=latin-1"}
+    reply = service.send("POST", "/v1/score", content=b"{}", headers=headers)
+    assert "UTF-8" in require_problem(reply, 415, "unsupported_media_type")["detail"]
+
+
+def test_reading_where_scores_are_given_is_told_where_they_are_read(service: Service) -> None:
+    problem = require_problem(service.get("/v1/score"), 405, "method_not_allowed")
+    assert "/v1/scores" in problem["detail"]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +306,29 @@ def test_an_unavailable_database_is_told_and_overcome(service: Service) -> None:
     assert "idempotent-replayed" not in again.headers
 
 
+def told(service: Service, event: str) -> int:
+    return service.server.output().count(f'"event":"{event}"')
+
+
+def score_until_all_is_told_to_be_well(service: Service) -> None:
+    deadline_s = time.monotonic() + 15
+    while told(service, "database_unavailable") != told(service, "database_recovered"):
+        assert time.monotonic() < deadline_s
+        service.score()
+        time.sleep(0.1)
+
+
+def test_an_outage_is_told_once_also_where_it_is_met_by_looking_up_a_key(service: Service) -> None:
+    score_until_all_is_told_to_be_well(service)
+    before = told(service, "database_unavailable")
+    strangers = [service.key() for _ in range(3)]
+    with service.database_away():
+        for key in strangers:
+            require_problem(service.score(key=key), 503, "unavailable")
+        assert told(service, "database_unavailable") == before + 1
+    score_until_all_is_told_to_be_well(service)
+
+
 @pytest.mark.parametrize("with_key", [True, False], ids=["with a key", "without"])
 def test_a_large_body_in_chunks_is_refused_and_the_connection_goes_on(
     service: Service, *, with_key: bool
@@ -289,6 +361,9 @@ HARDLY_HTTP = {
     "a negative length": b"POST /v1/score HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     "a bad chunk": b"POST /v1/score HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
     "a tunnel": b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a tunnel with an offer": b"CONNECT / HTTP/1.1\r\nHost: x\r\n" + UPGRADE + b"\r\n\r\n",
+    "half an address with an offer": b"GET http://[ HTTP/1.1\r\n" + UPGRADE + b"\r\n\r\n",
+    "thousands of offers": (b"GET /livez HTTP/1.1\r\n" + UPGRADE + b"\r\n\r\n") * 1_500,
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
 
@@ -323,6 +398,8 @@ def test_a_key_over_its_rate_is_told_when_to_come_back(slow_service: Service) ->
     assert second.headers["ratelimit"] == '"key";r=0;t=2'
     require_problem(third, 429, "too_many_requests")
     assert third.headers["retry-after"] == "1"
+    assert third.headers["ratelimit-policy"] == '"key";q=2;w=2'
+    assert third.headers["ratelimit"] == '"key";r=0;t=2'
     assert slow_service.score(key=other).status_code == 200
     time.sleep(1.0)
     assert slow_service.score(key=key).status_code == 200

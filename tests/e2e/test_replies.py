@@ -113,6 +113,26 @@ def test_health_needs_no_key(service: Service) -> None:
 # ------------------------------------------------------------------------------------- reading
 
 
+def test_whole_money_is_written_alike_wherever_it_is_read(service: Service) -> None:
+    given = service.score(FULL)
+    request_id = given.json()["request_id"]
+    stored = service.get(f"/v1/scores/{request_id}")
+    page = service.get("/v1/scores?limit=100")
+    (listed,) = [line for line in page.json()["data"] if line["request_id"] == request_id]
+    written = json.dumps(given.json()["recommended_limit"])
+    assert written.isdigit()
+    assert f'"recommended_limit":{written},' in stored.text
+    assert json.dumps(listed["recommended_limit"]) == written
+
+
+def test_a_person_who_opens_the_root_is_led_to_the_reference(service: Service) -> None:
+    for prefix in ("", "/api"):
+        reply = service.send("GET", f"{prefix}/")
+        assert (reply.status_code, reply.headers["location"]) == (302, "docs")
+        page = service.send("GET", str(reply.next_request.url))  # type: ignore[union-attr]
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+
+
 def test_a_stored_score_is_the_reply_that_was_given(service: Service) -> None:
     body = json.dumps(FULL, indent=3).encode()
     reply = service.score(body, query="?expand=base_score,model,policy,offer").json()

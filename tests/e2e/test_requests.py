@@ -2,6 +2,8 @@
 
 import json
 import math
+import socket
+import time
 from typing import NamedTuple
 
 import httpx
@@ -9,6 +11,7 @@ import pytest
 
 from tests.e2e.conftest import MARK
 from tests.e2e.service import COMPACT, FULL, Service
+from tests.ports import HOST
 
 
 class Row(NamedTuple):
@@ -212,3 +215,64 @@ def test_words_are_compared_without_case_and_trimmed(service: Service) -> None:
         service.score({**FULL, "device_type": kind}).json() for kind in ("tablet", "  TABLET ")
     ]
     assert plain["shap_values"] == shouted["shap_values"]
+
+
+# ------------------------------------------------------------------------- offers of HTTP/2
+
+
+H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAA\r\n"
+"""What Java's HttpClient adds to its first request, and `curl --http2`."""
+
+
+def posted(service: Service, body: bytes, *, chunked: bool = False) -> bytes:
+    """POST /v1/score as it goes over the wire, with the offer."""
+    length = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
+    sent = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+    credentials = service.credentials()["Authorization"].encode()
+    head = (
+        b"POST /v1/score?expand=model HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Authorization: " + credentials + b"\r\n" + H2C + length + b"\r\n\r\n"
+    )
+    return head + sent
+
+
+def replies_to(service: Service, packets: list[bytes], count: int) -> list[dict[str, object]]:
+    """Send packets with a pause between them; the bodies of so many good replies."""
+    with socket.create_connection((HOST, service.server.port), timeout=10) as connection:
+        for packet in packets:
+            connection.sendall(packet)
+            time.sleep(0.05)
+        stream = connection.makefile("rb")
+        bodies = []
+        for _ in range(count):
+            assert stream.readline() == b"HTTP/1.1 200 OK\r\n"
+            headers = dict(line.split(b": ", 1) for line in iter(stream.readline, b"\r\n"))
+            bodies.append(json.loads(stream.read(int(headers[b"content-length"]))))
+        return bodies
+
+
+BODY = json.dumps({**COMPACT, "region": "\r\nUpgrade: h2c\r\n\r\n"}).encode()
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "in chunks"])
+@pytest.mark.parametrize(
+    "mark",
+    [b"never", b"{", b"Upgrade: h2c", b"grade: h2c", b"h2c\r\nHTTP2", b"\n{", b"}"],
+    ids=repr,
+)
+def test_an_offer_of_http2_loses_no_body_wherever_the_packets_part(
+    service: Service, mark: bytes, *, chunked: bool
+) -> None:
+    request = posted(service, BODY, chunked=chunked)
+    place = request.find(mark)
+    packets = [request] if place < 0 else [request[:place], request[place:]]
+    (reply,) = replies_to(service, packets, 1)
+    assert reply["decision"]
+    stored = service.get(f"/v1/scores/{reply['request_id']}").json()
+    assert stored["application"] == json.loads(BODY)
+    assert stored["model"] == reply["model"]
+
+
+def test_requests_after_an_offer_of_http2_are_answered_too(service: Service) -> None:
+    request = posted(service, BODY)
+    assert len(replies_to(service, [request * 3, request], 4)) == 4

@@ -147,6 +147,24 @@ def test_every_request_is_in_the_log_after_a_stop(server: Server) -> None:
     assert ids <= {line["request_id"] for line in logged}
 
 
+def test_a_line_of_the_log_says_whose_request_it_was_and_what_was_wrong(server: Server) -> None:
+    with client(server) as caller:
+        good = caller.post("/v1/score", content=sample_application())
+        bad = caller.post("/v1/score", content=b"{}")
+        stranger = caller.post("/v1/score", headers={"Authorization": "Bearer nobody"})
+        key_id = caller.get(f"/v1/scores/{good.json()['request_id']}").json()["key_id"]
+    server.stop()
+    lines = {line["request_id"]: line for line in events(server, "request")}
+    whose = {"lender": "demo", "key_id": key_id}
+    assert lines[good.headers["request-id"]].items() >= whose.items()
+    assert "code" not in lines[good.headers["request-id"]]
+    told = lines[bad.headers["request-id"]]
+    assert told.items() >= (whose | {"status": 422, "code": "invalid_application"}).items()
+    unknown = lines[stranger.headers["request-id"]]
+    assert unknown["code"] == "key_refused"
+    assert not unknown.keys() & whose.keys()
+
+
 def test_nothing_that_a_caller_sends_is_in_the_log(server: Server) -> None:
     key = server.key()
     body = json.dumps({"mm_months": SENT, SENT: 1, "region": SENT}).encode()
@@ -223,12 +241,18 @@ def test_metrics_are_those_of_the_whole_service(tmp_path: Path, workers: int) ->
             once = {"Connection": "close"}
             sent = [caller.post("/v1/score", content=b"", headers=once) for _ in range(20)]
             assert {reply.status_code for reply in sent} == {400}
-            assert caller.post("/v1/score", content=sample_application()).status_code == 200
+            once_only = {"Idempotency-Key": "a request and its retries"}
+            for _ in range(3):
+                kept = caller.post("/v1/score", content=sample_application(), headers=once_only)
+                assert kept.status_code == 200
         lines = metrics_at(port)
+        (started,) = events(server, "started")
+        assert started["metrics"] == f"http://{HOST}:{port}/metrics"
         assert server.stop() == 0
     assert 'alama_requests_total{method="POST",route="/v1/score",status="400"} 20.0' in lines
-    assert 'alama_request_seconds_count{route="/v1/score"} 21.0' in lines
+    assert 'alama_request_seconds_count{route="/v1/score"} 23.0' in lines
     assert "alama_commit_entries_sum 1.0" in lines
+    assert "alama_commit_replays_total 2.0" in lines
     assert "alama_commit_waiting 0.0" in lines
 
 

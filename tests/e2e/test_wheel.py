@@ -61,6 +61,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     strangers = [name for name in names if not name.startswith(("alama/", metadata))]
     assert strangers == []
     assert "alama/py.typed" in names
+    assert f"{metadata}licenses/LICENSE" in names
     package = ROOT / "src" / "alama"
     files = {
         path.relative_to(package.parent).as_posix()

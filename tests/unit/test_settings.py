@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from alama.settings import Described, InvalidSetting, Settings, described, read
 
@@ -34,6 +36,17 @@ def test_settings_are_read_as_what_they_are() -> None:
     settings = read({"ALAMA_HOME": "/srv/alama", "ALAMA_PORT": "0", "ALAMA_LOG": "json"})
     assert settings == Settings(home="/srv/alama", port=0, log="json")
     assert settings.home_folder == Path("/srv/alama")
+
+
+def test_secrets_are_not_shown_wherever_settings_are_printed() -> None:
+    address = "postgresql://alama:s3cret@db/alama"
+    settings = read({"ALAMA_DATABASE": address, "ALAMA_PEPPER": "s3cret" * 6, "ALAMA_PORT": "8001"})
+    printed = StringIO()
+    Console(file=printed).print(settings)
+    for shown in (repr(settings), str(settings), printed.getvalue()):
+        assert "s3cret" not in shown
+        assert "8001" in shown
+    assert "pepper=None" in repr(Settings())
 
 
 def test_the_database_is_a_file_below_home_unless_it_is_set() -> None:

@@ -1,5 +1,6 @@
 """An installation is opened by whoever comes first, and by everyone else alike."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -7,8 +8,13 @@ import pytest
 
 from alama import settings, wiring
 from alama.service import lenders
+from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
 from alama.settings import InvalidSetting, Settings
+from alama.storage.group_commit import GroupCommit
+from alama.telemetry.formats import JsonLines
+from alama.telemetry.log import Log
+from alama.telemetry.watch import Watch
 from tests.databases import Postgres
 
 
@@ -21,6 +27,29 @@ def test_a_new_installation_can_be_used_at_once(tmp_path: Path) -> None:
     (lender,) = installed.registry.lenders()
     assert (lender.id, lender.currency) == (lenders.DEMO, "KES")
     installed.close()
+
+
+def test_the_stopwatch_goes_on_though_the_clock_is_set_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock_us, stopwatch_us = wiring.now_us(), wiring.stopwatch_us()
+    monkeypatch.setattr("alama.wiring.time.time_ns", lambda: 0)
+    assert wiring.now_us() < clock_us
+    assert wiring.stopwatch_us() >= stopwatch_us
+
+
+def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_path: Path) -> None:
+    installed = wiring.open_installation(chosen(tmp_path))
+    installed.registry.keep_model("sha256:damaged", b"{}", wiring.now_us())
+    installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, wiring.now_us())
+    with (tmp_path / "log").open("wb") as file:
+        watch = Watch(Log(JsonLines(), file.fileno()))
+        ledger = GroupCommit(installed.scores, watch.committed)
+        wiring.assemble(chosen(tmp_path), installed, ledger, watch)
+    installed.close()
+    told = json.loads((tmp_path / "log").read_text("utf-8"))
+    assert (told["event"], told["lender"], told["mode"]) == ("model_unavailable", "demo", "live")
+    assert "not a model" in told["message"]
 
 
 def test_a_pepper_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
@@ -66,6 +95,38 @@ def test_a_short_pepper_is_refused_and_not_repeated(tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="fewer than 32") as caught:
         wiring.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
     assert "too-short" not in str(caught.value) + str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"too-short\n", "pfeffer-und-salz-für-ein-ganzes-jahr".encode()]
+)
+def test_a_file_that_is_no_pepper_is_refused_and_not_repeated(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "pepper"
+    file.touch(0o600)
+    file.write_bytes(content)
+    with pytest.raises(StoreUnfit, match="no pepper") as caught:
+        wiring.pepper(chosen(tmp_path))
+    assert str(file) in str(caught.value)
+    assert not content.strip() or content.decode().strip() not in str(caught.value)
+
+
+def test_a_pepper_that_everyone_can_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    secret = wiring.pepper(chosen(tmp_path))
+    file = tmp_path / "pepper"
+    file.chmod(0o644)
+    with pytest.raises(StoreUnfit, match="everyone") as caught:
+        wiring.pepper(chosen(tmp_path))
+    assert caught.value.hint == f"`chmod 600 {file}`"
+    file.chmod(0o440)  # as an orchestrator mounts a secret for the group of a service
+    assert wiring.pepper(chosen(tmp_path)) == secret
+
+
+def test_an_installation_is_printed_without_its_secret(tmp_path: Path) -> None:
+    installed = wiring.open_installation(chosen(tmp_path, ALAMA_PEPPER="s3cret" * 6))
+    assert "s3cret" not in f"{installed!r} {installed}"
+    installed.close()
 
 
 def test_a_database_is_not_opened_with_another_pepper(tmp_path: Path) -> None:

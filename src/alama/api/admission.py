@@ -22,14 +22,18 @@ class Admission:
         self._limit = limit
         window_s = max(1, round(limit.burst / limit.per_second))
         self._policy = (b"ratelimit-policy", f'"key";q={limit.burst};w={window_s}'.encode())
+        self._used_up = [self._policy, (b"ratelimit", f'"key";r=0;t={window_s}'.encode())]
 
     async def admit(self, call: Call, scope: Scope) -> tuple[Caller, Headers]:
         """Recognise the caller, or raise; the headers tell how the key stands with its rate."""
-        caller = await self._directory.caller(_bearer(call))
-        standing = self._limit.take(caller.key.id, call.arrival.at_us)
-        caller.may(scope)
+        caller = call.caller = await self._directory.caller(_bearer(call))
+        call.rate = self._used_up  # stands where the next line refuses
+        # By the stopwatch: a clock that is set back must keep nobody waiting.
+        standing = self._limit.take(caller.key.id, int(call.arrival.started_s * 1e6))
         remaining = f'"key";r={standing.remaining};t={standing.full_in_s}'
-        return caller, [self._policy, (b"ratelimit", remaining.encode())]
+        call.rate = [self._policy, (b"ratelimit", remaining.encode())]
+        caller.may(scope)
+        return caller, call.rate
 
 
 def _bearer(call: Call) -> str:
@@ -38,7 +42,7 @@ def _bearer(call: Call) -> str:
         raise KeyMissing
     scheme, _, token = header.partition(b" ")
     if scheme.lower() != b"bearer" or not token.strip():
-        raise KeyMissing
+        raise KeyMissing("the header Authorization is not that of a bearer key")
     try:
         return token.strip().decode("ascii")
     except UnicodeDecodeError:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "/api"
 
+ELSEWHERE: Final = {"/v1/score": "stored scores are read at /v1/scores"}
+"""What to add where a method is refused, by path."""
+
 
 class Endpoints(NamedTuple):
     """Everything that is served."""
@@ -35,6 +38,7 @@ class Endpoints(NamedTuple):
 def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
     """Give the paths and their methods."""
     return {
+        "/": {"GET": serve.documents.front},
         "/v1/score": {"POST": serve.scores.score},
         "/v1/health": {"GET": serve.status.health},
         "/v1/scores": {"GET": serve.scores.page},
@@ -51,7 +55,8 @@ def application(
 ) -> ASGIApp:
     """Put the paths together."""
     served = {
-        path: Endpoint(path, handlers, clock, watch) for path, handlers in routes(endpoints).items()
+        path: Endpoint(path, handlers, clock, watch, ELSEWHERE.get(path))
+        for path, handlers in routes(endpoints).items()
     }
     router = Router(
         routes=[Route(path, endpoint) for path, endpoint in served.items()],

@@ -29,7 +29,9 @@ PARAMETERS: Final[dict[str, Json]] = {
         "name": "Idempotency-Key",
         "in": "header",
         "description": "Any text of your own that names this request, such as a UUID. Sent again "
-        "within 72 hours, the same request gets the same reply and is stored once.",
+        "within 72 hours, the same request gets the same reply and is stored once. It stands once, "
+        f"and has at most {IDEMPOTENCY_KEY_MAX} bytes: a letter beyond ASCII has more than one in "
+        "UTF-8.",
         "schema": {
             "type": "string",
             "minLength": 1,

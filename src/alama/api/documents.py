@@ -37,6 +37,11 @@ class Published(NamedTuple):
 class DocumentEndpoints:
     """Answers without a key. A document is made when it is first asked for, and then kept."""
 
+    async def front(self, _: Call) -> Reply:
+        """GET /: where people come first. No part of the contract: a program asks for /docs."""
+        # Seen from where one is: the service may stand below any prefix.
+        return Reply(302, [(b"location", b"docs")], b"")
+
     async def openapi(self, call: Call) -> Reply:
         """GET /openapi.json: the contract for machines."""
         published = await asyncio.to_thread(_openapi)

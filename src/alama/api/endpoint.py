@@ -11,6 +11,7 @@ from urllib.parse import quote
 from alama.api import problems
 from alama.api.exchange import Call, ClientLeft
 from alama.service import ids
+from alama.service.errors import StoreUnavailable
 from alama.service.scoring import Arrival
 
 if TYPE_CHECKING:
@@ -23,13 +24,18 @@ if TYPE_CHECKING:
 
 
 class Exchanged(NamedTuple):
-    """What may be told about a finished request: nothing in it comes from the caller."""
+    """What may be told about a finished request: nothing in it was made up by the caller."""
 
     request_id: str
     route: str
     method: str
     status: int
     seconds: float
+    code: str | None
+    """Of the problem, if there was one."""
+    lender: str | None
+    """Whose key it was, if it was recognised."""
+    key_id: str | None
 
 
 class Watch(Protocol):
@@ -41,49 +47,77 @@ class Watch(Protocol):
     def broke(self, exchange: Exchanged, error: Exception) -> None:
         """Note a defect of ours, with its traceback, before its request is noted."""
 
+    def unavailable(self, error: Exception) -> None:
+        """Note that a request is refused because the database is away, before it is noted."""
+
 
 class Endpoint:
     """The methods of one path, as an ASGI application."""
 
     def __init__(
-        self, route: str, handlers: Mapping[str, Handler], clock: Clock, watch: Watch
+        self,
+        route: str,
+        handlers: Mapping[str, Handler],
+        clock: Clock,
+        watch: Watch,
+        elsewhere: str | None = None,
     ) -> None:
-        """Take a handler for each method; HEAD is GET without its body, which the server drops."""
+        """Take a handler for each method; HEAD is GET without its body, which the server drops.
+
+        `elsewhere` tells where to go with the other methods.
+        """
         self._route = route
         self._handlers = dict(handlers)
         if "GET" in handlers:
             self._handlers.setdefault("HEAD", handlers["GET"])
         self._clock = clock
         self._watch = watch
+        self._elsewhere = elsewhere
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
         now_us = self._clock()
         request_id = ids.request_id(now_us, os.urandom(ids.RANDOM_BYTES))
         method: str = scope["method"]
+        call = Call(scope, receive, Arrival(request_id, now_us, started_s))
         failure: Exception | None = None
         try:
             handler = self._handlers.get(method)
             if handler is None:
-                raise problems.MethodNotAllowed(", ".join(self._handlers))  # noqa: TRY301
-            reply = await handler(Call(scope, receive, Arrival(request_id, now_us, started_s)))
+                raise self._wrong_method()  # noqa: TRY301
+            reply = await handler(call)
         except ClientLeft:
             return
         except Exception as error:  # noqa: BLE001  every request gets an answer
             failure = error
             reply = problems.reply(error, quote(scope["path"]), request_id)
+            reply.headers.extend(call.rate)
         await _send(send, reply, request_id)
-        seconds = time.perf_counter() - started_s
+        caller = call.caller
         exchange = Exchanged(
             request_id,
             self._route,
             method if method in self._handlers else "OTHER",
             reply.status,
-            seconds,
+            time.perf_counter() - started_s,
+            None if failure is None else problems.kind_of(failure).code,
+            None if caller is None else caller.book.lender,
+            None if caller is None else caller.key.id,
         )
-        if failure is not None and type(failure) not in problems.KINDS:
-            self._watch.broke(exchange, failure)
+        if failure is not None:
+            self._note(exchange, failure)
         self._watch.exchanged(exchange)
+
+    def _wrong_method(self) -> problems.MethodNotAllowed:
+        error = problems.MethodNotAllowed(", ".join(self._handlers))
+        error.hint = self._elsewhere
+        return error
+
+    def _note(self, exchange: Exchanged, failure: Exception) -> None:
+        if problems.kind_of(failure) is problems.INTERNAL:
+            self._watch.broke(exchange, failure)
+        elif isinstance(failure, StoreUnavailable):
+            self._watch.unavailable(failure)
 
 
 async def _send(send: Send, reply: Reply, request_id: str) -> None:

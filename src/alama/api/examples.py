@@ -16,7 +16,12 @@ from alama.api import problems, render
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
 from alama.core import policy as policies
 from alama.core.assess import assess
-from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
+from alama.core.errors import (
+    AlamaError,
+    InvalidApplication,
+    InvalidModel,
+    MalformedDocument,
+)
 from alama.core.intake import Intake
 from alama.core.model import ReadyModel
 from alama.core.offer import ReadyPolicy
@@ -69,7 +74,7 @@ class Replies:
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}."""
         sealed = Sealed(msgspec.Raw(body), self._given(body).assessment)
-        return json.loads(render.score_record(self._row(body), sealed, CURRENCY))
+        return json.loads(render.score_record(self._row(body), sealed))
 
     def page(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores, one line a page, with another page to come."""
@@ -120,7 +125,10 @@ class Mishap(AlamaError):
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
     path = f"/v1/scores/{REQUEST_ID}" if kind is errors.UnknownScore else "/v1/score"
-    return problems.reply(_happened(kind), path, REQUEST_ID)
+    reply = problems.reply(_happened(kind), path, REQUEST_ID)
+    if kind is errors.TooManyRequests:  # only a key that is known can be over its rate
+        reply.headers.extend([(b"ratelimit", b""), (b"ratelimit-policy", b"")])
+    return reply
 
 
 def _happened(kind: type[AlamaError]) -> AlamaError:
@@ -135,6 +143,9 @@ def _happened(kind: type[AlamaError]) -> AlamaError:
         errors.ScopeMissing: lambda: errors.ScopeMissing(Scope.WRITE),
         errors.OnboardingIncomplete: lambda: errors.OnboardingIncomplete(
             "no model has been trained on its history and approved"
+        ),
+        errors.ModelUnavailable: lambda: errors.ModelUnavailable(
+            InvalidModel("the content of the model does not match its id")
         ),
         MethodNotAllowed: lambda: MethodNotAllowed("POST"),
         BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
+    from alama.service.directory import Caller
     from alama.service.scoring import Arrival
 
 Headers = list[tuple[bytes, bytes]]
@@ -38,13 +39,17 @@ class Reply(NamedTuple):
 class Call:
     """What came in."""
 
-    __slots__ = ("_receive", "arrival", "headers", "scope")
+    __slots__ = ("_receive", "arrival", "caller", "headers", "rate", "scope")
 
     def __init__(self, scope: Scope, receive: Receive, arrival: Arrival) -> None:
         """Take a request whose body has not been read; header names are in lower case."""
         self.scope = scope
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         self.arrival = arrival
+        self.caller: Caller | None = None
+        """Whose key it is, as soon as that is known."""
+        self.rate: Headers = []
+        """How the key stands with its rate, as soon as that is known; problems carry it too."""
         self._receive = receive
 
     @property

@@ -1,7 +1,7 @@
 """What each public code means and what a caller can do about it.
 
-The OpenAPI document, the reference page and docs/errors.md all say it in these words. Codes are a
-promise: one that was given is never given another meaning.
+The OpenAPI document, the reference page, docs/errors.md and docs/policy.md say it in these words.
+Codes are a promise: one that was given is never given another meaning.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Send the header `Content-Type: application/json`.",
     ),
     "invalid_application": Meaning(
-        "Fields of the application break rules; `errors` lists every one of them.",
+        "Fields of the application break rules; `errors` lists them, up to a hundred.",
         "Mend the fields that `errors` points to. Nothing was scored and nothing stored.",
     ),
     "idempotency_key_reused": Meaning(
@@ -82,11 +82,15 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     ),
     "too_many_requests": Meaning(
         "The key is over its rate.",
-        "Wait `Retry-After` seconds. `RateLimit` on good replies says how many are left.",
+        "Wait `Retry-After` seconds. `RateLimit` says how many are left.",
     ),
     "internal_error": Meaning(
         "A defect of Alama. It is logged under the `request_id`.",
         "Tell the operator the `request_id`. With an `Idempotency-Key` it is safe to try again.",
+    ),
+    "model_unavailable": Meaning(
+        "The model or the policy that answers this key cannot be used; `detail` says why.",
+        "Tell the operator, who has to mend it. Stored scores can be read meanwhile.",
     ),
     "unavailable": Meaning(
         "The database cannot take or give anything right now. No score was acknowledged.",
@@ -125,8 +129,31 @@ FIELDS: Final[Mapping[str, Meaning]] = {
         "Send it once; parsers disagree on which of two counts.",
     ),
     "personal_identifier": Meaning(
-        "The reference looks like a phone number, an e-mail address or a national id.",
-        "Send an opaque reference of your own.",
+        "The reference looks like a phone number, an e-mail address or a national id: it holds an "
+        "`@`, or is seven or more digits alone.",
+        "Send an opaque reference of your own. Put a letter in front of a customer number.",
     ),
 }
 """By the `code` of one of a problem's `errors`."""
+
+RULES: Final[Mapping[str, Meaning]] = {
+    "tier_below_cutoff": Meaning(
+        "The score is in a tier that the policy declines.",
+        "Lend nothing. `shap_values` says which fields lowered the score, and by how much.",
+    ),
+    "tier_in_review": Meaning(
+        "The score is in a tier that the policy leaves to a person.",
+        "Have a person decide; they may lend up to the limit, on the terms of the reply.",
+    ),
+    "unaffordable": Meaning(
+        "Not even the smallest loan, for whatever term, fits into the share of the monthly inflow "
+        "that the tier allows, less `existing_repayments`.",
+        "Lend nothing. Check that both are amounts a month, in the lender's currency.",
+    ),
+    "offer_below_cutoff": Meaning(
+        "The loan as requested is above the cut-off, but no loan that the policy offers is: each "
+        "would itself have a score in a tier that is declined.",
+        "Lend nothing. The loans on offer are riskier for this applicant than the one asked for.",
+    ),
+}
+"""By the code of one of an offer's `rules`."""

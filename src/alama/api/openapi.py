@@ -45,8 +45,9 @@ reports every broken field at once, and no value that was sent is ever part of i
 hours the same request under the same key gets the same bytes, with the header \
 `Idempotent-Replayed: true`.
 
-**Limits.** A body has at most 64 KiB. A key may ask 1,000 times a second and 2,000 times at once \
-unless the operator sets another rate; `RateLimit` and `RateLimit-Policy` say how it stands."""
+**Limits.** A body has at most 64 KiB. A key may send 1,000 requests a second to one process \
+of the service, and 2,000 at once, unless the operator sets another rate. `RateLimit` and \
+`RateLimit-Policy` say how it stands, in every reply to a key that was recognised."""
 
 
 def encoded() -> bytes:

@@ -124,6 +124,7 @@ OPERATIONS: Final = (
             MalformedDocument,
             BadParameter,
             errors.OnboardingIncomplete,
+            errors.ModelUnavailable,
             errors.IdempotencyInFlight,
             BodyTooLarge,
             UnsupportedMediaType,
@@ -167,7 +168,7 @@ OPERATIONS: Final = (
                 "The score.", reference("ScoreRecord"), headers=_RATE, examples=("record",)
             ),
         },
-        refusals=(errors.UnknownScore,),
+        refusals=(BadParameter, errors.UnknownScore),
     ),
     Operation(
         path="/v1/health",

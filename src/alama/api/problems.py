@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE: Final = b"application/problem+json"
 RETRY_AFTER_S: Final = 2
-FAULTS_MAX: Final = 100
-"""A body can break thousands of rules; the first hundred show what is wrong with it."""
+MODEL_RETRY_AFTER_S: Final = 60
+"""A model that cannot be used is put right by a person."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -98,15 +98,23 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     errors.TooManyRequests: Kind(
         HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests"
     ),
+    errors.ModelUnavailable: Kind(
+        HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable", "Model unavailable"
+    ),
     errors.StoreUnavailable: Kind(
         HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable"
     ),
 }
 
 
+def kind_of(error: Exception) -> Kind:
+    """Give the kind of an error; whatever nobody has thought of is a defect of ours."""
+    return KINDS.get(type(error), INTERNAL) if isinstance(error, AlamaError) else INTERNAL
+
+
 def reply(error: Exception, path: str, request_id: str) -> Reply:
     """Put an error into the words of RFC 9457."""
-    kind = KINDS.get(type(error), INTERNAL) if isinstance(error, AlamaError) else INTERNAL
+    kind = kind_of(error)
     problem = Problem(
         type=f"urn:alama:problem:{kind.code}",
         title=kind.title,
@@ -125,8 +133,8 @@ def _detail(error: Exception, kind: Kind) -> str:
     if kind is INTERNAL or not isinstance(error, AlamaError):
         return "Something broke on our side. It is logged under this request_id."
     if isinstance(error, InvalidApplication):
-        count = len(error.problems)
-        shown = f"; the first {FAULTS_MAX} are listed" if count > FAULTS_MAX else ""
+        count, listed = error.count, len(error.problems)
+        shown = f"; the first {listed} are listed" if count > listed else ""
         return f"{count} {'rule is' if count == 1 else 'rules are'} broken: see errors{shown}."
     sentences = [str(error), *([error.hint] if error.hint else [])]
     return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
@@ -135,10 +143,7 @@ def _detail(error: Exception, kind: Kind) -> str:
 def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
     if not isinstance(error, InvalidApplication):
         return msgspec.UNSET
-    return [
-        FieldFault(problem.pointer, problem.code, problem.detail)
-        for problem in error.problems[:FAULTS_MAX]
-    ]
+    return [FieldFault(problem.pointer, problem.code, problem.detail) for problem in error.problems]
 
 
 def _headers(error: Exception) -> Headers:
@@ -149,9 +154,19 @@ def _headers(error: Exception) -> Headers:
             return [(b"www-authenticate", b'Bearer realm="alama", error="invalid_token"')]
         case MethodNotAllowed():
             return [(b"allow", error.allowed.encode())]
-        case errors.TooManyRequests():
-            return [(b"retry-after", str(error.retry_after_s).encode())]
-        case errors.StoreUnavailable() | errors.IdempotencyInFlight():
-            return [(b"retry-after", str(RETRY_AFTER_S).encode())]
         case _:
-            return []
+            wait_s = _retry_after_s(error)
+            return [] if wait_s is None else [(b"retry-after", str(wait_s).encode())]
+
+
+def _retry_after_s(error: Exception) -> int | None:
+    """Give the seconds after which the same request may fare better; None: never."""
+    match error:
+        case errors.TooManyRequests():
+            return error.retry_after_s
+        case errors.ModelUnavailable():
+            return MODEL_RETRY_AFTER_S
+        case errors.StoreUnavailable() | errors.IdempotencyInFlight():
+            return RETRY_AFTER_S
+        case _:
+            return None

@@ -44,7 +44,7 @@ def expanded(names: frozenset[str]) -> Callable[[Given], bytes]:
     return render
 
 
-def score_record(row: ScoreRow, sealed: Sealed, currency: str) -> bytes:
+def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
     """Give everything that is kept of a score."""
     said = sealed.assessment
     return _encode(
@@ -53,7 +53,7 @@ def score_record(row: ScoreRow, sealed: Sealed, currency: str) -> bytes:
             tier=row.tier,
             default_probability=row.default_probability,
             decision=row.decision,
-            recommended_limit=row.recommended_limit,
+            recommended_limit=_plain(row.recommended_limit),
             recommended_term_days=row.recommended_term_days,
             recommended_apr=row.recommended_apr,
             shap_values=_shap_values(said),
@@ -62,7 +62,7 @@ def score_record(row: ScoreRow, sealed: Sealed, currency: str) -> bytes:
             base_score=round(said.base, POINTS_DECIMALS),
             model=row.model_id,
             policy=row.policy_id,
-            offer=_offer(said, currency),
+            offer=_offer(said),
             created_at=_time(row.created_us),
             mode=row.mode,
             key_id=row.key_id,
@@ -73,9 +73,23 @@ def score_record(row: ScoreRow, sealed: Sealed, currency: str) -> bytes:
 
 def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
     """Give one page of scores; the cursor of the next one is the last id, if there may be more."""
-    listed = [ScoreListed(row.request_id, _time(row.created_us), *row[2:]) for row in rows[:limit]]
+    listed = [_listed(row) for row in rows[:limit]]
     more = len(rows) > limit
     return _encode(ScorePage(listed, listed[-1].request_id if more else None))
+
+
+def _listed(row: ScoreSummary) -> ScoreListed:
+    return ScoreListed(
+        row.request_id,
+        _time(row.created_us),
+        row.score,
+        row.tier,
+        row.default_probability,
+        row.decision,
+        _plain(row.recommended_limit),
+        row.recommended_term_days,
+        row.recommended_apr,
+    )
 
 
 def _reply(given: Given) -> ScoreReply:
@@ -103,14 +117,20 @@ def _shap_values(said: Assessment) -> list[ShapValue]:
     ]
 
 
-def _offer(said: Assessment, currency: str) -> OfferDetail:
+def _offer(said: Assessment) -> OfferDetail:
     price = said.offer.price
     return OfferDetail(
-        currency,
+        said.offer.currency,
         said.offer.default_probability,
         PriceParts(price.expected_loss, price.running_cost, price.funding, price.margin),
         [rule.value for rule in said.rules],
     )
+
+
+def _plain(amount: float) -> float:
+    """Give whole money as it was first given, without decimals; databases add them."""
+    whole = int(amount)
+    return whole if whole == amount else amount
 
 
 def _time(moment_us: int) -> datetime:
@@ -121,6 +141,6 @@ EXPANSIONS: Final[dict[str, Callable[[Given], object]]] = {
     "base_score": lambda given: round(given.assessment.base, POINTS_DECIMALS),
     "model": lambda given: given.desk.model.model.id,
     "policy": lambda given: given.desk.policy.id,
-    "offer": lambda given: _offer(given.assessment, given.desk.policy.policy.currency),
+    "offer": lambda given: _offer(given.assessment),
 }
 """What `expand` may add, by name."""

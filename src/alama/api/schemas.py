@@ -66,6 +66,9 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = {
         code: meaning._asdict() for code, meaning in meanings.FIELDS.items()
     }
+    tidy["OfferDetail"]["properties"]["rules"]["items"]["x-codes"] = {
+        code: meaning._asdict() for code, meaning in meanings.RULES.items()
+    }
     return tidy
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
@@ -18,33 +19,39 @@ from alama.service.patience import in_time
 from alama.service.records import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from alama.api.admission import Admission
     from alama.api.exchange import Call, Headers
-    from alama.service.ports import Registry, Scores
+    from alama.service.ports import Scores
     from alama.service.scoring import Once, Render, Scoring
 
 IDEMPOTENCY_KEY_MAX: Final = 255
+"""Bytes: what a header holds has no other length."""
+
 PAGE_DEFAULT: Final = 20
 PAGE_MAX: Final = 100
 
-_LIMIT: Final = re.compile(r"[0-9]{1,3}")
+PARAMETERS_MAX: Final = 20
 
-_JSON_TYPES: Final = frozenset({b"application/json", b"application/json; charset=utf-8"})
+NAME_MAX: Final = 40
+"""Letters of a parameter's name that are worth repeating."""
+
+_LIMIT: Final = re.compile(r"[0-9]{1,3}")
+_NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.-]{{0,{NAME_MAX - 1}}}")
+
+_JSON: Final = b"application/json"
+_JSON_TYPES: Final = frozenset({_JSON, _JSON + b"; charset=utf-8"})
 
 
 class ScoreEndpoints:
     """What callers can do with scores."""
 
-    def __init__(
-        self, admission: Admission, scoring: Scoring, scores: Scores, registry: Registry
-    ) -> None:
+    def __init__(self, admission: Admission, scoring: Scoring, scores: Scores) -> None:
         """Use the use cases."""
         self._admission = admission
         self._scoring = scoring
         self._scores = scores
-        self._registry = registry
 
     async def score(self, call: Call) -> Reply:
         """POST /v1/score: score an application and keep it."""
@@ -60,18 +67,18 @@ class ScoreEndpoints:
     async def find(self, call: Call) -> Reply:
         """GET /v1/scores/{request_id}: a stored score, whole."""
         caller, headers = await self._admission.admit(call, Scope.READ)
+        _parameters(call, ())
         request_id = call.path_part("request_id")
         if not ids.is_request_id(request_id):
             raise UnknownScore
         row = await in_time(lambda: self._scores.find(caller.book, request_id))
-        lender = await in_time(lambda: self._registry.lender(caller.book.lender))
         sealed = msgspec.json.decode(row.sealed, type=Sealed)
-        return _json(render.score_record(row, sealed, lender.currency), headers)
+        return _json(render.score_record(row, sealed), headers)
 
     async def page(self, call: Call) -> Reply:
         """GET /v1/scores: scores in pages, newest first."""
         caller, headers = await self._admission.admit(call, Scope.READ)
-        asked = _parameters(call, {"limit", "cursor"})
+        asked = _parameters(call, ("limit", "cursor"))
         limit = _limit(asked.get("limit"))
         cursor = asked.get("cursor")
         if cursor is not None and not ids.is_request_id(cursor):
@@ -88,9 +95,7 @@ def _json(body: bytes, headers: Headers) -> Reply:
 async def _json_body(call: Call) -> bytes:
     content_type = call.headers.get(b"content-type", b"")
     if content_type not in _JSON_TYPES and not _is_json(content_type):
-        raise UnsupportedMediaType(
-            "the body must be JSON", hint="send the header Content-Type: application/json"
-        )
+        raise _wrong_type(content_type)
     if call.headers.get(b"content-encoding", b"identity") != b"identity":
         raise UnsupportedMediaType("the body must not be compressed")
     too_large = BodyTooLarge(f"the body is larger than {BODY_MAX // 1024} KiB")
@@ -106,7 +111,19 @@ async def _json_body(call: Call) -> bytes:
 def _is_json(content_type: bytes) -> bool:
     media_type, _, parameters = content_type.lower().partition(b";")
     charset = parameters.strip().replace(b'"', b"")
-    return media_type.strip() == b"application/json" and charset in {b"", b"charset=utf-8"}
+    return media_type.strip() == _JSON and charset in {b"", b"charset=utf-8"}
+
+
+def _wrong_type(content_type: bytes) -> UnsupportedMediaType:
+    media_type = content_type.lower().partition(b";")[0].strip()
+    if media_type == _JSON:
+        return UnsupportedMediaType(
+            "JSON is always UTF-8, and Content-Type says something else after application/json",
+            hint="write the body in UTF-8 and send the header Content-Type: application/json",
+        )
+    return UnsupportedMediaType(
+        "the body must be JSON", hint="send the header Content-Type: application/json"
+    )
 
 
 def _once(call: Call, body: bytes) -> Once | None:
@@ -114,14 +131,16 @@ def _once(call: Call, body: bytes) -> Once | None:
     if key is None:
         return None
     if not 1 <= len(key) <= IDEMPOTENCY_KEY_MAX:
-        raise BadParameter(f"Idempotency-Key must have 1 to {IDEMPOTENCY_KEY_MAX} characters")
+        raise BadParameter(f"Idempotency-Key must have 1 to {IDEMPOTENCY_KEY_MAX} bytes")
+    if sum(name == b"idempotency-key" for name, _ in call.scope["headers"]) > 1:
+        raise BadParameter("the header Idempotency-Key stands twice")
     return scoring.only_once(key, body, call.query)
 
 
 def _renderer(call: Call) -> Render:
     if not call.query:
         return render.score_reply
-    asked = _parameters(call, {"expand"}).get("expand")
+    asked = _parameters(call, ("expand",)).get("expand")
     names = frozenset() if asked is None else frozenset(asked.split(","))
     if not names <= render.EXPANSIONS.keys():
         raise BadParameter(f"expand knows {', '.join(render.EXPANSIONS)}")
@@ -136,17 +155,37 @@ def _limit(asked: str | None) -> int:
     return int(asked)
 
 
-def _parameters(call: Call, known: set[str]) -> Mapping[str, str]:
+def _parameters(call: Call, known: Sequence[str]) -> Mapping[str, str]:
     """Read the query; a parameter that is misspelled or stands twice is refused, not dropped."""
+    if not call.query:
+        return {}
     try:
         sent = parse_qsl(
-            call.query.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict"
+            call.query.decode("ascii"),
+            keep_blank_values=True,
+            max_num_fields=PARAMETERS_MAX,
+            errors="strict",
         )
     except ValueError:
-        raise BadParameter("the query is not one") from None
-    asked = dict(sent)
-    if not asked.keys() <= known:
-        raise BadParameter(f"this path knows the parameters {', '.join(sorted(known))}")
-    if len(asked) != len(sent):
-        raise BadParameter("a parameter stands twice")
+        raise BadParameter(
+            f"the query is not one of name=value, joined by &, {PARAMETERS_MAX} at most"
+        ) from None
+    asked: dict[str, str] = {}
+    for name, value in sent:
+        if name not in known:
+            raise _unknown(name, known)
+        if name in asked:
+            raise BadParameter(f"the parameter {name} stands twice")
+        asked[name] = value
     return asked
+
+
+def _unknown(name: str, known: Sequence[str]) -> BadParameter:
+    """Name what is unknown, unless that is no name at all, and what was meant by it."""
+    shown = f"the parameter {name}" if _NAME.fullmatch(name) else "one of the parameters"
+    message = f"this path does not know {shown}"
+    if not known:
+        return BadParameter(message, hint="it knows none")
+    near = difflib.get_close_matches(name[:NAME_MAX], known, n=1, cutoff=0.6)
+    meant = f"; the nearest is {near[0]}" if near else ""
+    return BadParameter(message, hint=f"it knows {', '.join(known)}{meant}")

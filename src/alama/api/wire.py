@@ -60,11 +60,17 @@ Score = Annotated[
 Tier = Annotated[str, Meta(description="Risk tier, A the safest. The policy sets the cut-offs.")]
 DefaultProbability = Annotated[float, Meta(ge=0, le=1, description="Of this loan, as a fraction.")]
 Decision = Annotated[
-    str, Meta(description="APPROVED, REVIEW or DECLINED. An open set: expect more words.")
+    str,
+    Meta(
+        description="APPROVED (up to `recommended_limit`), REVIEW (a person decides) or DECLINED. "
+        "An open set: expect more words."
+    ),
 ]
 Limit = Annotated[float, Meta(ge=0, description="In the lender's currency; 0 where declined.")]
-TermDays = Annotated[int, Meta(ge=1, description="One of the offered terms.")]
-Apr = Annotated[float, Meta(ge=0, description="Percent a year.")]
+TermDays = Annotated[
+    int, Meta(ge=1, description="One of the terms on offer. Where declined it is no offer.")
+]
+Apr = Annotated[float, Meta(ge=0, description="Percent a year. Where declined it is no offer.")]
 Moment = Annotated[datetime, Meta(tz=True, description="When the score was given, in UTC.")]
 
 

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.core.errors import FileProblem, InvalidApplication, InvalidPolicy
+from alama.core.errors import FileProblem, InvalidApplication, InvalidPolicy, MalformedDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from alama.cli.command import Subparsers
     from alama.core.application import Application
     from alama.core.catalogue import Catalogue
@@ -115,40 +113,16 @@ def _named(path: Path) -> str:
 
 
 def _application(catalogue: Catalogue, document: bytes, named: str) -> Application:
-    from alama.core.application import read  # noqa: PLC0415  see `run`
+    from alama.core.intake import Intake  # noqa: PLC0415  see `run`
 
     try:
-        return read(catalogue, _fields(document, named))
+        return Intake(catalogue).read(document)
+    except MalformedDocument as error:
+        hint = 'an application looks like {"mm_months": 14, ...}'
+        raise FileProblem(f"{named} {error.fault}", hint=hint) from error
     except InvalidApplication as error:
-        listing = "".join(
-            f"\n  {problem.pointer[1:]} {problem.detail}" for problem in error.problems
-        )
-        message = f"{named} is not a valid application:{listing}"
-        raise FileProblem(message) from error
-
-
-def _fields(document: bytes, named: str) -> Mapping[str, object]:
-    import json  # noqa: PLC0415  see `run`
-
-    hint = 'it looks like {"mm_months": 14, ...}'
-    try:
-        # Not msgspec here: of a name that stands twice it keeps the last value and says nothing.
-        sent = json.loads(document, object_pairs_hook=_Pairs, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise FileProblem(f"{named} is not a JSON object", hint=hint) from error
-    if not isinstance(sent, _Pairs):
-        raise FileProblem(f"{named} is not a JSON object", hint=hint)
-    names = [name for name, _ in sent]
-    if len(names) != len(set(names)):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FileProblem(f"{named} names {twice} twice", hint="say which of the two is meant")
-    return dict(sent)
-
-
-def _no_number(constant: str) -> None:
-    """Refuse NaN and Infinity, which Python would read though JSON has no such numbers."""
-    raise ValueError(constant)
-
-
-class _Pairs(list[tuple[str, object]]):
-    """An object as it was written: every name with its value, repeated names included."""
+        listed = [f"{problem.pointer[1:]} {problem.detail}" for problem in error.problems]
+        if error.count > len(listed):
+            listed.append(f"and {error.count - len(listed)} more")
+        listing = "".join(f"\n  {line}" for line in listed)
+        raise FileProblem(f"{named} is not a valid application:{listing}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy.exc import DBAPIError
@@ -25,8 +26,24 @@ Opened = TypeVar("Opened")
 @contextmanager
 def installation() -> Iterator[Installation]:
     """Give a database that is fit to be used; commands and the service see the same."""
+    with _opened(wiring.open_installation) as opened:
+        yield opened
+
+
+@contextmanager
+def existing_installation() -> Iterator[Installation]:
+    """Give the same to a command that needs what was kept before, and make nothing.
+
+    Run in another folder it would find a new, empty database, and say that there are no keys.
+    """
+    with _opened(_open_existing) as opened:
+        yield opened
+
+
+@contextmanager
+def _opened(opening: Callable[[Settings], Installation]) -> Iterator[Installation]:
     with _told_to_an_operator():
-        opened = _open(wiring.open_installation)
+        opened = _open(opening)
         try:
             yield opened
         finally:
@@ -42,6 +59,26 @@ def bare_database() -> Iterator[Database]:
             yield database
         finally:
             database.close()
+
+
+def _open_existing(chosen: Settings) -> Installation:
+    file = _embedded_file(chosen.database_address)
+    if file is not None and not file.exists():
+        place = chosen.home_folder.absolute() if chosen.database is None else file
+        variable = "ALAMA_HOME" if chosen.database is None else "ALAMA_DATABASE"
+        raise StoreUnfit(
+            f"there is no installation at {place} yet",
+            hint=f"`alama serve` makes one; if yours is elsewhere, set {variable} to its place",
+        )
+    return wiring.open_installation(chosen)
+
+
+def _embedded_file(address: str) -> Path | None:
+    """Give the file of an embedded database; where none is named, opening it tells."""
+    url = databases.parse_address(address)
+    if url.get_backend_name() != "sqlite" or url.database in {None, "", ":memory:"}:
+        return None
+    return Path(str(url.database)).absolute()
 
 
 def _open(opening: Callable[[Settings], Opened]) -> Opened:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION: Final = """\
 Issue, list, rotate and revoke the API keys of lenders. A key opens the book of one lender in one
-mode: a test key is answered by the built-in model, a live key by the lender's own. Only a hash of
-a key is kept, so it is shown once, when it is made."""
+mode: a test key is answered by the built-in model, a live key by the lender's own, which is not
+in this version. Only a hash of a key is kept, so it is shown once, when it is made."""
 
 ISSUE_DESCRIPTION: Final = """\
 Make a key and print it, alone, on standard output; the words about it go to
@@ -31,6 +31,11 @@ examples:
 
   # a key that can read scores but give none, for 90 days
   alama keys issue --lender demo --mode test --scope scores:read --days 90"""
+
+LIST_DESCRIPTION: Final = """\
+List the keys of this installation, oldest first: the id that commands take, the last four
+characters of the key, whose it is and what it may do, when it was last used, and whether it still
+works. Days are UTC. The keys themselves are not kept, so they cannot be shown."""
 
 ROTATE_DESCRIPTION: Final = """\
 Make a key like another, print it, alone, on standard output, and let the old one end after an
@@ -68,7 +73,9 @@ def register(subparsers: Subparsers) -> None:
     add("--days", type=int, metavar="N", help="until it expires (default: never)")
     issued.set_defaults(run=issue)
 
-    listed = actions.add_parser("list", help="every key, and what has become of it")
+    listed = actions.add_parser(
+        "list", help="every key, and what has become of it", description=LIST_DESCRIPTION
+    )
     listed.add_argument("--lender", metavar="ID", help="of one lender alone")
     listed.set_defaults(run=show)
 
@@ -111,8 +118,8 @@ def issue(args: argparse.Namespace) -> int:
     _hand_over(text, key)
     if closed:
         terminal.warn(
-            f"{book.lender} has no live model yet: until one is trained on its history and "
-            "approved, the service refuses to score with this key"
+            f"{book.lender} has no live model, and training and approving one on its history is "
+            "not in this version: the service refuses to score with this key"
         )
     return 0
 
@@ -121,10 +128,10 @@ def show(args: argparse.Namespace) -> int:
     """List keys, the oldest first."""
     from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.key_table import listing  # noqa: PLC0415
 
-    with installation() as opened:
+    with existing_installation() as opened:
         if args.lender is not None:
             opened.registry.lender(args.lender)
         found = opened.registry.keys(args.lender)
@@ -139,10 +146,10 @@ def rotate(args: argparse.Namespace) -> int:
     """Make the next key; nothing but the key goes to stdout."""
     from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.service import keys  # noqa: PLC0415
 
-    with installation() as opened:
+    with existing_installation() as opened:
         text, new = keys.rotate(
             opened.registry, wiring.now_us, opened.pepper, args.key, args.overlap_hours, args.days
         )
@@ -157,10 +164,10 @@ def revoke(args: argparse.Namespace) -> int:
     """End a key."""
     from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.service import keys  # noqa: PLC0415
 
-    with installation() as opened:
+    with existing_installation() as opened:
         key = keys.revoke(opened.registry, wiring.now_us, args.key)
     if key.revoked_us is None:
         words.say(f"{key.id} is revoked: every process refuses it within a second.")

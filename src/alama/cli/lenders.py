@@ -14,8 +14,12 @@ lender, and nothing of one lender can be seen by another."""
 
 ADD_DESCRIPTION: Final = """\
 Add a lender. All its money is in one currency. It can score in test mode at
-once, with a test key; live mode opens when a model has been trained on its own
-history and approved."""
+once, with a test key. Live mode, where a model trained on the lender's own
+history answers, is not in this version."""
+
+LIST_DESCRIPTION: Final = """\
+List the lenders of this installation, oldest first: the id that commands take, the name, the
+currency, and whether live keys are answered. Live mode is not in this version."""
 
 ADD_EXAMPLES: Final = """\
 examples:
@@ -44,7 +48,9 @@ def register(subparsers: Subparsers) -> None:
         help="that it lends in, ISO 4217: KES",
     )
     added.set_defaults(run=add)
-    listed = actions.add_parser("list", help="every lender, oldest first")
+    listed = actions.add_parser(
+        "list", help="every lender, oldest first", description=LIST_DESCRIPTION
+    )
     listed.set_defaults(run=show)
 
 
@@ -65,12 +71,12 @@ def add(args: argparse.Namespace) -> int:
 def show(_: argparse.Namespace) -> int:
     """List lenders, the oldest first, and whether they can score live."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.tables import plain_table  # noqa: PLC0415
     from alama.service.book import Book, Mode  # noqa: PLC0415
 
     table = plain_table("lender", "name", "currency", "added", "live mode")
-    with installation() as opened:
+    with existing_installation() as opened:
         for lender in opened.registry.lenders():
             live = opened.registry.deployed(Book(lender.id, Mode.LIVE))
             table.add_row(

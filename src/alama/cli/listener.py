@@ -44,6 +44,11 @@ def listen(host: str, port: int) -> socket.socket:
 def url(listener: socket.socket) -> str:
     """Give the address as a browser on this machine would reach it."""
     host, port = listener.getsockname()[:2]
+    return address(host, port)
+
+
+def address(host: str, port: int) -> str:
+    """Give where a browser on this machine finds what listens on a host and port."""
     # Listening on every address includes this machine's own, which can be clicked on.
     near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  compared, not bound
     return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
@@ -53,7 +58,10 @@ def _cannot(host: str, port: int, error: OSError) -> CannotListen:
     place = f"port {port} of {host}"
     match error.errno:
         case errno.EADDRINUSE:
-            hint = f"stop what listens there, or choose another port: --port {port + 1}"
+            hint = (
+                "stop what listens there, or choose another port: "
+                f"--port {port + 1}, or ALAMA_PORT={port + 1} make run"
+            )
             return CannotListen(f"{place} is in use", hint=hint)
         case errno.EACCES:
             hint = "ports below 1024 are for root; choose a higher one: --port 8000"

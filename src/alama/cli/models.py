@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from alama.core.tables import Card
 
 DESCRIPTION: Final = """\
+Read a model as a credit officer would, take its tables to another program, or make the built-in
+model again. A model is one JSON file, named by the hash of its content."""
+
+SHOW_DESCRIPTION: Final = """\
 Show a scorecard: every band of every field with its points, its share of the population and
 its default rate, the most important field first, then what pairs of fields add together.
 
@@ -42,12 +46,14 @@ FORMATS: Final = ("table", "json", "csv", "sql")
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("models", help="read a model, or take it to another program")
+    parser = subparsers.add_parser(
+        "models", help="read a model, or take it to another program", description=DESCRIPTION
+    )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = actions.add_parser(
         "show",
         help="the scorecard as a table, JSON, CSV or SQL",
-        description=DESCRIPTION,
+        description=SHOW_DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -18,6 +18,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from alama.cli.listener import BACKLOG
+from alama.cli.protocol import Protocol
 
 if TYPE_CHECKING:
     import socket
@@ -48,7 +49,7 @@ def run_alone(config: uvicorn.Config, listener: socket.socket, host: Host) -> in
     for asked in (signal.SIGINT, signal.SIGTERM):
         signal.signal(asked, server.handle_exit)
     server.run(sockets=[listener])
-    return 0
+    return 0 if server.started else EXIT_FAILED
 
 
 def run_several(config: uvicorn.Config, listener: socket.socket, host: Host) -> int:
@@ -66,7 +67,7 @@ def configuration(workers: int, stop_s: int) -> uvicorn.Config:
         workers=workers,
         # Named, so that no machine is quietly slower than another.
         loop="asyncio" if sys.platform == "win32" else "uvloop",
-        http="httptools",
+        http=Protocol,
         ws="none",
         interface="asgi3",
         lifespan="on",

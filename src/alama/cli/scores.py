@@ -20,8 +20,8 @@ Read the scores that the service has given and kept, and replay one: an auditor'
 same application, model and policy still give the same answer, to the last digit."""
 
 LIST_DESCRIPTION: Final = """\
-List the scores of one lender in one mode, newest first; a wide terminal shows the offers too.
-Times are UTC."""
+List the scores of one lender in one mode, newest first: those of the lender demo in test mode
+unless others are named. A wide terminal shows the offers too. Times are UTC."""
 
 SHOW_DESCRIPTION: Final = """\
 Show one score as it was given: to whom, by which model and policy, what was sent, and where each
@@ -77,10 +77,10 @@ def register(subparsers: Subparsers) -> None:
 def show_list(args: argparse.Namespace) -> int:
     """List scores, and say how to go on where there are more."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
 
     before = None if args.before is None else _request_id(args.before)
-    with installation() as opened:
+    with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         # One more than asked for tells whether there are more.
         found = opened.scores.page(Book(lender.id, Mode(args.mode)), before, args.limit + 1)
@@ -88,6 +88,7 @@ def show_list(args: argparse.Namespace) -> int:
     if not shown:
         words.remark(f"{lender.id} has no {'older ' if before else ''}scores in {args.mode} mode.")
         return 0
+    words.remark(f"{lender.id}, {args.mode} mode:")
     _say_list(shown, lender.currency)
     if len(found) > len(shown):
         words.remark(f"Older ones: --before {shown[-1].request_id}")
@@ -97,11 +98,11 @@ def show_list(args: argparse.Namespace) -> int:
 def show(args: argparse.Namespace) -> int:
     """Show a record: the facts about it, then the answer that was given."""
     from alama.cli import terminal, waterfall, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.tables import facts  # noqa: PLC0415
     from alama.service.replay import recall  # noqa: PLC0415
 
-    with installation() as opened:
+    with existing_installation() as opened:
         record = recall(opened.registry, _find(opened, args.request_id))
     words.say(record.row.request_id)
     words.say(facts(_facts(record.row, record.sealed)))
@@ -114,11 +115,11 @@ def show(args: argparse.Namespace) -> int:
 def replay(args: argparse.Namespace) -> int:
     """Give a score again and compare."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.tables import plain_table  # noqa: PLC0415
     from alama.service import replay as replaying  # noqa: PLC0415
 
-    with installation() as opened:
+    with existing_installation() as opened:
         record = replaying.recall(opened.registry, _find(opened, args.request_id))
     differences = replaying.replay(record)
     if not differences:

@@ -90,10 +90,9 @@ def run(args: argparse.Namespace) -> int:
     from alama.storage import database as databases  # noqa: PLC0415
     from alama.telemetry.log import gather_libraries, log_on_stderr  # noqa: PLC0415
 
-    # Into the environment, because every worker reads its settings there.
     for name in OVERRIDES:
         if getattr(args, name) is not None:
-            os.environ[settings_module.PREFIX + name.upper()] = str(getattr(args, name))
+            _override(name, str(getattr(args, name)))
     settings = settings_module.read(os.environ)
     log = log_on_stderr(settings.log)
     gather_libraries(log)
@@ -117,6 +116,18 @@ def run(args: argparse.Namespace) -> int:
         code = serve(config, listener, host)
     log.note("stopped")
     return code
+
+
+def _override(name: str, value: str) -> None:
+    """Put an option into the environment, because every worker reads its settings there."""
+    from alama import settings as settings_module  # noqa: PLC0415  see `run`
+
+    chosen = {settings_module.PREFIX + name.upper(): value}
+    try:
+        settings_module.read(chosen)
+    except settings_module.InvalidSetting as error:
+        raise settings_module.InvalidSetting(f"--{name} is not valid", hint=error.hint) from None
+    os.environ.update(chosen)
 
 
 def _trial_key(installed: Installation) -> str:
@@ -160,7 +171,16 @@ def _announce(log: Log, settings: Settings, database: str, address: str) -> None
         workers=settings.workers,
         database=database,
         version=__version__,
+        **_metrics_address(settings),
     )
+
+
+def _metrics_address(settings: Settings) -> dict[str, str]:
+    from alama.cli import listener as listeners  # noqa: PLC0415  see `run`
+
+    if not settings.metrics_port:
+        return {}
+    return {"metrics": f"{listeners.address(settings.host, settings.metrics_port)}/metrics"}
 
 
 def _welcome(address: str, key: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alama.cli.command import Subparsers
-    from alama.settings import Described
+    from alama.settings import Described, Settings
 
 DESCRIPTION: Final = """\
 List every setting: the environment variable, the value in force, the default,
@@ -22,6 +22,7 @@ shown, and the address of the database is shown without its password. Exits with
 2 where the environment holds a setting that does not exist or cannot be."""
 
 _SET: Final = "*"
+_NOT_VALID: Final = "not valid"
 _GAP: Final = 2
 
 
@@ -89,19 +90,40 @@ def _in_force(setting: Described, environment: Mapping[str, str]) -> str:
     try:
         settings = read(chosen)
     except InvalidSetting:
-        return "not valid"
-    if setting.field == "database":
-        return _without_password(settings.database_address)
-    if setting.secret:
-        return "set" if setting.variable in chosen else "not set"
-    return str(getattr(settings, setting.field))
+        return _NOT_VALID
+    match setting.field:
+        case "database":
+            return _without_password(settings.database_address)
+        case "pepper" if settings.pepper is None:
+            return _pepper_file(settings)
+        case _ if setting.secret:
+            return "set"
+        case field:
+            return str(getattr(settings, field))
+
+
+def _pepper_file(settings: Settings) -> str:
+    """Say what has become of the file that the first start makes where no pepper is set."""
+    try:
+        made = (settings.home_folder / "pepper").exists()
+    except OSError:  # somebody else's folder, as a rule
+        return "cannot be seen"
+    return "in its file" if made else "not made yet"
 
 
 def _without_password(address: str) -> str:
-    """Show where a database is; parameters are left out, for they can hold a password too."""
-    from sqlalchemy import exc, make_url  # noqa: PLC0415  see `run`
+    """Show where a database is; of the parameters the host alone: others can hold a password."""
+    from sqlalchemy.util import immutabledict  # noqa: PLC0415  see `run`
+
+    from alama.service.errors import StoreUnfit  # noqa: PLC0415
+    from alama.storage.database import parse_address  # noqa: PLC0415
 
     try:
-        return make_url(address).set(query={}).render_as_string(hide_password=True)
-    except exc.ArgumentError:
-        return "not valid"
+        url = parse_address(address)
+    except StoreUnfit:
+        return _NOT_VALID
+    plain = url._replace(
+        drivername=url.get_backend_name(), password=url.password or None, query=immutabledict()
+    )
+    hosts = "&".join(f"host={host}" for host in url.normalized_query.get("host", ()))
+    return plain.render_as_string(hide_password=True) + (f"?{hosts}" if hosts else "")

@@ -8,15 +8,20 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
-from alama.core.errors import FieldProblem, InvalidApplication
+from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Value = float | int | str | None
 
 _LOOKS_PERSONAL: Final = re.compile(r"@|^\+?[\d\s().-]{7,}$")
 """An e-mail address, or digits enough for a phone number or a national id."""
+
+_OPAQUE: Final = (
+    "must be an opaque reference, not a phone number, e-mail address or national id: it may not "
+    "hold an @, nor be seven or more digits alone; put a letter in front of a customer number"
+)
 
 _SUGGESTIONS_MAX: Final = 20
 """How many unknown names are compared with the known ones: it takes a while, and a body may hold
@@ -43,15 +48,29 @@ def fold(word: str) -> str:
     return word.strip().casefold()
 
 
-def read(catalogue: Catalogue, sent: Mapping[str, object]) -> Application:
-    """Parse what was sent, or raise `InvalidApplication` with every broken rule at once."""
-    problems: list[FieldProblem] = []
+def read(
+    catalogue: Catalogue, sent: Mapping[str, object], repeated: Sequence[str] = ()
+) -> Application:
+    """Parse what was sent, or raise `InvalidApplication` with every broken rule at once.
+
+    `repeated` are names that stood more than once, of which a mapping keeps one value. Beyond
+    `FAULTS_MAX` broken rules are only counted: a body has room for thousands.
+    """
+    problems = [
+        FieldProblem(name, "duplicate_field", "stands more than once; send it once")
+        for name in repeated[:FAULTS_MAX]
+    ]
+    unlisted = len(repeated) - len(problems)
     values: list[Value] = [None] * len(catalogue.fields)
     spelled: dict[int, str] = {}
     for name, raw in sent.items():
         place = catalogue.position.get(name)
         if place is None:
-            problems.append(_unknown(catalogue, name, suggest=len(problems) < _SUGGESTIONS_MAX))
+            if len(problems) < FAULTS_MAX:
+                suggest = len(problems) < _SUGGESTIONS_MAX
+                problems.append(_unknown(catalogue, name, suggest=suggest))
+            else:
+                unlisted += 1
             continue
         if raw is None:
             continue
@@ -70,7 +89,7 @@ def read(catalogue: Catalogue, sent: Mapping[str, object]) -> Application:
             spelled.setdefault(place, name)
     problems += _missing(catalogue, values, sent)
     if problems:
-        raise InvalidApplication(problems)
+        raise InvalidApplication(problems, unlisted)
     aliased = any(catalogue.fields[place].name != name for place, name in spelled.items())
     return Application(tuple(values), spelled if aliased else None)
 
@@ -87,17 +106,21 @@ def _unknown(catalogue: Catalogue, name: str, *, suggest: bool) -> FieldProblem:
 def _missing(
     catalogue: Catalogue, values: list[Value], sent: Mapping[str, object]
 ) -> list[FieldProblem]:
-    # A field that was sent with a bad value has its own problem; it is not missing as well.
-    attempted = {
-        catalogue.position[name]
-        for name, raw in sent.items()
-        if raw is not None and name in catalogue.position
-    }
-    return [
-        FieldProblem(field.name, "missing_field", "is required")
-        for place, field in enumerate(catalogue.fields)
-        if field.required and values[place] is None and place not in attempted
-    ]
+    problems = []
+    for place, field in enumerate(catalogue.fields):
+        if not field.required or values[place] is not None:
+            continue
+        spellings = [name for name in (field.name, field.other_spelling) if name is not None]
+        came = [name for name in spellings if name in sent]
+        # A field that was sent with a bad value has its own problem; it is not missing as well.
+        if any(sent[name] is not None for name in came):
+            continue
+        # A null is named as it was spelled.
+        named = came[0] if came else field.name
+        others = [name for name in spellings if name != named]
+        detail = f"is required (or {others[0]})" if others else "is required"
+        problems.append(FieldProblem(named, "missing_field", detail))
+    return problems
 
 
 def _parse(field: Field, name: str, raw: object) -> tuple[Value, FieldProblem | None]:
@@ -130,8 +153,7 @@ def _parse_word(field: Field, name: str, raw: object) -> tuple[Value, FieldProbl
     if not 1 <= len(word) <= WORD_LENGTH_MAX:
         return None, FieldProblem(name, "out_of_range", field.rule)
     if field.use is Use.REFERENCE and looks_personal(word):
-        detail = "must be an opaque reference, not a phone number, e-mail address or national id"
-        return None, FieldProblem(name, "personal_identifier", detail)
+        return None, FieldProblem(name, "personal_identifier", _OPAQUE)
     return word, None
 
 

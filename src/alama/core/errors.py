@@ -16,10 +16,13 @@ surfaces is a defect of Alama.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+FAULTS_MAX: Final = 100
+"""A body can break thousands of rules; the first hundred show what is wrong with it."""
 
 
 class AlamaError(Exception):
@@ -50,15 +53,26 @@ class FieldProblem:
 class InvalidApplication(AlamaError):
     """The application breaks rules of the catalogue."""
 
-    def __init__(self, problems: Sequence[FieldProblem]) -> None:
-        """Carry all problems at once: a caller mends them in one go."""
-        self.problems = tuple(problems)
+    def __init__(self, problems: Sequence[FieldProblem], unlisted: int = 0) -> None:
+        """Carry the first `FAULTS_MAX` problems: a caller mends them in one go.
+
+        `unlisted` is how many more rules are broken that nobody put into words.
+        """
+        self.problems = tuple(problems[:FAULTS_MAX])
+        self.count = len(problems) + unlisted
         listing = "; ".join(f"{p.pointer[1:]}: {p.detail}" for p in self.problems)
-        super().__init__(f"the application is not valid: {listing}")
+        more = self.count - len(self.problems)
+        rest = f"; and {more} more" if more else ""
+        super().__init__(f"the application is not valid: {listing}{rest}")
 
 
 class MalformedDocument(AlamaError):
     """The body is no JSON object. What was sent is never part of the message."""
+
+    def __init__(self, fault: str) -> None:
+        """Take what is wrong with it; whoever read it from a file has a better name for it."""
+        super().__init__(f"the body {fault}")
+        self.fault = fault
 
 
 class InvalidCatalogue(AlamaError):

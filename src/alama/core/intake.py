@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from alama.core.application import Application, looks_personal, read
 from alama.core.catalogue import WORD_LENGTH_MAX, Field, Kind, Use
-from alama.core.errors import FieldProblem, InvalidApplication, MalformedDocument
+from alama.core.errors import MalformedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,18 +115,9 @@ class Intake:
 
     def _walk(self, body: bytes) -> Application:
         sent = members(body)
-        repeats = [name for name, times in Counter(name for name, _ in sent).items() if times > 1]
-        problems = [
-            FieldProblem(name, "duplicate_field", "stands more than once; send it once")
-            for name in repeats
-        ]
-        try:
-            application = read(self._catalogue, dict(sent))
-        except InvalidApplication as error:
-            raise InvalidApplication([*problems, *error.problems]) from None
-        if problems:
-            raise InvalidApplication(problems)
-        return application
+        times_sent = Counter(name for name, _ in sent)
+        repeated = [name for name, times in times_sent.items() if times > 1]
+        return read(self._catalogue, dict(sent), repeated)
 
 
 def request_type(catalogue: Catalogue) -> type[msgspec.Struct]:
@@ -170,6 +161,8 @@ class _Members(list[tuple[str, object]]):
 
 def members(body: bytes) -> list[tuple[str, object]]:
     """Give the members of a JSON object as they were written, or raise `MalformedDocument`."""
+    if not body.strip():
+        raise MalformedDocument("is empty")
     try:
         # Not msgspec here: of a name that stands twice it keeps the last value and says nothing.
         sent = json.loads(
@@ -179,17 +172,16 @@ def members(body: bytes) -> list[tuple[str, object]]:
             parse_int=_number,
         )
     except UnicodeDecodeError:
-        raise MalformedDocument("the document is not UTF-8") from None
+        raise MalformedDocument("is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise MalformedDocument(
-            f"the document is not JSON: line {error.lineno}, column {error.colno}"
-        ) from None
+        where = f"line {error.lineno}, column {error.colno}"
+        raise MalformedDocument(f"is not JSON: {where}") from None
     except RecursionError:
-        raise MalformedDocument("the document is nested too deeply") from None
+        raise MalformedDocument("is nested too deeply") from None
     if not isinstance(sent, _Members):
-        raise MalformedDocument("the document is not a JSON object")
+        raise MalformedDocument("is not a JSON object")
     if not all(_is_text(name) and _is_text(value) for name, value in sent):
-        raise MalformedDocument("the document holds half of a surrogate pair")
+        raise MalformedDocument("holds half of a surrogate pair")
     return sent
 
 
@@ -199,7 +191,7 @@ def _number(digits: str) -> int | float:
 
 def _no_number(constant: str) -> NoReturn:
     """Refuse NaN and Infinity, which Python would read though JSON has no such numbers."""
-    raise MalformedDocument(f"the document is not JSON: {constant} is no number")
+    raise MalformedDocument(f"is not JSON: {constant} is no number")
 
 
 def _is_text(value: object) -> bool:

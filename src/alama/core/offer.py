@@ -44,13 +44,14 @@ _RULES: Final[Mapping[Decision, tuple[Rule, ...]]] = {
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):
-    """What may be lent: up to `limit`, for `term_days`, at `apr` percent per year.
+    """What may be lent: up to `limit` in `currency`, for `term_days`, at `apr` percent per year.
 
     Price and probability are those of a loan of the limit itself. Where nothing is offered the
     limit is 0, and they are those of the loan that would have applied: the largest by tier and
     income, or the smallest there is where none can be repaid.
     """
 
+    currency: str
     limit: int
     term_days: int
     apr: Apr
@@ -66,6 +67,7 @@ class ReadyPolicy:
         "_scores_min",
         "_tiers_worst_first",
         "amount_place",
+        "currency",
         "existing_place",
         "id",
         "inflow_place",
@@ -88,6 +90,7 @@ class ReadyPolicy:
         self.model = model
         self.policy = policy
         self.id = policy.id
+        self.currency = policy.currency
         self.tiers = policy.tiers
         self._tiers_worst_first = policy.tiers[::-1]
         # All but the worst tier, which has whatever is left: clamping the score changes no tier.
@@ -290,4 +293,4 @@ def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
     apr = tariff.apr(loan.probability, loan.amount)
     price = tariff.price(loan.probability, loan.amount, apr)
     limit = 0 if decision is _DECLINED else loan.amount
-    return Offer(limit, tariff.term_days, apr, loan.probability, price)
+    return Offer(policy.currency, limit, tariff.term_days, apr, loan.probability, price)

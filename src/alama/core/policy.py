@@ -127,7 +127,7 @@ def check(policy: Policy) -> None:
     """Raise `InvalidPolicy` for the first place where the policy contradicts itself.
 
     Tiers must not get more generous as scores fall: with that, a better value of a monotone field
-    never worsens a decision, a limit, or the price of the same loan.
+    never worsens a decision, the limit at a term, or the price of the same loan.
     """
     for where, fault in _faults(policy):
         raise InvalidPolicy(f"the policy's {where} {fault}")
@@ -172,8 +172,12 @@ def _tier_faults(policy: Policy) -> Iterator[tuple[str, str]]:
             yield f"{where}.name", "must be a name that no tier above has"
         if not 0.0 <= tier.inflow_share <= 1.0:
             yield f"{where}.inflow_share", "must be 0 to 1"
-        if not policy.limit_step <= tier.limit_max <= STEPS_MAX * policy.limit_step:
-            yield f"{where}.limit_max", f"must be 1 to {STEPS_MAX} times limit_step"
+        steps, rest = divmod(tier.limit_max, policy.limit_step)
+        if rest or not 1 <= steps <= STEPS_MAX:
+            yield (
+                f"{where}.limit_max",
+                f"must be a multiple of limit_step, at most {STEPS_MAX}-fold",
+            )
         if not calibration.SCORE_MIN <= tier.score_min <= calibration.SCORE_MAX:
             yield (
                 f"{where}.score_min",

@@ -7,7 +7,6 @@ policy reaches every process within that second, and the hot path asks nobody.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,18 +18,26 @@ from alama.core.model import ReadyModel
 from alama.core.offer import ReadyPolicy
 from alama.service import keys
 from alama.service.book import Book, Mode
-from alama.service.errors import KeyExpired, KeyRefused, OnboardingIncomplete, ScopeMissing
-from alama.service.patience import in_time
+from alama.service.errors import (
+    KeyExpired,
+    KeyRefused,
+    ModelUnavailable,
+    OnboardingIncomplete,
+    ScopeMissing,
+    StoreUnavailable,
+)
+from alama.service.patience import FRESH_US, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.core.model import Model
     from alama.service.keys import Key, Scope
-    from alama.service.ports import Clock, Registry
+    from alama.service.ports import Clock, Registry, Stopwatch
 
-FRESH_US: Final = 1_000_000
 _MODELS_MAX: Final = 64
+_UNKNOWN_MAX: Final = 10_000
+"""How many unknown keys are remembered: a client that goes on with one asks the database once."""
 
 
 class Desk(NamedTuple):
@@ -41,11 +48,15 @@ class Desk(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """A key that was recognised. Without a desk the book cannot be scored in yet."""
+    """A key that was recognised.
+
+    Without a desk the book cannot be scored in yet; an error says why its model or policy cannot be
+    used. The key is good all the same, and opens the scores that are stored.
+    """
 
     key: Key
     book: Book
-    desk: Desk | None
+    desk: Desk | AlamaError | None
 
     def may(self, scope: Scope) -> None:
         """Raise `ScopeMissing` unless the key has the scope."""
@@ -53,9 +64,12 @@ class Caller(NamedTuple):
             raise ScopeMissing(scope)
 
     def desk_for_scoring(self) -> Desk:
-        """Give the desk, or raise `OnboardingIncomplete` with the step that is missing."""
+        """Give the desk, or raise `OnboardingIncomplete` or `ModelUnavailable`."""
         if self.desk is None:
             raise OnboardingIncomplete("no model has been trained on its history and approved")
+        if isinstance(self.desk, AlamaError):
+            # Not the error itself: raised for every request, it would hold on to what they sent.
+            raise ModelUnavailable(self.desk)
         return self.desk
 
 
@@ -68,38 +82,59 @@ class Directory:
     """Recognises keys. One instance lives in one event loop."""
 
     def __init__(
-        self, registry: Registry, clock: Clock, pepper: bytes, builtin: Callable[[], Model]
+        self,
+        registry: Registry,
+        clock: Clock,
+        stopwatch: Stopwatch,
+        pepper: bytes,
+        builtin: Callable[[], Model],
     ) -> None:
-        """Keep what a look-up needs; `builtin` gives the model of test keys."""
+        """Keep what a look-up needs; `builtin` gives the model of test keys.
+
+        The clock says whether a key has expired, the stopwatch how long ago it was looked up: were
+        the clock set back, a revoked key would be remembered for as long again.
+        """
         self._registry = registry
         self._clock = clock
+        self._stopwatch = stopwatch
         self._pepper = pepper
         self._builtin = builtin
         self._remembered: dict[bytes, _Remembered] = {}
+        self._unknown_until_us: dict[bytes, int] = {}
         self._looking: dict[bytes, asyncio.Task[Caller]] = {}
         self._used_us: dict[str, int] = {}
         self._ready = lru_cache(_MODELS_MAX)(self._make_ready)
 
     async def caller(self, text: str) -> Caller:
         """Recognise a key, or raise what stands in its way."""
-        now_us = self._clock()
+        now_us, stopwatch_us = self._clock(), self._stopwatch()
         digest = keys.digest(self._pepper, text)
         remembered = self._remembered.get(digest)
-        if remembered is not None and now_us < remembered.until_us:
+        if remembered is not None and stopwatch_us < remembered.until_us:
             caller = remembered.caller
+        elif stopwatch_us < self._unknown_until_us.get(digest, stopwatch_us):
+            raise _refusal()
         else:
             keys.check(text)
             caller = await self._look_up_once(digest)
-        _require_unexpired(caller.key, now_us)
+        if caller.key.expired(now_us):
+            raise KeyExpired("this key has expired", hint="ask for a new one, or rotate it in time")
         self._used_us[caller.key.id] = now_us
         return caller
 
-    def warm(self) -> None:
-        """Make ready what answers in each book, so that no caller waits for it."""
+    def warm(self) -> list[tuple[Book, AlamaError]]:
+        """Make ready what answers in each book, so that no caller waits for it.
+
+        Gives the books where it cannot be used, and why; the others can be served all the same.
+        """
+        failed = []
         for lender in self._registry.lenders()[:_MODELS_MAX]:
             for mode in Mode:
-                with suppress(AlamaError):  # whoever opens that book will be told
-                    self.desk(Book(lender.id, mode))
+                book = Book(lender.id, mode)
+                desk = self._desk_or_fault(book)
+                if isinstance(desk, AlamaError):
+                    failed.append((book, desk))
+        return failed
 
     def take_key_use(self) -> dict[str, int]:
         """Give when keys were last used, since this was asked the last time."""
@@ -114,23 +149,48 @@ class Directory:
         # Many requests may find the memory stale at once: the first asks, the others wait for it.
         task = self._looking.get(digest)
         if task is None:
-            task = asyncio.create_task(in_time(lambda: self._look_up(digest)))
+            task = asyncio.create_task(self._look_up(digest))
             self._looking[digest] = task
             task.add_done_callback(lambda _: self._looking.pop(digest, None))
         return await asyncio.shield(task)
 
-    def _look_up(self, digest: bytes) -> Caller:
-        asked_us = self._clock()
-        key = self._registry.key_of(digest)
-        if key is None or key.revoked_us is not None:
+    async def _look_up(self, digest: bytes) -> Caller:
+        until_us = self._stopwatch() + FRESH_US
+        caller = await in_time(lambda: self._read(digest))
+        if caller is None:
             self._remembered.pop(digest, None)
-            raise KeyRefused("this key is not known here, or was revoked")
-        caller = Caller(key, key.book, self.desk(key.book))
-        self._remembered[digest] = _Remembered(caller, asked_us + FRESH_US)
+            self._remember_unknown(digest, until_us)
+            raise _refusal()
+        self._remembered[digest] = _Remembered(caller, until_us)
         return caller
 
+    def _remember_unknown(self, digest: bytes, until_us: int) -> None:
+        unknown = self._unknown_until_us
+        unknown.pop(digest, None)  # to the end: the first in line is always the oldest
+        if len(unknown) >= _UNKNOWN_MAX:
+            del unknown[next(iter(unknown))]
+        unknown[digest] = until_us
+
+    def _read(self, digest: bytes) -> Caller | None:
+        """Read who has a key; None if nobody does, or it was revoked."""
+        key = self._registry.key_of(digest)
+        if key is None or key.revoked_us is not None:
+            return None
+        return Caller(key, key.book, self._desk_or_fault(key.book))
+
+    def _desk_or_fault(self, book: Book) -> Desk | AlamaError | None:
+        try:
+            return self.desk(book)
+        except StoreUnavailable:  # which says nothing about the model
+            raise
+        except AlamaError as error:
+            return error
+
     def desk(self, book: Book) -> Desk | None:
-        """Give what answers in a book; None for a live book before its onboarding."""
+        """Give what answers in a book, or raise why it cannot; None: nothing is deployed yet.
+
+        That happens to live books alone, before their onboarding.
+        """
         deployed = self._registry.deployed(book)
         if deployed is None and book.mode is Mode.LIVE:
             return None
@@ -154,6 +214,5 @@ class Directory:
         return Desk(ready, ReadyPolicy(policy, ready))
 
 
-def _require_unexpired(key: Key, now_us: int) -> None:
-    if key.expires_us is not None and now_us >= key.expires_us:
-        raise KeyExpired("this key has expired", hint="ask for a new one, or rotate it in time")
+def _refusal() -> KeyRefused:
+    return KeyRefused("this key is not known here, or was revoked")

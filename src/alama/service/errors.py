@@ -6,6 +6,7 @@ AlamaError
 ├── KeyExpired              the key was good until its day came
 ├── ScopeMissing            the key may not do this
 ├── OnboardingIncomplete    the lender has no live model yet; names the step that is missing
+├── ModelUnavailable        the model or policy that answers a key is there, but cannot be used
 ├── UnknownScore            no such score in this book
 ├── UnknownLender           no such lender
 ├── UnknownKey              no key of this id
@@ -25,11 +26,9 @@ from alama.core.errors import AlamaError
 class KeyMissing(AlamaError):
     """No API key came with the request."""
 
-    def __init__(self) -> None:
+    def __init__(self, message: str = "the request has no API key") -> None:
         """Say how a key is sent."""
-        super().__init__(
-            "the request has no API key", hint="send the header Authorization: Bearer <API_KEY>"
-        )
+        super().__init__(message, hint="send the header Authorization: Bearer <API_KEY>")
 
 
 class KeyRefused(AlamaError):
@@ -57,6 +56,17 @@ class OnboardingIncomplete(AlamaError):
         self.step = step
 
 
+class ModelUnavailable(AlamaError):
+    """The model or the policy that answers a key cannot be used."""
+
+    def __init__(self, reason: AlamaError) -> None:
+        """Say why: the reason speaks of models and policies, never of applicants."""
+        super().__init__(
+            f"what answers this key cannot be used: {reason}",
+            hint="tell whoever runs the service; stored scores can be read meanwhile",
+        )
+
+
 class UnknownScore(AlamaError):
     """No such score in this book."""
 
@@ -70,7 +80,11 @@ class UnknownLender(AlamaError):
 
     def __init__(self, lender: str) -> None:
         """Name it, and where the others are."""
-        super().__init__(f"there is no lender {lender}", hint="`alama lenders list` shows them")
+        super().__init__(
+            f"there is no lender {lender}",
+            hint="`alama lenders list` shows them; to add it: "
+            f"alama lenders add {lender} --name NAME --currency KES",
+        )
 
 
 class UnknownKey(AlamaError):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from alama.service.errors import StoreUnavailable
-from alama.service.patience import in_time
+from alama.service.patience import FRESH_US, in_time
 
 if TYPE_CHECKING:
-    from alama.service.ports import Clock
-
-FRESH_US: Final = 1_000_000
+    from alama.service.ports import Stopwatch
 
 
 class Pulse(Protocol):
@@ -42,19 +40,20 @@ class Report(NamedTuple):
 class Health:
     """Watches what scoring depends on. One instance lives in one event loop."""
 
-    def __init__(self, pulse: Pulse, keeping: Keeping, clock: Clock) -> None:
+    def __init__(self, pulse: Pulse, keeping: Keeping, stopwatch: Stopwatch) -> None:
         """Know whom to ask."""
         self._pulse = pulse
         self._keeping = keeping
-        self._clock = clock
+        self._stopwatch = stopwatch
         self._report = Report("starting")
-        self._asked_us = 0
+        self._asked_us: int | None = None
         self._asking: asyncio.Task[Report] | None = None
 
     async def report(self) -> Report:
         """Say whether scores can be given and kept right now."""
-        now_us = self._clock()
-        if self._asking is None and now_us - self._asked_us >= FRESH_US:
+        now_us = self._stopwatch()
+        stale = self._asked_us is None or now_us - self._asked_us >= FRESH_US
+        if self._asking is None and stale:
             self._asked_us = now_us
             self._asking = asyncio.create_task(self._ask())
             self._asking.add_done_callback(self._answered)

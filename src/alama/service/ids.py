@@ -13,7 +13,8 @@ _SHAPE: Final = re.compile(r"req_[0-9a-f]{28}")
 def request_id(now_us: int, random: bytes) -> str:
     """Give 14 digits of time in microseconds and 14 of chance, in hexadecimal.
 
-    Ids of one process sort as they were given; in one microsecond there are 2^56 of them.
+    Ids sort by the time they carry. Two of the same microsecond sort by chance, out of 2^56, which
+    is also what keeps them apart.
     """
     return f"{PREFIX}{now_us:014x}{random.hex()}"
 

@@ -86,11 +86,18 @@ def issue(
 ) -> tuple[str, Key]:
     """Make a key; the first of the pair is the secret, which is never to be had again."""
     registry.lender(book.lender)
+    text, key = _make(clock(), pepper, book, scopes, days)
+    registry.add_key(key)
+    return text, key
+
+
+def _make(
+    now_us: int, pepper: bytes, book: Book, scopes: tuple[Scope, ...], days: int | None
+) -> tuple[str, Key]:
     if days is not None and not 1 <= days <= DAYS_MAX:
         raise InvalidName(
             f"a key lives for 1 to {DAYS_MAX} days", hint="without a number it never expires"
         )
-    now_us = clock()
     text = _new_text(book.mode)
     key = Key(
         id="key_" + secrets.token_hex(8),
@@ -103,7 +110,6 @@ def issue(
         days=days,
         expires_us=None if days is None else now_us + days * US_PER_DAY,
     )
-    registry.add_key(key)
     return text, key
 
 
@@ -129,9 +135,9 @@ def rotate(
             f"the old key goes on for 0 to {OVERLAP_HOURS_MAX} hours",
             hint="0 ends it at once",
         )
-    text, new = issue(registry, clock, pepper, old.book, old.scopes, days or old.days)
+    text, new = _make(now_us, pepper, old.book, old.scopes, days or old.days)
     ends_us = now_us + overlap_hours * US_PER_HOUR
-    registry.end_key(key_id, min(ends_us, old.expires_us or ends_us))
+    registry.replace_key(key_id, min(ends_us, old.expires_us or ends_us), new)
     return text, new
 
 

@@ -35,7 +35,10 @@ class RateLimit:
         self._full_at: dict[str, int] = {}
 
     def take(self, key_id: str, now_us: int) -> Standing:
-        """Count one request, or raise `TooManyRequests`, which counts nothing."""
+        """Count one request, or raise `TooManyRequests`, which counts nothing.
+
+        The time is of a stopwatch: a clock that is set back would keep a key waiting for the step.
+        """
         now = now_us * self.per_second
         full_at = max(self._full_at.get(key_id, 0), now) + _US_PER_SECOND
         owed = full_at - now

@@ -1,4 +1,4 @@
-"""Waiting for the database, but not for ever: a caller would rather hear that it is not there."""
+"""How long the database is waited for, and how long its answers are believed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATIENCE_S: Final = 8.0
+"""Beyond this a caller would rather hear that the database is not there."""
+
+FRESH_US: Final = 1_000_000
+"""How long an answer stands before it is asked for again."""
 
 T = TypeVar("T")
 

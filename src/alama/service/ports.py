@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from alama.service.records import Earlier, Entry, ScoreRow, ScoreSummary
 
 Clock = Callable[[], int]
-"""Gives the time in microseconds since 1970, UTC."""
+"""Gives the time in microseconds since 1970, UTC. It may be set, and then step back."""
+
+Stopwatch = Callable[[], int]
+"""Gives microseconds that only ever go forward, since nobody knows when: for how long it took."""
 
 
 class Registry(Protocol):
@@ -32,7 +35,7 @@ class Registry(Protocol):
         ...
 
     def add_key(self, key: Key) -> None:
-        """Keep a new key."""
+        """Keep a new key; `UnknownLender` if it is nobody's, `InvalidName` if it is taken."""
 
     def keys(self, lender_id: str | None = None) -> Sequence[Key]:
         """Keys of one lender or of all, oldest first."""
@@ -49,11 +52,17 @@ class Registry(Protocol):
     def end_key(self, key_id: str, expires_us: int) -> None:
         """Let a key expire at a time."""
 
+    def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
+        """Keep a new key and let an old one expire at a time, both or neither.
+
+        `UnknownKey` if the old one is not there or was revoked.
+        """
+
     def revoke_key(self, key_id: str, revoked_us: int) -> None:
         """Revoke a key; the first time stands."""
 
     def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
-        """Note when keys were last used."""
+        """Note when keys were last used; a later use that was noted before stands."""
 
     def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
         """Keep an artefact for as long as a score may name it; nothing happens if it is there."""
@@ -70,7 +79,10 @@ class Registry(Protocol):
         ...
 
     def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
-        """Set what answers in a book; None stands for what comes with the package."""
+        """Set what answers in a book; None stands for what comes with the package.
+
+        `UnknownLender` or `StoreUnfit` if the lender, the model or the policy is not there.
+        """
 
     def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
         """What answers in a book: model and policy id; None if nothing was ever deployed."""

@@ -17,6 +17,7 @@ from sqlalchemy import create_engine, event, exc, make_url
 from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
+from alama.storage.sqlite_file import SqliteFile
 
 try:
     import pysqlite3
@@ -35,6 +36,10 @@ SQLITE_SAFE_FOR_MANY: Final = (3, 51, 3)
 BUSY_TIMEOUT_MS: Final = 5_000
 """How long a SQLite writer waits for another process before it gives up."""
 
+CONNECTIONS: Final = 8
+CONNECTIONS_MORE: Final = 10
+"""Kept open for all that is not the hot path, and how many more may come for a while."""
+
 CONNECT_TIMEOUT_S: Final = 3
 STATEMENT_TIMEOUT_MS: Final = 10_000
 
@@ -48,6 +53,7 @@ and whoever retries one of them would hold up a whole group.
 _PAGE_BYTES: Final = 8_192
 """Of a SQLite file: four scores a page, and half as many writes a commit as with the default."""
 
+_POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
 _READS_ONLY: Final = "alama_reads_only"
 _BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 
@@ -59,9 +65,14 @@ class Clash(Exception):
 class Database:
     """An open database. Connections are made when they are needed."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Take an engine that `connect` has prepared."""
+    def __init__(self, engine: Engine, hot: Engine, file: SqliteFile | None) -> None:
+        """Take what `connect` has prepared: two engines of one database, and its file if it is one.
+
+        The hot path has one connection of its own, so that no crowd of readers can starve it.
+        """
         self.engine = engine
+        self._hot = hot
+        self._file = file
 
     @property
     def embedded(self) -> bool:
@@ -71,6 +82,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection that sees one state of the database and changes nothing."""
+        self._require_file()
         with self._translated(), self.engine.connect() as plain:
             connection = plain.execution_options(**{_READS_ONLY: True})
             with connection.begin():
@@ -79,17 +91,21 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose work is committed at the end, or not at all."""
+        self._require_file()
         with self._translated(), self.engine.begin() as connection:
             yield connection
+        self._require_file()
 
     @contextmanager
     def driving(self) -> Iterator[DBAPICursor]:
         """Give a cursor of the driver itself, in a transaction as `writing` has one.
 
-        For the hot path: the bookkeeping of a connection costs as much as the database does.
+        For the hot path: the bookkeeping of a connection costs as much as the database does. There
+        is one such cursor at a time; whoever asks for a second waits.
         """
+        self._require_file()
         with self._translated():
-            connection = self.engine.raw_connection()
+            connection = self._hot.raw_connection()
             try:
                 cursor = connection.cursor()
                 if self.embedded:
@@ -101,6 +117,15 @@ class Database:
                 raise
             finally:
                 connection.close()  # back into the pool, which rolls back what is not committed
+        self._require_file()
+
+    def _require_file(self) -> None:
+        """Refuse a file that is no longer in its place: before work, lest it be done in vain.
+
+        And after a commit, because that is the moment from which it is relied upon.
+        """
+        if self._file is not None:
+            self._file.require()
 
     @property
     def parameter_mark(self) -> str:
@@ -121,19 +146,36 @@ class Database:
     def close(self) -> None:
         """Close every idle connection."""
         self.engine.dispose()
+        self._hot.dispose()
 
 
 def connect(address: str) -> Database:
     """Open the database of an address, `sqlite:///path` or `postgresql://...`."""
+    url = parse_address(address)
+    if url.drivername == "sqlite":
+        file = SqliteFile(_path(url))
+        return Database(_sqlite(file, CONNECTIONS, CONNECTIONS_MORE), _sqlite(file, 1, 0), file)
+    return Database(_postgresql(url, CONNECTIONS, CONNECTIONS_MORE), _postgresql(url, 1, 0), None)
+
+
+def parse_address(address: str) -> URL:
+    """Take an address apart, or raise `StoreUnfit`; no part of the address is in the message."""
+    kind = address.partition(":")[0]
+    if kind in _POSTGRESQL and address.count("@") > 1:
+        # A driver would take the end of the password for the host, and print it.
+        raise StoreUnfit(
+            "ALAMA_DATABASE has more than one @",
+            hint="write an @ in a password or a name as %40",
+        )
     try:
         url = make_url(address)
-    except exc.ArgumentError as error:
-        raise _unfit_address() from error
-    if url.drivername == "sqlite":
-        return Database(_sqlite(url))
-    if url.drivername in {"postgresql", "postgres", "postgresql+psycopg"}:
-        return Database(_postgresql(url.set(drivername="postgresql+psycopg")))
-    raise _unfit_address()
+    except (exc.ArgumentError, ValueError):
+        raise _unfit_address() from None  # its words repeat the address
+    if kind in _POSTGRESQL:
+        return url.set(drivername="postgresql+psycopg")
+    if kind != "sqlite":
+        raise _unfit_address()
+    return url
 
 
 def check_processes(database: Database, processes: int) -> None:
@@ -153,20 +195,40 @@ def _unfit_address() -> StoreUnfit:
     )
 
 
-def _sqlite(url: URL) -> Engine:
+def _path(url: URL) -> Path:
     if not url.database or url.database == ":memory:":
         raise StoreUnfit(
             "a database in memory would lose every score",
             hint="name a file: sqlite:////var/lib/alama/alama.db",
         )
-    Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if url.query:
+        raise StoreUnfit(
+            "the address of a SQLite file has no parameters",
+            hint="leave out what follows the question mark",
+        )
+    return Path(url.database).absolute()
+
+
+def _sqlite(file: SqliteFile, connections: int, more: int) -> Engine:
+    def open_file() -> Any:  # noqa: ANN401  a driver's own
+        connection = pysqlite3.connect(
+            file.uri, uri=True, check_same_thread=False, timeout=BUSY_TIMEOUT_MS / 1000
+        )
+        try:
+            file.require()  # a connection to another file would stay in the pool
+        except StoreUnavailable:
+            connection.close()
+            raise
+        return connection
+
     engine = create_engine(
-        url,
+        "sqlite://",
         module=pysqlite3,
+        creator=open_file,
         poolclass=QueuePool,
-        pool_size=8,
+        pool_size=connections,
+        max_overflow=more,
         pool_timeout=CONNECT_TIMEOUT_S,
-        connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000},
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -200,10 +262,11 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads_only else _BEGIN_WRITING)
 
 
-def _postgresql(url: URL) -> Engine:
-    return create_engine(
+def _postgresql(url: URL, connections: int, more: int) -> Engine:
+    engine = create_engine(
         url,
-        pool_size=8,
+        pool_size=connections,
+        max_overflow=more,
         pool_timeout=CONNECT_TIMEOUT_S,
         pool_pre_ping=True,
         connect_args={
@@ -218,3 +281,14 @@ def _postgresql(url: URL) -> Engine:
             "application_name": "alama",
         },
     )
+    event.listen(engine, "connect", _prepare_postgresql)
+    return engine
+
+
+def _prepare_postgresql(connection: Any, _record: object) -> None:  # noqa: ANN401  a driver's own
+    """Wait for the disk though a role or a database is set not to; leave what waits for more."""
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false)"
+        " WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.commit()

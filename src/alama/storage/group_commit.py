@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.errors import AlamaError
 from alama.service.errors import StoreUnavailable
+from alama.service.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 GROUP_MAX: Final = 500
 """More in one transaction gains nothing, and makes the first of them wait."""
 
+TURNS_MAX: Final = 12
+"""Of the event loop: a group is not kept open for ever where requests keep coming."""
+
 WAITING_MAX: Final = 5_000
 """Beyond this a request is better refused than kept waiting."""
-
-PATIENCE_S: Final = 8.0
-"""How long a caller waits for a commit before being told that it is not certain."""
 
 
 class _Waiting(NamedTuple):
@@ -51,6 +52,8 @@ class Commit(NamedTuple):
     entries: int
     seconds: float
     error: AlamaError | None
+    replayed: int = 0
+    """Entries that were not kept, because an earlier one with their idempotency key stands."""
 
     @property
     def failed(self) -> bool:
@@ -91,8 +94,7 @@ class GroupCommit:
         told: asyncio.Future[Earlier | None] = self._loop.create_future()
         self._waiting.append(_Waiting(entry, told))
         if self._group is None and len(self._waiting) == 1:
-            # Requests that arrived in the same turn of the loop go into the same group.
-            self._loop.call_soon(self._send)
+            self._gather(0, 0)
         return told
 
     async def close(self) -> None:
@@ -103,6 +105,18 @@ class GroupCommit:
                 break
         self._groups.put(None)
         await asyncio.to_thread(self._thread.join, 1.0)
+
+    def _gather(self, seen: int, turns: int) -> None:
+        """Send the group after a turn of the loop that brought nobody else.
+
+        Those who were just answered ask again at once, if they have more to ask. Without the wait
+        callers split into two groups that take turns, and every commit serves half of them.
+        """
+        waiting = len(self._waiting)
+        if seen < waiting < GROUP_MAX and turns < TURNS_MAX:
+            self._loop.call_soon(self._gather, waiting, turns + 1)
+        else:
+            self._send()
 
     def _send(self) -> None:
         if self._group is not None or not self._waiting:
@@ -131,14 +145,17 @@ class GroupCommit:
         self._group = None
         error = outcome if isinstance(outcome, AlamaError) else None
         self.failing = error is not None
-        commit = Commit(len(group.waiting), time.monotonic() - group.sent_at, error)
+        replayed = 0
         if isinstance(outcome, AlamaError):
             _fail(group.waiting, outcome)
         else:
+            replayed = sum(earlier is not None for earlier in outcome)
             for (_, told), earlier in zip(group.waiting, outcome, strict=True):
                 if not told.done():
                     told.set_result(earlier)
-        self._send()
+        commit = Commit(len(group.waiting), time.monotonic() - group.sent_at, error, replayed)
+        if self._waiting:
+            self._gather(0, 0)
         self._observe(commit)  # last: those who wait must not depend on those who watch
 
     def _lose_patience(self, group: _Group) -> None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from alama.service.book import Mode
-from alama.service.errors import InvalidName, StoreUnfit, UnknownKey, UnknownLender
+from alama.service.errors import (
+    InvalidName,
+    StoreUnavailable,
+    StoreUnfit,
+    UnknownKey,
+    UnknownLender,
+)
 from alama.service.keys import Key, Scope
 from alama.service.lenders import Lender
 from alama.storage import schema
 from alama.storage.database import Clash
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Row, Table
 
@@ -68,21 +75,27 @@ class SqlRegistry:
     # -------------------------------------------------------------------------------- keys
 
     def add_key(self, key: Key) -> None:
-        with self._database.writing() as connection:
-            connection.execute(
-                insert(schema.keys),
-                {
-                    "id": key.id,
-                    "lender": key.lender,
-                    "mode": key.mode.value,
-                    "digest": key.digest,
-                    "hint": key.hint,
-                    "scopes": " ".join(key.scopes),
-                    "created_us": key.created_us,
-                    "days": key.days,
-                    "expires_us": key.expires_us,
-                },
-            )
+        with self._adding(key) as connection:
+            connection.execute(insert(schema.keys), _row(key))
+
+    def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
+        table = schema.keys
+        still_good = (table.c.id == old_id) & table.c.revoked_us.is_(None)
+        end = update(table).where(still_good).values(expires_us=expires_us)
+        with self._adding(new) as connection:
+            if connection.execute(end).rowcount == 0:
+                raise UnknownKey(old_id)
+            connection.execute(insert(table), _row(new))
+
+    @contextmanager
+    def _adding(self, key: Key) -> Iterator[Connection]:
+        """Give a connection to write a key with; say why where the schema does not let it in."""
+        try:
+            with self._database.writing() as connection:
+                yield connection
+        except Clash:
+            self.lender(key.lender)
+            raise InvalidName(f"there is a key {key.id} already, or one like it") from None
 
     def keys(self, lender_id: str | None = None) -> Sequence[Key]:
         table = schema.keys
@@ -120,9 +133,11 @@ class SqlRegistry:
 
     def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
         table = schema.keys
+        # Another process may have seen a later use, and written it down before us.
+        later = func.coalesce(table.c.last_used_us, -1) < bindparam("used_us")
         statement = (
             update(table)
-            .where(table.c.id == bindparam("key_id"))
+            .where(table.c.id == bindparam("key_id"), later)
             .values(last_used_us=bindparam("used_us"))
         )
         uses = [{"key_id": key, "used_us": used} for key, used in sorted(last_used_us.items())]
@@ -164,17 +179,23 @@ class SqlRegistry:
     # -------------------------------------------------------------------------------- deployments
 
     def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
-        with self._database.writing() as connection:
-            connection.execute(
-                insert(schema.deployments),
-                {
-                    "lender": book.lender,
-                    "mode": book.mode.value,
-                    "model_id": model_id,
-                    "policy_id": policy_id,
-                    "created_us": at_us,
-                },
-            )
+        row = {
+            "lender": book.lender,
+            "mode": book.mode.value,
+            "model_id": model_id,
+            "policy_id": policy_id,
+            "created_us": at_us,
+        }
+        try:
+            with self._database.writing() as connection:
+                connection.execute(insert(schema.deployments), row)
+        except Clash as error:
+            # Something that is referred to is not there: whoever looks for it says so.
+            self.lender(book.lender)
+            for table, document_id in ((schema.models, model_id), (schema.policies, policy_id)):
+                if document_id is not None:
+                    self._document(table, document_id)
+            raise StoreUnavailable("the deployment could not be written") from error
 
     def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
         table = schema.deployments
@@ -222,6 +243,20 @@ def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> 
     """Insert a row unless its primary key is taken, by this process or by another just now."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     connection.execute(dialect.insert(table).on_conflict_do_nothing(), row)
+
+
+def _row(key: Key) -> Mapping[str, Any]:
+    return {
+        "id": key.id,
+        "lender": key.lender,
+        "mode": key.mode.value,
+        "digest": key.digest,
+        "hint": key.hint,
+        "scopes": " ".join(key.scopes),
+        "created_us": key.created_us,
+        "days": key.days,
+        "expires_us": key.expires_us,
+    }
 
 
 def _key(row: Row[Any]) -> Key:

@@ -48,6 +48,12 @@ class Exchange(Protocol):
     def status(self) -> int: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def code(self) -> str | None: ...
+    @property
+    def lender(self) -> str | None: ...
+    @property
+    def key_id(self) -> str | None: ...
 
 
 class Event(NamedTuple):
@@ -97,16 +103,22 @@ class JsonLines:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Take a clock in seconds since 1970."""
         self._stamp = Stamp("%Y-%m-%dT%H:%M:%S", clock)
-        self._parts: dict[tuple[str, str, int], tuple[str, str]] = {}
+        self._parts: dict[tuple[str, str, int, str | None], tuple[str, str]] = {}
 
     def request(self, exchange: Exchange) -> str:
-        kind = (exchange.route, exchange.method, exchange.status)
+        kind = (exchange.route, exchange.method, exchange.status, exchange.code)
         parts = self._parts.get(kind)
         if parts is None:
             parts = self._parts[kind] = self._parts_of(*kind)
+        # Ids of lenders and keys are given by us, of letters that need no escapes.
+        caller = (
+            ""
+            if exchange.key_id is None
+            else f',"lender":"{exchange.lender}","key_id":"{exchange.key_id}"'
+        )
         return (
             f'{{"time":"{self._stamp()}Z",{parts[0]}{exchange.request_id}'
-            f"{parts[1]}{exchange.seconds * 1000:.3f}}}\n"
+            f"{parts[1]}{exchange.seconds * 1000:.3f}{caller}}}\n"
         )
 
     def event(self, event: Event) -> str:
@@ -121,8 +133,10 @@ class JsonLines:
         return msgspec.json.encode(line, enc_hook=repr).decode() + "\n"
 
     @staticmethod
-    def _parts_of(route: str, method: str, status: int) -> tuple[str, str]:
+    def _parts_of(route: str, method: str, status: int, code: str | None) -> tuple[str, str]:
         known = {"route": route, "method": known_method(method), "status": status}
+        if code is not None:
+            known["code"] = code
         after = msgspec.json.encode(known).decode()
         return (
             f'"level":"{request_level(status)}","event":"request","request_id":"',
@@ -144,7 +158,7 @@ class TextLines:
         level = request_level(exchange.status)
         return (
             f"{self._head(level)} {what:<32} {exchange.seconds * 1000:8.1f} ms  "
-            f"{exchange.request_id}\n"
+            f"{exchange.request_id}{_who(exchange)}{_why(exchange)}\n"
         )
 
     def event(self, event: Event) -> str:
@@ -168,6 +182,14 @@ COLOURS: Final[Paint] = {
     Level.WARNING: ("\x1b[33m", "\x1b[0m"),
     Level.ERROR: ("\x1b[1;31m", "\x1b[0m"),
 }
+
+
+def _who(exchange: Exchange) -> str:
+    return "" if exchange.key_id is None else f" {exchange.lender} {exchange.key_id}"
+
+
+def _why(exchange: Exchange) -> str:
+    return "" if exchange.code is None else f" {exchange.code}"
 
 
 def known_method(method: str) -> str:

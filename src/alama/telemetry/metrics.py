@@ -39,6 +39,8 @@ class Commit(Protocol):
     @property
     def entries(self) -> int: ...
     @property
+    def replayed(self) -> int: ...
+    @property
     def seconds(self) -> float: ...
     @property
     def error(self) -> BaseException | None: ...
@@ -75,10 +77,20 @@ class Metrics:
             buckets=REQUEST_S,
             registry=registry,
         )
+        self._unavailable = Counter(
+            "alama_unavailable",
+            "Requests refused because the database was away.",
+            registry=registry,
+        )
         self._commit_entries = Histogram(
             "alama_commit_entries",
             "Scores kept in one transaction.",
             buckets=ENTRIES,
+            registry=registry,
+        )
+        self._commit_replays = Counter(
+            "alama_commit_replays",
+            "Requests whose idempotency key had kept a score before.",
             registry=registry,
         )
         self._commit_seconds = Histogram(
@@ -116,12 +128,17 @@ class Metrics:
         meters.requests.inc()
         meters.seconds.observe(exchange.seconds)
 
+    def unavailable(self) -> None:
+        self._unavailable.inc()
+
     def commit(self, commit: Commit) -> None:
         self._commit_seconds.observe(commit.seconds)
         if commit.failed:
             self._commit_failures.inc()
         else:
-            self._commit_entries.observe(commit.entries)
+            self._commit_entries.observe(commit.entries - commit.replayed)
+            if commit.replayed:
+                self._commit_replays.inc(commit.replayed)
 
     def waiting(self, entries: int) -> None:
         self._waiting.set(entries)

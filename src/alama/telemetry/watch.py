@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from alama.telemetry.log import gather_libraries, log_on_stderr
+from alama.telemetry.outage import Outage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +27,7 @@ class Watch:
         """Take a log, by default one on stderr, and metrics where they are wanted."""
         self.log = log or log_on_stderr("auto")
         self._metrics = metrics
-        self._trouble_since_s: float | None = None
-        self._failed_commits = 0
+        self._outage = Outage(self.log)
         self._waiting: Callable[[], int] = int
         self._sampling: asyncio.Task[None] | None = None
 
@@ -52,29 +52,32 @@ class Watch:
         self.log.request(exchange)
         if self._metrics is not None:
             self._metrics.request(exchange)
+        # Whoever is known and gets what they asked for got it from the database.
+        if self._outage.lasts and exchange.status == HTTPStatus.OK and exchange.key_id is not None:
+            self._outage.request_answered()
 
     def broke(self, exchange: Exchange, error: Exception) -> None:
         """Note a defect of ours: which kind and where, but no message, which could hold a value."""
         self.log.fail("defect", error, request_id=exchange.request_id, route=exchange.route)
+
+    def chore_failed(self, chore: str, error: Exception) -> None:
+        """Note that something done now and then has failed; it will be tried again."""
+        self.log.fail("chore_failed", error, chore=chore)
+
+    def unavailable(self, error: Exception) -> None:
+        """Note that a request is refused because the database is away."""
+        self._outage.request_refused(error)
+        if self._metrics is not None:
+            self._metrics.unavailable()
 
     def committed(self, commit: Commit) -> None:
         """Note a finished group; of trouble with the database only its beginning and its end."""
         if self._metrics is not None:
             self._metrics.commit(commit)
         if commit.failed:
-            self._failed_commits += 1
-            if self._trouble_since_s is None:
-                self._trouble_since_s = time.monotonic()
-                self.log.fail("database_unavailable", commit.error, scores_refused=commit.entries)
-        elif self._trouble_since_s is not None:
-            trouble_s = time.monotonic() - self._trouble_since_s
-            self.log.note(
-                "database_recovered",
-                seconds=round(trouble_s, 1),
-                failed_commits=self._failed_commits,
-            )
-            self._trouble_since_s = None
-            self._failed_commits = 0
+            self._outage.commit_failed(commit)
+        else:
+            self._outage.commit_done()
 
 
 def watching(style: str, metrics_port: int) -> Watch:

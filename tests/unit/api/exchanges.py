@@ -28,6 +28,7 @@ class Notes:
     def __init__(self) -> None:
         self.exchanges: list[Exchanged] = []
         self.defects: list[Exception] = []
+        self.outages: list[Exception] = []
 
     def exchanged(self, exchange: Exchanged) -> None:
         self.exchanges.append(exchange)
@@ -35,6 +36,9 @@ class Notes:
     def broke(self, exchange: Exchanged, error: Exception) -> None:
         assert exchange.status == 500
         self.defects.append(error)
+
+    def unavailable(self, error: Exception) -> None:
+        self.outages.append(error)
 
 
 async def ask(

@@ -31,6 +31,9 @@ class Silent:
     def broke(self, exchange: Exchanged, error: Exception) -> None:
         raise AssertionError(exchange) from error
 
+    def unavailable(self, error: Exception) -> None:
+        raise AssertionError from error
+
 
 def ask(path: str, **headers: str) -> httpx.Response:
     documents = DocumentEndpoints()
@@ -100,6 +103,13 @@ def test_every_link_inside_the_page_leads_somewhere() -> None:
     anchors = {element.attrib["id"] for element in PAGE.iter() if "id" in element.attrib}
     links = {a.attrib["href"][1:] for a in PAGE.iter("a") if a.attrib["href"].startswith("#")}
     assert links <= anchors
+
+
+def test_the_menu_names_every_path_and_can_be_folded() -> None:
+    (menu,) = PAGE.findall(".//nav/details")
+    assert "open" in menu.attrib, "without a script it has to be seen"
+    assert menu.find("summary") is not None
+    assert {code.text for code in menu.findall(".//a/code")} == DOCUMENT["paths"].keys()
 
 
 def test_every_operation_has_a_command_to_copy() -> None:

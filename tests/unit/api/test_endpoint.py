@@ -83,6 +83,25 @@ def test_an_error_of_ours_is_a_problem_and_no_defect(endpoint: Endpoint, notes: 
     assert notes.defects == []
 
 
+def test_an_outage_is_told_to_whoever_watches(endpoint: Endpoint, notes: Notes) -> None:
+    answer(endpoint, "PUT")
+    answer(endpoint, "DELETE")
+    assert [str(error) for error in notes.outages] == ["the database is away"]
+
+
+def test_a_note_carries_the_code_of_the_problem(endpoint: Endpoint, notes: Notes) -> None:
+    for method in ("GET", "PUT", "DELETE", "PATCH"):
+        answer(endpoint, method)
+    codes = [note.code for note in notes.exchanges]
+    assert codes == [None, "unavailable", "internal_error", "method_not_allowed"]
+    assert {(note.lender, note.key_id) for note in notes.exchanges} == {(None, None)}
+
+
+def test_a_method_that_is_refused_is_told_where_else_to_go(notes: Notes) -> None:
+    endpoint = Endpoint("/v1/score", {"POST": measure}, lambda: NOON_US, notes, "it is over there")
+    assert answer(endpoint, "GET").json()["detail"] == "This path knows POST. It is over there."
+
+
 def test_a_defect_is_noted_and_told_without_its_words(endpoint: Endpoint, notes: Notes) -> None:
     received = answer(endpoint, "DELETE")
     assert (received.status, received.json()["code"]) == (500, "internal_error")

@@ -8,8 +8,15 @@ import msgspec
 import pytest
 
 from alama.api import problems
-from alama.api.problems import FAULTS_MAX, KINDS, BadParameter, MethodNotAllowed
-from alama.core.errors import AlamaError, FieldProblem, InvalidApplication, MalformedDocument
+from alama.api.problems import KINDS, BadParameter, MethodNotAllowed
+from alama.core.errors import (
+    FAULTS_MAX,
+    AlamaError,
+    FieldProblem,
+    InvalidApplication,
+    InvalidModel,
+    MalformedDocument,
+)
 from alama.service import errors
 
 PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
@@ -19,11 +26,13 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.KeyMissing: errors.KeyMissing(),
     errors.ScopeMissing: errors.ScopeMissing("scores:read"),
     errors.OnboardingIncomplete: errors.OnboardingIncomplete("no model has been trained"),
+    errors.ModelUnavailable: errors.ModelUnavailable(InvalidModel("the model is damaged")),
     errors.UnknownScore: errors.UnknownScore(),
     errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
     errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
     InvalidApplication: ONE_FAULT,
+    MalformedDocument: MalformedDocument("is not JSON"),
     MethodNotAllowed: MethodNotAllowed("GET, HEAD"),
 }
 
@@ -97,14 +106,14 @@ def test_faults_are_listed_with_their_pointers_and_counted() -> None:
 
 
 def test_other_problems_have_no_list_of_faults() -> None:
-    assert "errors" not in said(MalformedDocument("no JSON"))
+    assert "errors" not in said(MalformedDocument("is not JSON"))
 
 
 def test_thousands_of_faults_are_counted_and_the_first_are_listed() -> None:
-    faults = [FieldProblem(f"f{number}", "unknown_field", "no") for number in range(3_000)]
-    problem = said(InvalidApplication(faults))
+    faults = [FieldProblem(f"f{number}", "unknown_field", "no") for number in range(200)]
+    problem = said(InvalidApplication(faults, unlisted=2_800))
     assert len(problem["errors"]) == FAULTS_MAX
-    assert problem["detail"].startswith("3000 rules are broken")
+    assert problem["detail"] == "3000 rules are broken: see errors; the first 100 are listed."
 
 
 def test_who_is_not_recognised_is_told_how_to_be() -> None:
@@ -116,8 +125,8 @@ def test_who_is_not_recognised_is_told_how_to_be() -> None:
 
 def test_who_may_come_back_is_told_when() -> None:
     assert headers(errors.TooManyRequests(7))[b"retry-after"] == b"7"
-    for error in (errors.StoreUnavailable("away"), errors.IdempotencyInFlight()):
-        assert int(headers(error)[b"retry-after"]) >= 1
+    for kind in (errors.StoreUnavailable, errors.IdempotencyInFlight, errors.ModelUnavailable):
+        assert int(headers(example(kind))[b"retry-after"]) >= 1
 
 
 def test_a_wrong_method_is_told_the_right_ones() -> None:

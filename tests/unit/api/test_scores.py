@@ -16,9 +16,12 @@ from alama.api.documents import DocumentEndpoints
 from alama.api.exchange import BODY_MAX
 from alama.api.scores import PAGE_MAX, ScoreEndpoints
 from alama.api.status import StatusEndpoints
+from alama.core import document
 from alama.core.intake import Intake
+from alama.core.policy import default_policy
 from alama.core.product import PRODUCT
 from alama.service import keys
+from alama.service.book import Book, Mode
 from alama.service.directory import Directory
 from alama.service.health import Health
 from alama.service.limits import RateLimit
@@ -73,12 +76,14 @@ class Service(NamedTuple):
 
     def _application(self, ledger: GroupCommit, notes: Notes) -> ASGIApp:
         registry, scores = self.installed.registry, self.installed.scores
-        directory = Directory(registry, wiring.now_us, self.installed.pepper, lambda: MODEL)
+        directory = Directory(
+            registry, wiring.now_us, wiring.stopwatch_us, self.installed.pepper, lambda: MODEL
+        )
         admission = Admission(directory, RateLimit(3, 6))
         return application(
             Endpoints(
-                ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores, registry),
-                StatusEndpoints(Health(registry, ledger, wiring.now_us), MODEL.id),
+                ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores),
+                StatusEndpoints(Health(registry, ledger, wiring.stopwatch_us), MODEL.id),
                 DocumentEndpoints(),
             ),
             wiring.now_us,
@@ -208,9 +213,11 @@ def test_an_idempotency_key_is_any_short_text(service: Service, key: str) -> Non
     assert service.ask("/v1/score", body=BODY, headers={"idempotency-key": key}).status == 200
 
 
-def test_an_idempotency_key_has_255_characters_at_most(service: Service) -> None:
-    received = service.ask("/v1/score", body=BODY, headers={"idempotency-key": "x" * 256})
+@pytest.mark.parametrize("key", ["x" * 256, "ü".encode().decode("latin-1") * 128])
+def test_an_idempotency_key_has_255_bytes_at_most(service: Service, key: str) -> None:
+    received = service.ask("/v1/score", body=BODY, headers={"idempotency-key": key})
     assert refusal(received) == (400, "invalid_parameter")
+    assert "255 bytes" in received.json()["detail"]
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer "])
@@ -245,3 +252,35 @@ def test_a_reply_tells_how_the_key_stands_with_its_rate(service: Service) -> Non
     assert headers["ratelimit-policy"] == '"key";q=6;w=2'
     assert headers["ratelimit"] == '"key";r=5;t=1'
     assert headers["cache-control"] == "no-store"
+
+
+# ------------------------------------------------------------------------------------- the desk
+
+
+def lends_by(service: Service, model_id: str | None, policy_id: str | None) -> Service:
+    """The live book of the lender with this model and policy, and a key for it."""
+    live = Book("demo", Mode.LIVE)
+    registry = service.installed.registry
+    registry.deploy(live, model_id, policy_id, wiring.now_us())
+    key, _ = keys.issue(registry, wiring.now_us, service.installed.pepper, live)
+    return service._replace(key=key)
+
+
+def test_a_model_that_cannot_be_used_closes_scoring_and_not_the_scores(service: Service) -> None:
+    service.installed.registry.keep_model("sha256:damaged", b"{}", wiring.now_us())
+    live = lends_by(service, "sha256:damaged", None)
+    refused = live.ask("/v1/score", body=BODY)
+    assert refusal(refused) == (503, "model_unavailable")
+    assert "not a model" in refused.json()["detail"]
+    assert refused.headers["retry-after"] == "60"
+    assert live.ask("/v1/scores").status == 200
+
+
+def test_a_stored_score_keeps_the_currency_of_the_policy_that_made_it(service: Service) -> None:
+    policy = default_policy("UGX")
+    service.installed.registry.keep_policy(policy.id, document.encode(policy), wiring.now_us())
+    live = lends_by(service, None, policy.id)
+    given = live.ask("/v1/score?expand=offer", body=BODY).json()
+    assert given["offer"]["currency"] == "UGX"
+    kept = live.ask(f"/v1/scores/{given['request_id']}").json()
+    assert kept["offer"] == given["offer"]

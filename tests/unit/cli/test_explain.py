@@ -127,13 +127,37 @@ def test_every_bad_field_is_told_at_once(
     assert "7.25" not in err
 
 
-@pytest.mark.parametrize("content", ["", "[1]", "{", '{"mm_months": NaN}', "\udcff", "[" * 30_000])
-def test_what_is_no_json_object_is_told(
-    model: Path, application: Path, content: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "is empty"),
+        (b"[1]", "is not a JSON object"),
+        (b"{", "is not JSON: line 1, column 2"),
+        (b'{"mm_months": NaN}', "is not JSON: NaN is no number"),
+        (b"\xff", "is not UTF-8"),
+        (b"[" * 30_000, "is nested too deeply"),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_is_no_json_object_is_told_under_the_name_of_its_file(
+    model: Path, application: Path, content: bytes, fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    application.write_bytes(content.encode("utf-8", "surrogateescape"))
+    application.write_bytes(content)
     assert main(["explain", str(application), "--model", str(model)]) == EXIT_MISTAKE
-    assert "application.json is not a JSON object" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"application.json {fault}" in err
+    assert "body" not in err
+
+
+def test_of_thousands_of_bad_fields_the_first_are_listed(
+    application: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application.write_text(json.dumps({**COMPACT, **{f"f{number}": 1 for number in range(2_000)}}))
+    assert main(["explain", str(application)]) == EXIT_MISTAKE
+    err = capsys.readouterr().err
+    assert "\n  f99 is not a field" in err
+    assert "\n  f100 " not in err
+    assert "\n  and 1900 more" in err
 
 
 def test_a_name_that_stands_twice_is_refused(
@@ -141,7 +165,7 @@ def test_a_name_that_stands_twice_is_refused(
 ) -> None:
     application.write_text('{"mm_months": 14, "mm_months": 15}')
     assert main(["explain", str(application)]) == EXIT_MISTAKE
-    assert "names mm_months twice" in capsys.readouterr().err
+    assert "mm_months stands more than once" in capsys.readouterr().err
 
 
 def test_an_enormous_application_is_refused(

@@ -81,7 +81,8 @@ def test_a_live_key_of_a_lender_without_a_live_model_comes_with_a_warning(
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == 0
     out, err = capsys.readouterr()
     assert KEY.fullmatch(out)
-    assert "warning: demo has no live model yet" in err
+    assert "warning: demo has no live model, and " in err
+    assert "is not in this version: the service refuses to score with this key" in err
 
 
 def test_a_live_key_of_a_lender_with_a_live_model_needs_no_warning(
@@ -100,7 +101,11 @@ def test_a_live_key_of_a_lender_with_a_live_model_needs_no_warning(
         (["--scope", "scores:all"], "there is no such scope", "scores:write, scores:read"),
         (["--days", "0"], "a key lives for 1 to 3650 days", "never expires"),
         (["--days", "9999999999"], "a key lives for 1 to 3650 days", "never expires"),
-        (["--lender", "nobody"], "there is no lender nobody", "`alama lenders list`"),
+        (
+            ["--lender", "nobody"],
+            "there is no lender nobody",
+            "alama lenders add nobody --name NAME --currency KES",
+        ),
     ],
 )
 def test_a_key_that_cannot_be_is_refused_with_the_way_out(
@@ -325,7 +330,7 @@ def test_a_home_that_cannot_be_is_told(
     file = home / "file"
     file.touch()
     monkeypatch.setenv("ALAMA_HOME", str(file / "below"))
-    assert main(["keys", "list"]) == EXIT_MISTAKE
+    assert main(ISSUE) == EXIT_MISTAKE
     err = capsys.readouterr().err
     assert f"error: cannot use {file / 'below'}: Not a directory\n" in err
     assert "hint: set ALAMA_HOME to a folder that can be written\n" in err

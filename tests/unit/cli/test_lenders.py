@@ -18,6 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("installed")
 def test_a_new_embedded_database_has_the_lender_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lenders", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,22 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
     for command in front_door.COMMANDS:
         noun = command.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
         assert re.search(rf"^    {noun} +\w", text, re.MULTILINE), f"{noun} has no line of help"
+
+
+def test_every_command_and_every_action_has_a_description() -> None:
+    silent = [
+        parser.prog for parser in parsers(front_door.build_parser()) if not parser.description
+    ]
+    assert silent == []
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parser, and those of everything below it."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from parsers(below)
 
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def test_scores_are_listed_newest_first_with_their_offers(
     assert main(["scores", "list"]) == 0
     out, err = capsys.readouterr()
     newest, oldest = out.splitlines()[-2:]
-    assert err == ""
+    assert err == "demo, test mode:\n"
     when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
     assert re.fullmatch(rf"{second}  {when}  637 C    7\.25%  DECLINED *", newest)
     assert re.fullmatch(
@@ -72,11 +72,11 @@ def test_a_long_list_is_read_page_by_page(capsys: pytest.CaptureFixture[str]) ->
     assert main(["scores", "list", "--limit", "2"]) == 0
     out, err = capsys.readouterr()
     assert re.findall(r"req_\w+", out) == [ids[2], ids[1]]
-    assert err == f"Older ones: --before {ids[1]}\n"
+    assert err == f"demo, test mode:\nOlder ones: --before {ids[1]}\n"
     assert main(["scores", "list", "--limit", "2", "--before", ids[1]]) == 0
     out, err = capsys.readouterr()
     assert re.findall(r"req_\w+", out) == [ids[0]]
-    assert err == ""
+    assert err == "demo, test mode:\n"
     assert main(["scores", "list", "--before", ids[0]]) == 0
     assert capsys.readouterr() == ("", "demo has no older scores in test mode.\n")
 
@@ -90,7 +90,9 @@ def test_a_book_shows_its_own_scores_alone(capsys: pytest.CaptureFixture[str]) -
     assert main(["scores", "list", "--lender", "umoja", "--mode", Mode.LIVE]) == 0
     assert capsys.readouterr() == ("", "umoja has no scores in live mode.\n")
     assert main(["scores", "list", "--lender", "umoja"]) == 0
-    assert request_id in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert request_id in out
+    assert err == "umoja, test mode:\n"
 
 
 def test_one_score_is_shown_as_it_was_given(
@@ -162,6 +164,7 @@ def test_a_damaged_record_is_told(home: Path, capsys: pytest.CaptureFixture[str]
         (["list", "--lender", "nobody"], "there is no lender nobody"),
     ],
 )
+@pytest.mark.usefixtures("installed")
 def test_what_cannot_be_found_is_told_with_the_way_out(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.settings import described
 
@@ -54,6 +55,10 @@ def test_what_comes_from_the_environment_is_marked(
         ("postgresql://me:s3cret@db/alama", "postgresql://me:***@db/alama"),
         ("postgresql://me:s3cret/x@db:5/alama", "postgresql://me:***@db:5/alama"),
         ("postgresql://db/alama?user=me&password=s3cret", "postgresql://db/alama"),
+        ("postgresql://me@db/alama", "postgresql://me@db/alama"),
+        ("postgresql://me:@db/alama", "postgresql://me@db/alama"),
+        ("postgresql:///alama?host=/run/pg&password=s3cret", "postgresql:///alama?host=/run/pg"),
+        ("postgresql://me:pass@s3cret@db/alama", "not valid"),
         ("s3cret", "not valid"),
     ],
 )
@@ -67,6 +72,28 @@ def test_no_secret_is_shown(
     assert "s3cret" not in out + err
     assert f"* {shown} " in line_of("ALAMA_DATABASE", out)
     assert re.match(r"ALAMA_PEPPER +\* set ", line_of("ALAMA_PEPPER", out))
+
+
+def test_the_pepper_is_in_its_file_once_there_is_an_installation(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.match(r"ALAMA_PEPPER +not made yet ", line_of("ALAMA_PEPPER", out))
+    assert list(home.iterdir()) == []
+    wiring.open_installation(settings.Settings()).close()
+    assert main(["settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.match(r"ALAMA_PEPPER +in its file ", line_of("ALAMA_PEPPER", out))
+
+
+def test_a_home_that_cannot_be_looked_into_spoils_no_listing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ALAMA_HOME", "x" * 300)  # no file system has such a name
+    assert main(["settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.match(r"ALAMA_PEPPER +cannot be seen ", line_of("ALAMA_PEPPER", out))
 
 
 def test_a_wrong_setting_is_marked_in_the_table_and_told_below_it(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from alama.core.application import read
 from alama.core.catalogue import Kind
-from alama.core.errors import FieldProblem, InvalidApplication
+from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
 from alama.core.product import PRODUCT
 
 COMPACT: dict[str, Any] = {
@@ -66,8 +66,42 @@ def test_each_core_field_is_required_and_null_is_not_enough(name: str, value: ob
     del sent[name]
     if value is None:
         sent[name] = None
-    full_name = PRODUCT.field(name).name
-    assert problems(sent) == {full_name: "missing_field"}
+    named = name if value is None else PRODUCT.field(name).name
+    assert problems(sent) == {named: "missing_field"}
+
+
+def missing(sent: dict[str, Any]) -> FieldProblem:
+    with pytest.raises(InvalidApplication) as caught:
+        read(PRODUCT, sent)
+    (problem,) = caught.value.problems
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("sent", "named", "detail"),
+    [
+        ({}, "/avg_inflow", "is required (or monthly_inflow)"),
+        ({"avg_inflow": None}, "/avg_inflow", "is required (or monthly_inflow)"),
+        ({"monthly_inflow": None}, "/monthly_inflow", "is required (or avg_inflow)"),
+        (
+            {"monthly_inflow": None, "avg_inflow": None},
+            "/avg_inflow",
+            "is required (or monthly_inflow)",
+        ),
+    ],
+    ids=["not there", "null", "null under the other spelling", "null under both"],
+)
+def test_a_missing_field_is_named_as_it_was_spelled_and_by_its_other_spelling(
+    sent: dict[str, Any], named: str, detail: str
+) -> None:
+    others = {name: value for name, value in COMPACT.items() if name != "monthly_inflow"}
+    problem = missing({**others, **sent})
+    assert (problem.pointer, problem.detail) == (named, detail)
+
+
+def test_a_missing_field_of_one_spelling_has_no_other() -> None:
+    others = {name: value for name, value in COMPACT.items() if name != "airtime_regularity"}
+    assert missing(others).detail == "is required"
 
 
 def test_null_is_the_same_as_not_given_for_an_optional_field() -> None:
@@ -135,6 +169,13 @@ def test_a_reference_that_names_a_person_is_refused(reference: str) -> None:
     assert problems(sent) == {"applicant_ref": "personal_identifier"}
 
 
+def test_who_sends_customer_numbers_is_told_what_to_do_with_them() -> None:
+    with pytest.raises(InvalidApplication) as caught:
+        read(PRODUCT, {**COMPACT, "applicant_ref": "20481375"})
+    assert "put a letter in front of a customer number" in caught.value.problems[0].detail
+    read(PRODUCT, {**COMPACT, "applicant_ref": "c20481375"})
+
+
 @pytest.mark.parametrize("reference", ["cust-0001", "A1B2C3D4E5", "f3b9c2", "12345"])
 def test_an_opaque_reference_is_accepted(reference: str) -> None:
     read(PRODUCT, {**COMPACT, "applicant_ref": reference})
@@ -149,6 +190,15 @@ def test_all_problems_are_reported_at_once() -> None:
         "contacts": "prohibited_field",
         "balance_stability": "missing_field",
     }
+
+
+def test_beyond_a_hundred_broken_rules_are_counted_and_not_put_into_words() -> None:
+    unknown = {f"field{number}": 1 for number in range(3_000)}
+    with pytest.raises(InvalidApplication) as caught:
+        read(PRODUCT, {**unknown, **COMPACT, "region": 5}, repeated=["region"])
+    assert len(caught.value.problems) == FAULTS_MAX
+    assert caught.value.count == 3_002
+    assert str(caught.value).endswith("; and 2902 more")
 
 
 def test_a_pointer_escapes_what_json_pointers_must_escape() -> None:

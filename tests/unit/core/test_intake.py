@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from alama.core.catalogue import Kind
-from alama.core.errors import InvalidApplication, MalformedDocument
+from alama.core.errors import FAULTS_MAX, InvalidApplication, MalformedDocument
 from alama.core.intake import Intake, request_type
 from alama.core.product import PRODUCT
 
@@ -125,7 +125,7 @@ def test_null_is_as_good_as_leaving_a_field_out() -> None:
 
 
 def test_null_does_not_stand_for_a_required_field() -> None:
-    assert problems(body(monthly_inflow=None)) == [("/avg_inflow", "missing_field")]
+    assert problems(body(monthly_inflow=None)) == [("/monthly_inflow", "missing_field")]
 
 
 def test_an_empty_object_lacks_the_four_required_fields() -> None:
@@ -196,7 +196,8 @@ def test_an_opaque_reference_is_kept() -> None:
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        (b"", "line 1, column 1"),
+        (b"", "the body is empty"),
+        (b" \r\n", "the body is empty"),
         (b"{", "line 1, column 2"),
         (b'{"a":1}\n{}', "line 2, column 1"),
         (b"[]", "not a JSON object"),
@@ -218,9 +219,18 @@ def test_what_is_no_json_object_is_malformed_and_says_where(sent: bytes, words: 
         INTAKE.read(sent)
 
 
-def test_thousands_of_unknown_fields_are_told_without_delay() -> None:
-    sent = json.dumps({f"mm_month{number}": 1 for number in range(3_000)}).encode()
-    assert len(problems(sent)) == 3_004
+@pytest.mark.parametrize(
+    ("sent", "count"),
+    [
+        (json.dumps({f"f{number}": 1 for number in range(5_000)}).encode(), 5_004),
+        (b"{" + b",".join(b'"%d":1,"%d":1' % (n, n) for n in range(3_000)) + b"}", 6_004),
+    ],
+    ids=["unknown", "unknown and repeated"],
+)
+def test_thousands_of_faults_are_counted_and_the_first_are_listed(sent: bytes, count: int) -> None:
+    with pytest.raises(InvalidApplication) as caught:
+        INTAKE.read(sent)
+    assert (len(caught.value.problems), caught.value.count) == (FAULTS_MAX, count)
 
 
 def test_the_type_of_a_body_knows_every_spelling_and_nothing_else() -> None:

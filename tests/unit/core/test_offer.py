@@ -130,6 +130,13 @@ def test_a_compact_request_is_priced_at_its_own_probability() -> None:
     assert said.offer.default_probability == said.default_probability
 
 
+def test_an_offer_names_the_currency_of_its_policy() -> None:
+    ready = ReadyModel(MODEL, "UGX")
+    said = assess(ready, ReadyPolicy(default_policy("UGX"), ready), read(PRODUCT, GOOD))
+    assert said.offer.currency == "UGX"
+    assert said_of(GOOD).offer.currency == "KES"
+
+
 def test_an_offer_is_priced_as_the_loan_that_it_is() -> None:
     said = said_of({**FULL, "requested_amount": 3_000, "requested_term_days": 60})
     outright = {"requested_amount": said.offer.limit, "requested_term_days": said.offer.term_days}

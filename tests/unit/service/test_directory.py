@@ -7,17 +7,20 @@ import pytest
 from alama.core import document
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.files.models import builtin
+from alama.service import directory as directories
 from alama.service import keys, lenders
 from alama.service.book import Book, Mode
-from alama.service.directory import FRESH_US, Caller, Directory
+from alama.service.directory import Caller, Directory
 from alama.service.errors import (
     KeyExpired,
     KeyRefused,
+    ModelUnavailable,
     OnboardingIncomplete,
     ScopeMissing,
     StoreUnavailable,
 )
-from alama.service.keys import US_PER_DAY, Key, Scope
+from alama.service.keys import US_PER_DAY, US_PER_HOUR, Key, Scope
+from alama.service.patience import FRESH_US
 from alama.storage.registry import SqlRegistry
 from tests.entries import DEMO
 from tests.factories import a_model
@@ -29,16 +32,17 @@ MODEL = a_model()
 
 
 class WatchedRegistry(SqlRegistry):
-    """Counts how often it is asked for a key, and is away when it is told to be."""
+    """Counts how often it is asked for a key; it is away, or knows none, when it is told to."""
 
     asked = 0
     away = False
+    lost = False
 
     def key_of(self, digest: bytes) -> Key | None:
         self.asked += 1
         if self.away:
             raise StoreUnavailable("away")
-        return super().key_of(digest)
+        return None if self.lost else super().key_of(digest)
 
 
 @pytest.fixture
@@ -47,8 +51,8 @@ def watched(registry: SqlRegistry) -> WatchedRegistry:
 
 
 @pytest.fixture
-def directory(watched: WatchedRegistry, clock: HandClock) -> Directory:
-    return Directory(watched, clock, PEPPER, lambda: MODEL)
+def directory(watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock) -> Directory:
+    return Directory(watched, clock, stopwatch, PEPPER, lambda: MODEL)
 
 
 def calls(directory: Directory, text: str, times: int = 1) -> list[Caller]:
@@ -82,15 +86,79 @@ def test_a_key_of_another_installation_is_refused(
 
 
 def test_a_revoked_key_works_for_a_second_at_most(
-    directory: Directory, watched: WatchedRegistry, clock: HandClock
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, key = keys.issue(watched, clock, PEPPER, DEMO)
     calls(directory, text)
     keys.revoke(watched, clock, key.id)
-    clock.now_us += FRESH_US
+    stopwatch.now_us += FRESH_US
     for _ in range(2):
         with pytest.raises(KeyRefused, match="revoked"):
             calls(directory, text)
+
+
+def test_a_clock_that_is_set_back_keeps_no_revoked_key_alive(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    calls(directory, text)
+    keys.revoke(watched, clock, key.id)
+    clock.now_us -= US_PER_HOUR
+    stopwatch.now_us += FRESH_US
+    with pytest.raises(KeyRefused, match="revoked"):
+        calls(directory, text)
+
+
+def test_a_clock_that_jumps_ahead_makes_nobody_ask_again(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    calls(directory, text)
+    clock.now_us += US_PER_HOUR
+    calls(directory, text)
+    assert watched.asked == 1
+
+
+def unknown_key() -> str:
+    return keys._new_text(Mode.TEST)
+
+
+def test_an_unknown_key_is_asked_for_once_a_second_at_most(
+    directory: Directory, watched: WatchedRegistry, stopwatch: HandClock
+) -> None:
+    text = unknown_key()
+    for _ in range(3):
+        with pytest.raises(KeyRefused, match="not known here"):
+            calls(directory, text)
+    assert watched.asked == 1
+    stopwatch.now_us += FRESH_US
+    with pytest.raises(KeyRefused):
+        calls(directory, text)
+    assert watched.asked == 2
+
+
+def test_of_many_unknown_keys_the_latest_are_remembered_and_no_more(
+    directory: Directory, watched: WatchedRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directories, "_UNKNOWN_MAX", 3)
+    texts = [unknown_key() for _ in range(5)]
+    for text in [*texts, *texts[2:], *texts[:2]]:
+        with pytest.raises(KeyRefused):
+            calls(directory, text)
+    assert watched.asked == 5 + 2
+    assert len(directory._unknown_until_us) == 3
+
+
+def test_a_key_that_becomes_known_is_accepted_within_a_second(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    watched.lost = True
+    with pytest.raises(KeyRefused):
+        calls(directory, text)
+    watched.lost = False
+    stopwatch.now_us += FRESH_US
+    assert calls(directory, text)[0].key.id == key.id
 
 
 def test_a_key_expires_in_its_microsecond_even_while_it_is_remembered(
@@ -106,7 +174,7 @@ def test_a_key_expires_in_its_microsecond_even_while_it_is_remembered(
 
 
 def test_a_new_deployment_answers_within_a_second(
-    directory: Directory, watched: WatchedRegistry, clock: HandClock
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, _ = keys.issue(watched, clock, PEPPER, LIVE)
     (caller,) = calls(directory, text)
@@ -114,9 +182,50 @@ def test_a_new_deployment_answers_within_a_second(
         caller.desk_for_scoring()
     watched.keep_model(MODEL.id, document.encode(MODEL), clock())
     watched.deploy(LIVE, MODEL.id, None, clock())
-    clock.now_us += FRESH_US
+    stopwatch.now_us += FRESH_US
     (caller,) = calls(directory, text)
     assert caller.desk_for_scoring().model.model.id == MODEL.id
+
+
+@pytest.mark.parametrize("damaged", ["model", "policy"])
+def test_a_key_is_recognised_though_what_answers_it_cannot_be_used(
+    directory: Directory,
+    watched: WatchedRegistry,
+    clock: HandClock,
+    stopwatch: HandClock,
+    damaged: str,
+) -> None:
+    text, key = keys.issue(watched, clock, PEPPER, DEMO)
+    watched.keep_model("sha256:damaged", b"{}", clock())
+    watched.keep_policy("sha256:damaged", b"{}", clock())
+    model_id = "sha256:damaged" if damaged == "model" else None
+    policy_id = "sha256:damaged" if damaged == "policy" else None
+    watched.deploy(DEMO, model_id, policy_id, clock())
+    (caller,) = calls(directory, text)
+    assert caller.key.id == key.id
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable, match=f"cannot be used: .*not a {damaged}"):
+            caller.desk_for_scoring()
+    watched.deploy(DEMO, None, None, clock())
+    stopwatch.now_us += FRESH_US
+    assert calls(directory, text)[0].desk_for_scoring().model.model.id == MODEL.id
+
+
+def test_a_database_that_goes_away_between_key_and_model_is_no_verdict_on_the_model(
+    directory: Directory,
+    watched: WatchedRegistry,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def away(_: str) -> bytes:
+        raise StoreUnavailable("away")
+
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    watched.keep_model(MODEL.id, document.encode(MODEL), clock())
+    watched.deploy(DEMO, MODEL.id, None, clock())
+    monkeypatch.setattr(watched, "model", away)
+    with pytest.raises(StoreUnavailable):
+        calls(directory, text)
 
 
 def test_what_answers_a_test_key_is_kept_for_replays(
@@ -130,20 +239,21 @@ def test_what_answers_a_test_key_is_kept_for_replays(
 
 @pytest.mark.parametrize("currency", sorted(REFERENCE_INFLOW_MONTHLY))
 def test_whatever_a_lender_lends_in_the_builtin_model_answers(
-    registry: SqlRegistry, clock: HandClock, currency: str
+    registry: SqlRegistry, clock: HandClock, stopwatch: HandClock, currency: str
 ) -> None:
     lenders.add(registry, clock, "umoja", "Umoja", currency)
-    desk = Directory(registry, clock, PEPPER, builtin).desk(Book("umoja", Mode.TEST))
+    directory = Directory(registry, clock, stopwatch, PEPPER, builtin)
+    desk = directory.desk(Book("umoja", Mode.TEST))
     assert desk is not None
     assert desk.policy.policy.currency == currency
 
 
 def test_a_desk_is_laid_out_once(
-    directory: Directory, watched: WatchedRegistry, clock: HandClock
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, _ = keys.issue(watched, clock, PEPPER, DEMO)
     (first,) = calls(directory, text)
-    clock.now_us += FRESH_US
+    stopwatch.now_us += FRESH_US
     (second,) = calls(directory, text)
     assert first.desk is second.desk
 
@@ -153,7 +263,9 @@ def test_a_warm_directory_has_what_answers_and_minds_no_book_without_it(
 ) -> None:
     watched.keep_model("sha256:damaged", b"{}", clock())
     watched.deploy(LIVE, "sha256:damaged", None, clock())
-    directory.warm()
+    ((book, error),) = directory.warm()
+    assert book == LIVE
+    assert "not a model" in str(error)
     assert watched.model(MODEL.id) == document.encode(MODEL)
     text, _ = keys.issue(watched, clock, PEPPER, DEMO)
     assert calls(directory, text)[0].desk is directory.desk(DEMO)

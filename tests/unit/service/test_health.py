@@ -6,8 +6,8 @@ import pytest
 
 from alama.service import patience
 from alama.service.errors import StoreUnavailable
-from alama.service.health import FRESH_US, Health
-from alama.service.patience import in_time
+from alama.service.health import Health
+from alama.service.patience import FRESH_US, in_time
 from tests.unit.service.conftest import HandClock
 
 
@@ -37,8 +37,8 @@ def patient() -> Patient:
 
 
 @pytest.fixture
-def health(patient: Patient, clock: HandClock) -> Health:
-    return Health(patient, patient, clock)
+def health(patient: Patient, stopwatch: HandClock) -> Health:
+    return Health(patient, patient, stopwatch)
 
 
 def reason(health: Health) -> str | None:
@@ -57,31 +57,31 @@ def test_a_database_that_does_not_answer_is_told_with_its_reason(
 
 
 def test_the_database_is_asked_once_a_second_at_most(
-    health: Health, patient: Patient, clock: HandClock
+    health: Health, patient: Patient, stopwatch: HandClock
 ) -> None:
     for _ in range(5):
         reason(health)
     assert patient.asked == ["read"]
-    clock.now_us += FRESH_US
+    stopwatch.now_us += FRESH_US
     reason(health)
     assert patient.asked == ["read", "read"]
 
 
-def test_health_returns_by_itself(health: Health, patient: Patient, clock: HandClock) -> None:
+def test_health_returns_by_itself(health: Health, patient: Patient, stopwatch: HandClock) -> None:
     patient.reads = False
     assert reason(health) is not None
     patient.reads = True
-    clock.now_us += FRESH_US
+    stopwatch.now_us += FRESH_US
     assert reason(health) is None
 
 
 def test_where_scores_cannot_be_kept_only_a_write_says_that_all_is_well(
-    health: Health, patient: Patient, clock: HandClock
+    health: Health, patient: Patient, stopwatch: HandClock
 ) -> None:
     patient.failing, patient.writes = True, False
     assert reason(health) == "no room"
     patient.writes = True
-    clock.now_us += FRESH_US
+    stopwatch.now_us += FRESH_US
     assert reason(health) is None
     assert patient.asked == ["write", "write"]
 

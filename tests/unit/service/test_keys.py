@@ -3,6 +3,7 @@
 import re
 import string
 
+import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from alama.service import keys
 from alama.service.book import Book, Mode
 from alama.service.errors import InvalidName, KeyRefused, UnknownKey, UnknownLender
-from alama.service.keys import ALL_SCOPES, US_PER_DAY, Scope
+from alama.service.keys import ALL_SCOPES, US_PER_DAY, Key, Scope
 from alama.service.ports import Clock, Registry
+from alama.storage.registry import SqlRegistry
 from tests.entries import DEMO, NOON_US
 
 PEPPER = b"pepper" * 8
@@ -142,6 +144,22 @@ def test_rotation_gives_a_key_like_the_old_one_which_ends_after_the_overlap(
     assert new_text != text
     assert (new.book, new.scopes) == (old.book, old.scopes)
     assert registry.key(old.id).expires_us == NOON_US + 24 * HOUR_US
+
+
+class TakesNoNewKey(SqlRegistry):
+    """A registry that lets the old key end, and then not the new one in."""
+
+    def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
+        super().replace_key(old_id, expires_us, msgspec.structs.replace(new, lender="nobody"))
+
+
+def test_a_rotation_that_fails_leaves_everything_as_it_was(
+    registry: SqlRegistry, clock: Clock
+) -> None:
+    _, old = keys.issue(registry, clock, PEPPER, DEMO)
+    with pytest.raises(UnknownLender):
+        keys.rotate(TakesNoNewKey(registry._database), clock, PEPPER, old.id, overlap_hours=1)
+    assert registry.keys() == [old]
 
 
 def test_rotation_never_makes_a_key_live_longer(registry: Registry, clock: Clock) -> None:

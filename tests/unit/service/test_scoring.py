@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.errors import InvalidApplication
+from alama.core.errors import AlamaError, InvalidApplication, InvalidModel
 from alama.core.intake import Intake
 from alama.core.model import ReadyModel
 from alama.core.offer import ReadyPolicy
@@ -22,6 +22,7 @@ from alama.service.directory import Caller, Desk
 from alama.service.errors import (
     IdempotencyInFlight,
     IdempotencyKeyReused,
+    ModelUnavailable,
     OnboardingIncomplete,
     StoreUnavailable,
 )
@@ -51,7 +52,7 @@ class HeldLedger:
         return told
 
 
-def a_caller(book: Book = DEMO, desk: Desk | None = DESK) -> Caller:
+def a_caller(book: Book = DEMO, desk: Desk | AlamaError | None = DESK) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
     return Caller(key, book, desk)
 
@@ -212,11 +213,17 @@ def test_a_request_that_failed_leaves_its_key_free() -> None:
     asyncio.run(story())
 
 
-def test_a_book_without_a_model_cannot_be_scored_in() -> None:
+@pytest.mark.parametrize(
+    ("desk", "told"),
+    [(None, OnboardingIncomplete), (InvalidModel("the model is damaged"), ModelUnavailable)],
+)
+def test_a_book_without_a_model_that_works_cannot_be_scored_in(
+    desk: AlamaError | None, told: type[AlamaError]
+) -> None:
     async def story() -> None:
         desktop = Desktop()
-        with pytest.raises(OnboardingIncomplete):
-            await desktop.ask(caller=a_caller(desk=None))
+        with pytest.raises(told):
+            await desktop.ask(caller=a_caller(desk=desk))
         assert desktop.ledger.appended == []
 
     asyncio.run(story())

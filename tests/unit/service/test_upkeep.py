@@ -21,33 +21,37 @@ PEPPER = b"pepper" * 8
 
 
 class FlakyRegistry(SqlRegistry):
-    """A registry that is away while it is told to be."""
+    """A registry that fails while it is told to."""
 
-    away = False
+    failure: Exception | None = None
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.noted = threading.Event()
 
     def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
-        if self.away:
-            raise StoreUnavailable("away")
+        if self.failure is not None:
+            raise self.failure
         super().note_key_use(last_used_us)
         self.noted.set()
 
 
 class Forgetful:
-    """Notes what it was told to forget; the first time it is away."""
+    """Notes what it was told to forget: the first time it fails, the second some is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
         self.told: list[int] = []
-        self.told_twice = threading.Event()
+        self.has_forgotten = threading.Event()
 
-    def forget_idempotency(self, before_us: int) -> None:
+    def forget_idempotency(self, before_us: int) -> bool:
         self.told.append(before_us)
         if len(self.told) == 1:
-            raise StoreUnavailable("away")
-        self.told_twice.set()
+            raise self.failure
+        if len(self.told) == 2:
+            return True
+        self.has_forgotten.set()
+        return False
 
 
 @pytest.fixture
@@ -55,38 +59,71 @@ def flaky(registry: SqlRegistry) -> FlakyRegistry:
     return FlakyRegistry(registry._database)
 
 
-def test_use_of_a_key_is_written_down_once_the_database_is_back(
-    flaky: FlakyRegistry, clock: HandClock
+class Told:
+    """Remembers which chores have failed, and how."""
+
+    def __init__(self) -> None:
+        self.failures: list[tuple[str, Exception]] = []
+
+    def __call__(self, chore: str, error: Exception) -> None:
+        self.failures.append((chore, error))
+
+
+AWAY = StoreUnavailable("away")
+DEFECT = ZeroDivisionError("a defect")
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"), [(AWAY, []), (DEFECT, [("note_key_use", DEFECT)])], ids=["away", "defect"]
+)
+def test_use_of_a_key_is_written_down_once_it_can_be(
+    flaky: FlakyRegistry,
+    clock: HandClock,
+    stopwatch: HandClock,
+    failure: Exception,
+    told: list[tuple[str, Exception]],
 ) -> None:
-    directory = Directory(flaky, clock, PEPPER, a_model)
-    chores = Upkeep(directory, flaky, Forgetful(), clock)
+    directory = Directory(flaky, clock, stopwatch, PEPPER, a_model)
+    heard = Told()
+    chores = Upkeep(directory, flaky, Forgetful(AWAY), clock, heard)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
         await directory.caller(text)
-        flaky.away = True
+        flaky.failure = failure
         await chores.note_key_use()
         assert flaky.key(key.id).last_used_us is None
-        flaky.away = False
+        flaky.failure = None
         await chores.note_key_use()
 
     asyncio.run(story())
     assert flaky.key(key.id).last_used_us == clock.now_us
+    assert heard.failures == told
 
 
-def test_chores_go_on_in_spite_of_a_failure_until_they_are_cancelled(
-    flaky: FlakyRegistry, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(AWAY, []), (DEFECT, [("forget_idempotency", DEFECT)])],
+    ids=["away", "defect"],
+)
+def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
+    flaky: FlakyRegistry,
+    clock: HandClock,
+    stopwatch: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+    told: list[tuple[str, Exception]],
 ) -> None:
     monkeypatch.setattr(upkeep, "KEY_USE_EVERY_S", 0.01)
     monkeypatch.setattr(upkeep, "FORGET_EVERY_S", 0.01)
-    forgetful = Forgetful()
-    directory = Directory(flaky, clock, PEPPER, a_model)
+    forgetful, heard = Forgetful(failure), Told()
+    directory = Directory(flaky, clock, stopwatch, PEPPER, a_model)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
         await directory.caller(text)
-        running = asyncio.create_task(Upkeep(directory, flaky, forgetful, clock).run())
-        assert await asyncio.to_thread(forgetful.told_twice.wait, 10)
+        running = asyncio.create_task(Upkeep(directory, flaky, forgetful, clock, heard).run())
+        assert await asyncio.to_thread(forgetful.has_forgotten.wait, 10)
         assert await asyncio.to_thread(flaky.noted.wait, 10)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -95,3 +132,4 @@ def test_chores_go_on_in_spite_of_a_failure_until_they_are_cancelled(
     asyncio.run(story())
     assert flaky.key(key.id).last_used_us == clock.now_us
     assert set(forgetful.told) == {clock.now_us - IDEMPOTENCY_KEPT_US}
+    assert heard.failures == told

@@ -16,6 +16,13 @@ class Finished(NamedTuple):
     method: str = "POST"
     status: int = 200
     seconds: float = 0.0018
+    code: str | None = None
+    lender: str | None = None
+    key_id: str | None = None
+
+
+KNOWN = Finished(lender="umoja-sacco", key_id="key_4f1d2c7b9a035e68")
+REFUSED = KNOWN._replace(status=422, code="invalid_application")
 
 
 def at() -> float:
@@ -35,6 +42,16 @@ def test_the_line_of_a_request_has_these_fields_and_no_others() -> None:
         ("status", 200),
         ("ms", 1.8),
     ]
+
+
+def test_the_line_of_a_request_names_the_key_its_lender_and_the_problem() -> None:
+    form = JsonLines(at)
+    plain = json.loads(form.request(Finished()))
+    known = json.loads(form.request(KNOWN))
+    assert known == plain | {"lender": "umoja-sacco", "key_id": "key_4f1d2c7b9a035e68"}
+    refused = json.loads(form.request(REFUSED))
+    assert refused == known | {"status": 422, "code": "invalid_application"}
+    assert json.loads(form.request(Finished(status=422))).keys() == plain.keys()
 
 
 def test_a_request_that_failed_on_our_side_is_a_warning() -> None:
@@ -78,6 +95,9 @@ def test_text_reads_as_a_sentence_a_line() -> None:
     assert form.request(Finished()) == (
         "14:49:41.250 info    200 POST /v1/score                    1.8 ms  req_01\n"
     )
+    assert form.request(REFUSED).endswith(
+        " req_01 umoja-sacco key_4f1d2c7b9a035e68 invalid_application\n"
+    )
     event = Event(Level.ERROR, "worker_died", {"pid": 7}, [Fault("KeyError", "X1", ("a:1 b",))])
     assert form.event(event) == (
         "14:49:41.250 error   worker died pid=7\n    KeyError X1\n      a:1 b\n"
@@ -91,6 +111,6 @@ def test_colours_are_there_only_where_they_are_asked_for() -> None:
 
 
 def test_the_line_of_a_request_costs_next_to_nothing() -> None:
-    form, finished = JsonLines(), Finished()
+    form, finished = JsonLines(), REFUSED
     best_s = min(timeit.repeat(lambda: form.request(finished), number=2000, repeat=7)) / 2000
     assert best_s < 10e-6  # 1 µs on a quiet machine; ten times that is a mistake

@@ -36,6 +36,7 @@ class Done(NamedTuple):
     entries: int
     seconds: float
     error: Exception | None = None
+    replayed: int = 0
 
     @property
     def failed(self) -> bool:
@@ -87,6 +88,23 @@ def test_commits_are_measured_and_failed_ones_counted() -> None:
     assert "alama_commit_failures_total 1.0" in lines
     assert "alama_commit_waiting 4.0" in lines
     assert f'alama_build_info{{version="{__version__}"}} 1.0' in lines
+
+
+def test_a_replay_is_not_counted_as_a_score_that_was_kept() -> None:
+    registry = CollectorRegistry()
+    figures = Metrics(registry)
+    figures.commit(Done(entries=7, seconds=0.003, replayed=2))
+    figures.commit(Done(entries=1, seconds=0.003, replayed=1))
+    lines = shown(registry)
+    assert "alama_commit_entries_sum 5.0" in lines
+    assert "alama_commit_entries_count 2.0" in lines
+    assert "alama_commit_replays_total 3.0" in lines
+
+
+def test_requests_that_an_outage_refuses_are_counted() -> None:
+    registry = CollectorRegistry()
+    Metrics(registry).unavailable()
+    assert "alama_unavailable_total 1.0" in shown(registry)
 
 
 def test_one_process_shows_its_own_figures() -> None:

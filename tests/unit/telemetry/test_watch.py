@@ -15,7 +15,7 @@ from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
 from alama.telemetry.metrics import Metrics
 from alama.telemetry.watch import Watch
-from tests.unit.telemetry.test_formats import Finished
+from tests.unit.telemetry.test_formats import KNOWN, Finished
 from tests.unit.telemetry.test_metrics import Done, shown
 
 KEPT = Done(entries=3, seconds=0.002)
@@ -58,6 +58,35 @@ def test_trouble_with_the_database_is_told_when_it_begins_and_when_it_ends(heard
     assert heard.lines()[1]["failed_commits"] == 3
 
 
+def test_a_request_that_an_outage_refuses_is_told_and_counted(heard: Heard) -> None:
+    registry = CollectorRegistry()
+    watch = Watch(heard.log, Metrics(registry))
+    for _ in range(3):
+        watch.unavailable(TimeoutError("a value that nobody should read"))
+    (told,) = heard.lines()
+    assert told["event"] == "database_unavailable"
+    assert told["errors"] == [{"type": "TimeoutError"}]
+    assert "alama_unavailable_total 3.0" in shown(registry)
+
+
+def test_only_an_answer_from_the_database_ends_an_outage(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alama.telemetry.outage.QUIET_S", 0.0)
+
+    async def scenario() -> None:
+        watch = Watch(heard.log)
+        watch.unavailable(TimeoutError())
+        for proves_nothing in (Finished(route="/docs"), KNOWN._replace(status=404)):
+            watch.exchanged(proves_nothing)
+        assert [line["event"] for line in heard.lines()] == ["database_unavailable"]
+        watch.exchanged(KNOWN)
+        watch.close()
+
+    asyncio.run(scenario())
+    assert "database_recovered" in [line["event"] for line in heard.lines()]
+
+
 def test_a_defect_is_told_before_its_request_and_without_its_message(heard: Heard) -> None:
     async def scenario() -> None:
         watch = Watch(heard.log)
@@ -70,6 +99,17 @@ def test_a_defect_is_told_before_its_request_and_without_its_message(heard: Hear
     assert defect["event"] == "defect"
     assert defect["request_id"] == request["request_id"] == "req_01"
     assert defect["errors"] == [{"type": "ValueError"}]
+
+
+def test_a_chore_that_failed_is_told_without_its_message(heard: Heard) -> None:
+    Watch(heard.log).chore_failed("note_key_use", ValueError("a value that nobody should read"))
+    (told,) = heard.lines()
+    assert (told["level"], told["event"], told["chore"]) == (
+        "error",
+        "chore_failed",
+        "note_key_use",
+    )
+    assert told["errors"] == [{"type": "ValueError"}]
 
 
 def test_a_request_that_went_well_waits_for_company(heard: Heard) -> None:

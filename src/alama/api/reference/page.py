@@ -32,6 +32,8 @@ class Section(NamedTuple):
     title: str
     body: Markup
     heading: Markup | None = None
+    path: str | None = None
+    """Of the operation that it is about, if it is about one."""
 
 
 class Reference:
@@ -175,7 +177,9 @@ class Reference:
             heading("Other answers"),
             self._other_answers(operation),
         ]
-        return Section(operation.anchor, told["summary"], join(*parts), _title(operation))
+        return Section(
+            operation.anchor, told["summary"], join(*parts), _title(operation), operation.path
+        )
 
     def _try(self, operation: Told) -> Markup:
         """Show a request and its reply side by side, and other replies a click away."""
@@ -228,6 +232,7 @@ class Reference:
 
     def _reply_fields(self, main: Told) -> Section:
         schema = self._reader.resolve(_content(main.told["responses"]["200"])["schema"])
+        rules = self._reader.schema("OfferDetail")["properties"]["rules"]["items"]["x-codes"]
         return Section(
             "reply-fields",
             "Fields of the reply",
@@ -235,6 +240,8 @@ class Reference:
                 paragraph(schema["description"]),
                 tables.reply_fields(self._reader, schema),
                 note("Optional fields come when ", tag("code", "expand"), " asks for them."),
+                heading("Codes of rules"),
+                tables.field_codes(rules),
             ),
         )
 
@@ -275,13 +282,17 @@ class Reference:
 
 def _contents(groups: dict[str, list[Section]]) -> Markup:
     entries = [
-        join(
-            tag("li", name, class_="group"),
-            *(tag("li", tag("a", s.title, href=f"#{s.anchor}")) for s in sections),
-        )
+        join(tag("li", name, class_="group"), *map(_entry, sections))
         for name, sections in groups.items()
     ]
-    return tag("nav", tag("ol", *entries), aria_label="Contents")
+    # Open for whoever has no script; where the page is narrow, the script folds it.
+    menu = tag("details", tag("summary", "Contents"), tag("ol", *entries), open="")
+    return tag("nav", menu, aria_label="Contents")
+
+
+def _entry(section: Section) -> Markup:
+    path = tag("code", section.path) if section.path else ""
+    return tag("li", tag("a", section.title, path, href=f"#{section.anchor}"))
 
 
 def _section(section: Section) -> Markup:

@@ -1,4 +1,4 @@
-"""The script of the page: it copies code, names this server in commands, and marks where one is.
+"""The script of the page: it copies code, names this server, folds the menu, marks where one is.
 
 The page can be read whole without it.
 """
@@ -35,6 +35,12 @@ for (const figure of document.querySelectorAll("figure.code")) {
   });
   figure.querySelector("figcaption").append(button);
 }
+
+const menu = document.querySelector("nav details");
+const narrow = matchMedia("(max-width: 860px)");
+const fold = () => { menu.open = !narrow.matches; };
+narrow.addEventListener("change", fold);
+fold();
 
 const links = new Map();
 for (const link of document.querySelectorAll("nav a")) links.set(link.hash.slice(1), link);

@@ -23,6 +23,8 @@ p code, li code, td code, small code, dd code { font-size: 0.88em; background: v
 th code { font-size: 0.88em; font-weight: 600; white-space: nowrap; }
 nav .group { font-weight: 600; color: var(--ink); padding: 12px 0 2px 12px; font-size: 0.82rem; }
 nav ol .group:first-child { padding-top: 0; }
+nav summary { display: none; }
+nav a code { display: block; font-size: 0.78rem; font-weight: 400; background: none; padding: 0; }
 nav a { overflow-wrap: anywhere; line-height: 1.35; }
 nav a.here { color: var(--accent); box-shadow: -2px 0 0 var(--accent); font-weight: 600; }
 section { padding-top: 26px; }
@@ -69,6 +71,8 @@ details > summary { padding: 4px 0; }
   nav ol { columns: 1; display: flex; flex-wrap: wrap; gap: 2px 14px; }
   nav .group { flex-basis: 100%; padding-left: 0; }
   nav a.here { box-shadow: none; }
+  nav a code { display: inline; margin-left: 6px; }
+  nav summary { display: list-item; cursor: pointer; font-weight: 600; }
 }
 @media (max-width: 700px) {
   table.told, table.told tbody, table.told tr, table.told th, table.told td { display: block;
@@ -85,6 +89,7 @@ details > summary { padding: 4px 0; }
 }
 @media print {
   button { display: none; }
+  nav details { display: block; }
   header { background: none; }
   figure.code pre { max-height: none; white-space: pre-wrap; }
 }
