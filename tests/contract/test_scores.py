@@ -219,3 +219,23 @@ def test_ids_that_are_no_ids_find_nothing(scores: SqlScores) -> None:
     for guess in ("", "%", "req_%", "' OR 1=1 --", "é", a_request_id()):
         with pytest.raises(UnknownScore):
             scores.find(DEMO, guess)
+
+
+# ------------------------------------------------------------------------------- without waiting
+
+
+def test_a_free_file_is_written_at_once_and_a_server_never(
+    scores: SqlScores, database: Database
+) -> None:
+    entry = an_entry()
+    assert scores.commit_now([entry]) == ([None] if database.embedded else None)
+    assert kept(scores, DEMO) == ([entry.score.request_id] if database.embedded else [])
+
+
+def test_nobody_waits_for_a_file_that_another_process_writes(
+    scores: SqlScores, another_process: SqlScores, database: Database
+) -> None:
+    entry = an_entry()
+    with database.writing():
+        assert another_process.commit_now([entry]) is None
+    assert kept(scores, DEMO) == []

@@ -107,6 +107,10 @@ class Scores(Protocol):
         """
         ...
 
+    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Earlier | None] | None:
+        """Do as `commit` does if nobody has to be waited for but the disk; else give None."""
+        ...
+
 
 class Ledger(Protocol):
     """Where the scoring use case puts what has to be kept before it may answer."""

@@ -25,7 +25,7 @@ except ImportError:  # no wheel for this platform; `check_processes` says what t
     pysqlite3 = sqlite3
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine.interfaces import DBAPICursor
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SQLITE_SAFE_FOR_MANY: Final = (3, 51, 3)
 """Before this, several processes that write one file could corrupt it (the WAL-reset bug)."""
 
-BUSY_TIMEOUT_MS: Final = 5_000
+BUSY_TIMEOUT_S: Final = 5.0
 """How long a SQLite writer waits for another process before it gives up."""
 
 CONNECTIONS: Final = 8
@@ -54,8 +54,13 @@ _PAGE_BYTES: Final = 8_192
 """Of a SQLite file: four scores a page, and half as many writes a commit as with the default."""
 
 _POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
+_LOOK_AGAIN_S: Final = 0.001
 _READS_ONLY: Final = "alama_reads_only"
 _BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
+
+
+class Busy(Exception):
+    """Another process is writing, and nobody wanted to wait for it."""
 
 
 class Clash(Exception):
@@ -97,11 +102,12 @@ class Database:
         self._require_file()
 
     @contextmanager
-    def driving(self) -> Iterator[DBAPICursor]:
+    def driving(self, patience_s: float = BUSY_TIMEOUT_S) -> Iterator[DBAPICursor]:
         """Give a cursor of the driver itself, in a transaction as `writing` has one.
 
         For the hot path: the bookkeeping of a connection costs as much as the database does. There
-        is one such cursor at a time; whoever asks for a second waits.
+        is one such cursor at a time; whoever asks for a second waits. `Busy` where another process
+        writes into the same file for longer than the patience.
         """
         self._require_file()
         with self._translated():
@@ -109,7 +115,7 @@ class Database:
             try:
                 cursor = connection.cursor()
                 if self.embedded:
-                    cursor.execute(_BEGIN_WRITING)
+                    _begin_when_free(cursor, patience_s)
                 yield cursor
                 connection.commit()
             except self.engine.dialect.loaded_dbapi.OperationalError:
@@ -154,7 +160,8 @@ def connect(address: str) -> Database:
     url = parse_address(address)
     if url.drivername == "sqlite":
         file = SqliteFile(_path(url))
-        return Database(_sqlite(file, CONNECTIONS, CONNECTIONS_MORE), _sqlite(file, 1, 0), file)
+        hot = _sqlite(file, 1, 0, busy_timeout_s=0.0)  # whoever drives says how long to wait
+        return Database(_sqlite(file, CONNECTIONS, CONNECTIONS_MORE), hot, file)
     return Database(_postgresql(url, CONNECTIONS, CONNECTIONS_MORE), _postgresql(url, 1, 0), None)
 
 
@@ -209,10 +216,12 @@ def _path(url: URL) -> Path:
     return Path(url.database).absolute()
 
 
-def _sqlite(file: SqliteFile, connections: int, more: int) -> Engine:
+def _sqlite(
+    file: SqliteFile, connections: int, more: int, busy_timeout_s: float = BUSY_TIMEOUT_S
+) -> Engine:
     def open_file() -> Any:  # noqa: ANN401  a driver's own
         connection = pysqlite3.connect(
-            file.uri, uri=True, check_same_thread=False, timeout=BUSY_TIMEOUT_MS / 1000
+            file.uri, uri=True, check_same_thread=False, timeout=busy_timeout_s
         )
         try:
             file.require()  # a connection to another file would stay in the pool
@@ -245,16 +254,34 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  
 
 def _switch_to_wal(connection: Any) -> None:  # noqa: ANN401  a driver's own
     """Set the journal mode, once for each file. SQLite waits for no other process here: we do."""
-    given_up_at = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    _when_free(lambda: connection.execute("PRAGMA journal_mode=WAL"), BUSY_TIMEOUT_S)
+
+
+def _begin_when_free(cursor: DBAPICursor, patience_s: float) -> None:
+    try:
+        _when_free(lambda: cursor.execute(_BEGIN_WRITING), patience_s)
+    except pysqlite3.OperationalError as error:
+        if _is_locked(error):
+            raise Busy from error
+        raise
+
+
+def _when_free(work: Callable[[], object], patience_s: float) -> None:
+    """Do something as soon as no other process holds the file, or raise as SQLite does."""
+    given_up_at = time.monotonic() + patience_s
     while True:
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            work()
         except pysqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > given_up_at:
+            if not _is_locked(error) or time.monotonic() >= given_up_at:
                 raise
-            time.sleep(0.005)
+            time.sleep(_LOOK_AGAIN_S)
         else:
             return
+
+
+def _is_locked(error: Exception) -> bool:
+    return "locked" in str(error)
 
 
 def _begin_sqlite(connection: Connection) -> None:

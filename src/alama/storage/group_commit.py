@@ -1,11 +1,13 @@
 """Group commit: everything that is waiting is kept in one transaction, then everyone is told.
 
-A durable commit costs as much for a hundred rows as for one. So one thread of the process takes
-whatever has gathered, commits it, and wakes those who wait; meanwhile the next group gathers. Under
-load the groups grow by themselves, and a lone request waits for nobody.
+A durable commit costs as much for a hundred rows as for one. So whatever has gathered is committed
+together, and meanwhile the next group gathers. Under load the groups grow by themselves, and a lone
+request waits for nobody.
 
-It is a thread and not the event loop itself, because a database that hangs must not take the health
-check with it. Measured, the thread costs nothing: see docs/decisions/0009.
+An embedded database that is free is written by the event loop itself: to hand it over would take
+longer. Where there is somebody to wait for (another process, a network, a disk that was slow the
+last time) a thread does the waiting, so that a database that hangs does not take the health check
+with it. docs/decisions/0009 has the figures.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,7 +24,7 @@ from alama.service.errors import StoreUnavailable
 from alama.service.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from alama.service.ports import Scores
     from alama.service.records import Earlier, Entry
@@ -29,11 +32,17 @@ if TYPE_CHECKING:
 GROUP_MAX: Final = 500
 """More in one transaction gains nothing, and makes the first of them wait."""
 
+SLOW_S: Final = 0.005
+"""A commit that took longer is followed by one on the thread, until one is quick again."""
+
 TURNS_MAX: Final = 12
 """Of the event loop: a group is not kept open for ever where requests keep coming."""
 
 WAITING_MAX: Final = 5_000
 """Beyond this a request is better refused than kept waiting."""
+
+
+_Outcome = Sequence["Earlier | None"] | AlamaError
 
 
 class _Waiting(NamedTuple):
@@ -74,6 +83,7 @@ class GroupCommit:
         self._patience: asyncio.TimerHandle | None = None
         self._groups: SimpleQueue[_Group | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="group-commit", daemon=True)
+        self._quick = True
         self.failing = False
         """Whether the last group could not be kept."""
 
@@ -121,28 +131,28 @@ class GroupCommit:
     def _send(self) -> None:
         if self._group is not None or not self._waiting:
             return
-        self._group = _Group(self._waiting[:GROUP_MAX], time.monotonic())
+        group = self._group = _Group(self._waiting[:GROUP_MAX], time.monotonic())
         self._waiting = self._waiting[GROUP_MAX:]
-        self._patience = self._loop.call_later(PATIENCE_S, self._lose_patience, self._group)
-        self._groups.put(self._group)
+        outcome = _outcome(self._scores.commit_now, group) if self._quick else None
+        if outcome is not None:
+            self._tell(group, outcome)
+            return
+        self._patience = self._loop.call_later(PATIENCE_S, self._lose_patience, group)
+        self._groups.put(group)
 
     def _work(self) -> None:
         """Commit group after group: the only thing that happens on the thread."""
         while (group := self._groups.get()) is not None:
-            outcome: Sequence[Earlier | None] | AlamaError
-            try:
-                outcome = self._scores.commit([waiting.entry for waiting in group.waiting])
-            except AlamaError as error:
-                outcome = error
-            except Exception as error:  # noqa: BLE001  nobody may be left waiting
-                outcome = StoreUnavailable("the scores could not be kept")
-                outcome.__cause__ = error
+            outcome = _outcome(self._scores.commit, group)
+            assert outcome is not None
             self._loop.call_soon_threadsafe(self._tell, group, outcome)
 
-    def _tell(self, group: _Group, outcome: Sequence[Earlier | None] | AlamaError) -> None:
+    def _tell(self, group: _Group, outcome: _Outcome) -> None:
         if self._patience is not None:
             self._patience.cancel()
         self._group = None
+        seconds = time.monotonic() - group.sent_at
+        self._quick = seconds < SLOW_S
         error = outcome if isinstance(outcome, AlamaError) else None
         self.failing = error is not None
         replayed = 0
@@ -153,7 +163,7 @@ class GroupCommit:
             for (_, told), earlier in zip(group.waiting, outcome, strict=True):
                 if not told.done():
                     told.set_result(earlier)
-        commit = Commit(len(group.waiting), time.monotonic() - group.sent_at, error, replayed)
+        commit = Commit(len(group.waiting), seconds, error, replayed)
         if self._waiting:
             self._gather(0, 0)
         self._observe(commit)  # last: those who wait must not depend on those who watch
@@ -169,6 +179,20 @@ class GroupCommit:
 
     def _is_stuck(self) -> bool:
         return self._group is not None and time.monotonic() - self._group.sent_at > PATIENCE_S
+
+
+def _outcome(
+    commit: Callable[[Sequence[Entry]], Sequence[Earlier | None] | None], group: _Group
+) -> _Outcome | None:
+    """Commit a group, and give what can be told to those who wait: nobody may be left waiting."""
+    try:
+        return commit([waiting.entry for waiting in group.waiting])
+    except AlamaError as error:
+        return error
+    except Exception as error:  # noqa: BLE001  see above
+        outcome = StoreUnavailable("the scores could not be kept")
+        outcome.__cause__ = error
+        return outcome
 
 
 def _fail(waiting: Sequence[_Waiting], error: AlamaError) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select, tuple_
 from alama.service.errors import StoreUnavailable, UnknownScore
 from alama.service.records import IdempotencyRow, ScoreRow, ScoreSummary
 from alama.storage import schema
-from alama.storage.database import Clash
+from alama.storage.database import BUSY_TIMEOUT_S, Busy, Clash
 from alama.storage.earlier import EarlierAnswers, identity
 from alama.storage.inserts import Inserts
 
@@ -78,14 +78,25 @@ class SqlScores:
         """
         for _ in range(_ATTEMPTS):
             try:
-                return self._commit_once(entries)
+                return self._commit_once(entries, BUSY_TIMEOUT_S)
             except Clash:
                 continue
+            except Busy:
+                raise StoreUnavailable("another process keeps the database to itself") from None
         raise StoreUnavailable("another process keeps writing the same rows")
 
-    def _commit_once(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
+    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Earlier | None] | None:
+        """Keep all entries if that takes no more than the disk; None where it would be a wait."""
+        if not self._database.embedded:
+            return None
+        try:
+            return self._commit_once(entries, 0.0)
+        except (Busy, Clash):
+            return None
+
+    def _commit_once(self, entries: Sequence[Entry], patience_s: float) -> Sequence[Earlier | None]:
         keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
-        with self._database.driving() as cursor:
+        with self._database.driving(patience_s) as cursor:
             earlier = self._earlier.find(cursor, keyed) if keyed else {}
             answered = [
                 earlier.get(identity(entry.idempotency)) if entry.idempotency else None

@@ -26,6 +26,10 @@ class FaultyScores:
         self.going.set()
         self.begun = threading.Event()
         self.error: Exception | None = None
+        self.free = False
+        """Whether a commit takes no waiting for anybody."""
+        self.tried_now = 0
+        self.threads: list[str] = []
 
     def find(self, book: Book, request_id: str) -> ScoreRow:
         raise AssertionError(f"nobody reads {request_id} of {book}")
@@ -37,11 +41,16 @@ class FaultyScores:
         self.begun.set()
         assert self.going.wait(10)
         self.groups.append(len(entries))
+        self.threads.append(threading.current_thread().name)
         if self.error is not None:
             error, self.error = self.error, None
             raise error
         self.kept += [entry.score.request_id for entry in entries]
         return [None] * len(entries)
+
+    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Earlier | None] | None:
+        self.tried_now += 1
+        return self.commit(entries) if self.free else None
 
     def hold(self) -> None:
         """Let the next commit hang until `release`."""
@@ -240,3 +249,41 @@ def test_a_watcher_that_breaks_keeps_nobody_waiting() -> None:
         return told
 
     assert asyncio.run(asyncio.wait_for(life(), 10)) == [None] * 3
+
+
+def test_a_free_store_is_written_by_the_loop_and_a_busy_one_by_the_thread() -> None:
+    async def story(ledger: GroupCommit, scores: FaultyScores) -> None:
+        for free in (True, False, True):
+            scores.free = free
+            assert await ledger.append(an_entry()) is None
+        assert scores.threads == ["MainThread", "group-commit", "MainThread"]
+        assert len(scores.kept) == 3
+
+    tell(story)
+
+
+def test_after_a_slow_commit_the_loop_is_spared_until_one_is_quick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(ledger: GroupCommit, scores: FaultyScores) -> None:
+        scores.free = True
+        monkeypatch.setattr(group_commit, "SLOW_S", 0.0)
+        await ledger.append(an_entry())
+        monkeypatch.setattr(group_commit, "SLOW_S", 60.0)
+        await ledger.append(an_entry())
+        await ledger.append(an_entry())
+        assert scores.threads == ["MainThread", "group-commit", "MainThread"]
+        assert scores.tried_now == 2
+
+    tell(story)
+
+
+def test_a_free_store_that_fails_fails_its_group_and_no_other() -> None:
+    async def story(ledger: GroupCommit, scores: FaultyScores) -> None:
+        scores.free = True
+        scores.error = StoreUnavailable("full")
+        first, second = await outcomes([ledger.append(an_entry())]), await ledger.append(an_entry())
+        assert isinstance(first[0], StoreUnavailable)
+        assert second is None
+
+    tell(story)
