@@ -113,7 +113,8 @@ def requests_of(load: Load) -> list[bytes]:
 def run(load: Load) -> Heard:
     """Send the load and listen."""
     prepared = requests_of(load)
-    idle = [_Connection(load.port) for _ in range(load.connections)]
+    # Taken in turn, so that none is idle for so long that a server closes it.
+    idle = deque(_Connection(load.port) for _ in range(load.connections))
     everyone = tuple(idle)
     waiting: list[_Connection] = []
     heard = Heard([], [], 0)
@@ -125,7 +126,7 @@ def run(load: Load) -> Heard:
     due_times = deque(started + number * interval for number in range(total))
     while (due_times or waiting) and clock() < deadline:
         while due_times and idle and due_times[0] <= clock():
-            connection = idle.pop()
+            connection = idle.popleft()
             due = due_times.popleft()
             connection.send(prepared[len(due_times) % len(prepared)], due)
             heard.late_us.append(round((clock() - due) * 1e6))
