@@ -232,7 +232,7 @@ def assemble(
 def _settle_memory() -> None:
     """Take what lives for ever out of the garbage collector's rounds, and make them rarer.
 
-    A request leaves no cycles behind; looking for them after every few would cost 5 % of it.
+    A request leaves no cycles behind; looking for them after every few would cost some 5 % of it.
     """
     gc.collect()
     gc.freeze()

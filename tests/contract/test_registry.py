@@ -87,12 +87,6 @@ def test_a_revoked_key_is_still_recognised_as_what_it_was(registry: Registry) ->
     assert found.revoked_us == NOON_US
 
 
-def test_a_key_ends_when_it_is_told_to(registry: Registry) -> None:
-    registry.add_key(a_key(2))
-    registry.end_key("key_2", NOON_US + 7)
-    assert registry.key("key_2").expires_us == NOON_US + 7
-
-
 def test_a_key_is_kept_for_a_lender_that_exists_and_once(registry: Registry) -> None:
     with pytest.raises(UnknownLender, match="nobody"):
         registry.add_key(a_key(1, "nobody"))

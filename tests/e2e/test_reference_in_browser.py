@@ -3,30 +3,15 @@
 import html
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from alama.api import openapi
 from alama.api.reference.page import Reference
+from tests.browser import chromium, needs_chromium
 from tests.databases import sqlite_url
 from tests.server import Server
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--allow-file-access-from-files",
-    "--virtual-time-budget=10000",
-)
 
 # A frame around the page measures it and writes down what it finds.
 FRAME = """<!doctype html><html><body><iframe src="reference.html" width="{width}" height="900"
@@ -56,19 +41,7 @@ onload = () => {{
 }};
 </script></body></html>"""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed here")
-
-
-def chromium(folder: Path, *arguments: str) -> str:
-    assert CHROMIUM is not None
-    finished = subprocess.run(
-        [CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return finished.stdout
+pytestmark = needs_chromium
 
 
 @pytest.mark.parametrize("width", [360, 390, 820, 1280])

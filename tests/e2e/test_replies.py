@@ -14,19 +14,7 @@ from alama import wiring
 from alama.service import keys
 from alama.service.book import Book, Mode
 from tests.e2e.service import COMPACT, FULL, Service
-
-TEN_FIELDS = [
-    "score",
-    "tier",
-    "default_probability",
-    "decision",
-    "recommended_limit",
-    "recommended_term_days",
-    "recommended_apr",
-    "shap_values",
-    "request_id",
-    "processing_ms",
-]
+from tests.interface import TEN_FIELDS
 
 
 @pytest.mark.parametrize("body", [COMPACT, FULL], ids=["compact", "full"])
@@ -205,7 +193,7 @@ def changed(service: Service) -> Changed:
 
     keys.revoke(registry, wiring.now_us, revoked_key.id)
     replaced, _ = keys.rotate(registry, wiring.now_us, pepper, rotated_key.id, overlap_hours=1)
-    registry.end_key(ended_key.id, wiring.now_us())
+    keys.rotate(registry, wiring.now_us, pepper, ended_key.id, overlap_hours=0)
     registry.deploy(live_book, None, None, wiring.now_us())
     time.sleep(1.05)
     return Changed(revoked, rotated, replaced, ended, live)

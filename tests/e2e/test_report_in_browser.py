@@ -2,29 +2,14 @@
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from alama.training.validation.report import render
 from alama.training.validation.validate import validate
+from tests.browser import chromium, needs_chromium
 from tests.factories import a_dataset, a_model
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--allow-file-access-from-files",
-    "--virtual-time-budget=10000",
-)
 
 # The page itself runs no script; a frame around it measures it and writes down what it finds.
 FRAME = """<!doctype html><html><body><iframe src="report.html" width="{width}" height="900"
@@ -43,7 +28,7 @@ onload = () => {{
 }};
 </script></body></html>"""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed here")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +40,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (place / "report.html").write_text(render(model, validation, ()), "utf-8")
     return place
-
-
-def chromium(folder: Path, *arguments: str) -> str:
-    assert CHROMIUM is not None
-    finished = subprocess.run(
-        [CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return finished.stdout
 
 
 @pytest.mark.parametrize("width", [390, 820, 1280])

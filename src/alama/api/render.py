@@ -110,7 +110,7 @@ def _reply(given: Given) -> ScoreReply:
 
 
 def _shap_values(said: Assessment) -> list[ShapValue]:
-    # Three times faster than `round` to four decimals, which is half of what a reply costs.
+    # Cheaper than `round` to four decimals, and this is the larger part of what a reply costs.
     return [
         ShapValue(contribution.feature, round(contribution.points * 1e4) / 1e4)
         for contribution in said.contributions

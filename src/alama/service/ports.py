@@ -49,9 +49,6 @@ class Registry(Protocol):
         """The key with this keyed hash, whatever has become of it since."""
         ...
 
-    def end_key(self, key_id: str, expires_us: int) -> None:
-        """Let a key expire at a time."""
-
     def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
         """Keep a new key and let an old one expire at a time, both or neither.
 

@@ -51,7 +51,7 @@ and whoever retries one of them would hold up a whole group.
 """
 
 _PAGE_BYTES: Final = 8_192
-"""Of a SQLite file: four scores a page, and half as many writes a commit as with the default."""
+"""Of a SQLite file: about four scores a page, and fewer writes a commit than by default."""
 
 _POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
 _LOOK_AGAIN_S: Final = 0.001

@@ -118,13 +118,6 @@ class SqlRegistry:
             row = connection.execute(query).first()
         return None if row is None else _key(row)
 
-    def end_key(self, key_id: str, expires_us: int) -> None:
-        table = schema.keys
-        with self._database.writing() as connection:
-            connection.execute(
-                update(table).where(table.c.id == key_id).values(expires_us=expires_us)
-            )
-
     def revoke_key(self, key_id: str, revoked_us: int) -> None:
         table = schema.keys
         first_time = (table.c.id == key_id) & table.c.revoked_us.is_(None)

@@ -21,19 +21,8 @@ from alama.service.scoring import Given
 from tests.applications import random_application
 from tests.entries import NOON_US, an_entry
 from tests.factories import a_model
+from tests.interface import TEN_FIELDS
 
-TEN_FIELDS = [
-    "score",
-    "tier",
-    "default_probability",
-    "decision",
-    "recommended_limit",
-    "recommended_term_days",
-    "recommended_apr",
-    "shap_values",
-    "request_id",
-    "processing_ms",
-]
 EXPANSIONS = ["base_score", "model", "policy", "offer"]
 
 READY = ReadyModel(a_model(), "KES")

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.service import keys
 from alama.service.book import Book, Mode
 from alama.service.keys import Key
+from alama.storage import schema
 
 PAGE = Path(__file__).parents[3] / "docs" / "keys.md"
 PLACEHOLDER = "key_0123456789abcdef"
@@ -44,7 +46,10 @@ def grow_older(home: Path, key: Key, days: int) -> None:
     """Move the end of a key so many days towards the past."""
     opened = wiring.open_installation(settings.Settings(home=str(home)))
     assert key.expires_us is not None
-    opened.registry.end_key(key.id, key.expires_us - days * keys.US_PER_DAY)
+    earlier_us = key.expires_us - days * keys.US_PER_DAY
+    ending = update(schema.keys).where(schema.keys.c.id == key.id)
+    with opened.database.writing() as connection:
+        connection.execute(ending.values(expires_us=earlier_us))
     opened.close()
 
 
