@@ -51,6 +51,10 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
+    def reconnect(self) -> None:
+        """Let whichever worker is next answer the next request."""
+        self._connection.close()
+
     def get(self, path: str) -> Reply:
         return self._ask("GET", path, None, {})
 

@@ -25,6 +25,7 @@ def _wait_for_health(client: Client, status: int, within_s: float) -> Reply:
     def reported() -> bool:
         # Being in trouble is no reason to be restarted: the process itself is alive all the time.
         assert client.get("/livez").status == OK
+        client.reconnect()  # a worker that was asked for no score has not met a full disk
         reports.append(client.get("/v1/health"))
         return reports[-1].status == status
 
