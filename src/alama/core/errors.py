@@ -6,6 +6,9 @@ AlamaError
 ├── InvalidCatalogue        a field catalogue contradicts itself
 ├── InvalidModel            a model artefact is not one, is damaged, or claims what its tables break
 ├── InvalidPolicy           a policy is not one, is damaged, or contradicts itself or its model
+├── InvalidJurisdiction     a jurisdiction pack is not one, or lacks the source of a figure
+├── UnknownJurisdiction     no pack has this code; names those there are
+├── InvalidExpression       a rule of a policy cannot be read; carries the column where it fails
 ├── UnknownCurrency         the model has no reference for the lender's currency
 ├── FileProblem             a table cannot be read or written: the format, a column, a value
 └── TrainingProblem         the data cannot carry a model: one class, too few rows, ...
@@ -16,10 +19,10 @@ surfaces is a defect of Alama.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 FAULTS_MAX: Final = 100
 """A body can break thousands of rules; the first hundred show what is wrong with it."""
@@ -83,8 +86,58 @@ class InvalidModel(AlamaError):
     """A model artefact is not one, is damaged, or claims what its tables break."""
 
 
+class PolicyFault(NamedTuple):
+    """One thing that is wrong with a policy, and where: a line of its text, a key."""
+
+    line: int | None
+    key: str
+    fault: str
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        line = "" if self.line is None else f"line {self.line}: "
+        return f"{line}{self.key} {self.fault}" if self.key else f"{line}{self.fault}"
+
+
 class InvalidPolicy(AlamaError):
     """A lending policy is not one, is damaged, or contradicts itself or the model it is for."""
+
+    faults: tuple[PolicyFault, ...] = ()
+    """In the order of the text; empty where it is not the text that is at fault."""
+
+    @classmethod
+    def of(cls, faults: Iterable[PolicyFault], hint: str | None = None) -> InvalidPolicy:
+        """Refuse a policy for what is wrong in its text."""
+        found = sorted(faults, key=lambda fault: fault.line or 0)
+        listing = "; ".join(map(str, found[:FAULTS_MAX]))
+        error = cls(f"the policy is not valid: {listing}", hint=hint)
+        error.faults = tuple(found[:FAULTS_MAX])
+        return error
+
+
+class InvalidJurisdiction(AlamaError):
+    """A jurisdiction pack is not one, or lacks the source of a figure."""
+
+
+class UnknownJurisdiction(AlamaError):
+    """No pack has this code."""
+
+    def __init__(self, code: str, known: Sequence[str]) -> None:
+        """Name the codes there are."""
+        super().__init__(
+            f"there is no jurisdiction pack {code[:40]!r}",
+            hint=f"there is one for {', '.join(known)}",
+        )
+
+
+class InvalidExpression(AlamaError):
+    """The expression of a rule cannot be read; `alama.core.expressions` has the language."""
+
+    def __init__(self, fault: str, *, column: int, hint: str) -> None:
+        """Take what is wrong, the character it is wrong at, counted from 1, and what to write."""
+        super().__init__(f"{fault}, at column {column}", hint=hint)
+        self.fault = fault
+        self.column = column
 
 
 class UnknownCurrency(AlamaError):

@@ -1,0 +1,15 @@
+"""The language in which a policy says when a rule applies: conditions over an application.
+
+    mm_months < 3
+    avg_outflow / avg_inflow > 1.3 and not (region in ["nairobi", "mombasa"])
+    existing_repayments is missing or device_type == "basic_phone"
+
+It has no calls, no loops and no names but those of the fields, so that a policy stays data.
+"""
+
+from __future__ import annotations
+
+from alama.core.expressions.expression import Expression, parse
+from alama.core.expressions.slopes import Slope
+
+__all__ = ["Expression", "Slope", "parse"]
