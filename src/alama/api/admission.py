@@ -30,8 +30,8 @@ class Admission:
         call.rate = self._used_up  # stands where the next line refuses
         # By the stopwatch: a clock that is set back must keep nobody waiting.
         standing = self._limit.take(caller.key.id, int(call.arrival.started_s * 1e6))
-        remaining = f'"key";r={standing.remaining};t={standing.full_in_s}'
-        call.rate = [self._policy, (b"ratelimit", remaining.encode())]
+        remaining = b'"key";r=%d;t=%d' % (standing.remaining, standing.full_in_s)
+        call.rate = [self._policy, (b"ratelimit", remaining)]
         caller.may(scope)
         return caller, call.rate
 
@@ -40,10 +40,11 @@ def _bearer(call: Call) -> str:
     header = call.headers.get(b"authorization")
     if header is None:
         raise KeyMissing
-    scheme, _, token = header.partition(b" ")
-    if scheme.lower() != b"bearer" or not token.strip():
+    scheme, _, rest = header.partition(b" ")
+    token = rest.strip()
+    if scheme.lower() != b"bearer" or not token:
         raise KeyMissing("the header Authorization is not that of a bearer key")
     try:
-        return token.strip().decode("ascii")
+        return token.decode("ascii")
     except UnicodeDecodeError:
         raise KeyRefused("this is not an Alama key") from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
-from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import quote
+
+import msgspec
 
 from alama.api import problems
 from alama.api.exchange import Call, ClientLeft
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from alama.service.ports import Clock
 
 
-class Exchanged(NamedTuple):
+_NOT_MODIFIED: Final = 304
+_NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
+
+_chances: Final = ids.chances()
+
+
+class Exchanged(msgspec.Struct, frozen=True):
     """What may be told about a finished request: nothing in it was made up by the caller."""
 
     request_id: str
@@ -77,7 +83,7 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
         now_us = self._clock()
-        request_id = ids.request_id(now_us, os.urandom(ids.RANDOM_BYTES))
+        request_id = ids.request_id(now_us, next(_chances))
         method: str = scope["method"]
         call = Call(scope, receive, Arrival(request_id, now_us, started_s))
         failure: Exception | None = None
@@ -124,9 +130,9 @@ async def _send(send: Send, reply: Reply, request_id: str) -> None:
     headers = [
         *reply.headers,
         (b"request-id", request_id.encode()),
-        (b"x-content-type-options", b"nosniff"),
+        _NO_SNIFFING,
     ]
-    if reply.status != HTTPStatus.NOT_MODIFIED:  # it speaks of a body that is not sent again
-        headers.append((b"content-length", str(len(reply.body)).encode()))
+    if reply.status != _NOT_MODIFIED:  # it speaks of a body that is not sent again
+        headers.append((b"content-length", b"%d" % len(reply.body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})

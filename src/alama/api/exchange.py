@@ -7,7 +7,9 @@ turns that into a problem.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
@@ -28,7 +30,7 @@ class ClientLeft(Exception):
     """The caller closed the connection before the request was whole."""
 
 
-class Reply(NamedTuple):
+class Reply(msgspec.Struct, frozen=True):
     """What goes back."""
 
     status: int

@@ -98,13 +98,11 @@ async def _json_body(call: Call) -> bytes:
         raise _wrong_type(content_type)
     if call.headers.get(b"content-encoding", b"identity") != b"identity":
         raise UnsupportedMediaType("the body must not be compressed")
-    too_large = BodyTooLarge(f"the body is larger than {BODY_MAX // 1024} KiB")
     length = call.headers.get(b"content-length", b"0")
-    if length.isdigit() and int(length) > BODY_MAX:
-        raise too_large
-    body = await call.body()
+    announced_too_large = length.isdigit() and int(length) > BODY_MAX
+    body = None if announced_too_large else await call.body()
     if body is None:
-        raise too_large
+        raise BodyTooLarge(f"the body is larger than {BODY_MAX // 1024} KiB")
     return body
 
 

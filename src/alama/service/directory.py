@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from alama.core import document
 from alama.core import model as models
@@ -26,13 +29,14 @@ from alama.service.errors import (
     ScopeMissing,
     StoreUnavailable,
 )
+from alama.service.keys import Key
 from alama.service.patience import FRESH_US, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.core.model import Model
-    from alama.service.keys import Key, Scope
+    from alama.service.keys import Scope
     from alama.service.ports import Clock, Registry, Stopwatch
 
 _MODELS_MAX: Final = 64
@@ -47,7 +51,7 @@ class Desk(NamedTuple):
     policy: ReadyPolicy
 
 
-class Caller(NamedTuple):
+class Caller(msgspec.Struct, frozen=True):
     """A key that was recognised.
 
     Without a desk the book cannot be scored in yet; an error says why its model or policy cannot be
@@ -73,7 +77,7 @@ class Caller(NamedTuple):
         return self.desk
 
 
-class _Remembered(NamedTuple):
+class _Remembered(msgspec.Struct, frozen=True):
     caller: Caller
     until_us: int
 
@@ -99,7 +103,9 @@ class Directory:
         self._stopwatch = stopwatch
         self._pepper = pepper
         self._builtin = builtin
-        self._remembered: dict[bytes, _Remembered] = {}
+        # By the key itself, as it was sent: its hash would cost more than all else that is done
+        # here. It is forgotten soon after the second for which the answer stands.
+        self._remembered: dict[str, _Remembered] = {}
         self._unknown_until_us: dict[bytes, int] = {}
         self._looking: dict[bytes, asyncio.Task[Caller]] = {}
         self._used_us: dict[str, int] = {}
@@ -108,15 +114,11 @@ class Directory:
     async def caller(self, text: str) -> Caller:
         """Recognise a key, or raise what stands in its way."""
         now_us, stopwatch_us = self._clock(), self._stopwatch()
-        digest = keys.digest(self._pepper, text)
-        remembered = self._remembered.get(digest)
+        remembered = self._remembered.get(text)
         if remembered is not None and stopwatch_us < remembered.until_us:
             caller = remembered.caller
-        elif stopwatch_us < self._unknown_until_us.get(digest, stopwatch_us):
-            raise _refusal()
         else:
-            keys.check(text)
-            caller = await self._look_up_once(digest)
+            caller = await self._ask_for(text, stopwatch_us)
         if caller.key.expired(now_us):
             raise KeyExpired("this key has expired", hint="ask for a new one, or rotate it in time")
         self._used_us[caller.key.id] = now_us
@@ -145,24 +147,38 @@ class Directory:
         """Take back what could not be written down; what came since is newer."""
         self._used_us = used_us | self._used_us
 
-    async def _look_up_once(self, digest: bytes) -> Caller:
+    async def _ask_for(self, text: str, stopwatch_us: int) -> Caller:
+        digest = keys.digest(self._pepper, text)
+        if stopwatch_us < self._unknown_until_us.get(digest, stopwatch_us):
+            raise _refusal()
+        keys.check(text)
+        return await self._look_up_once(text, digest)
+
+    async def _look_up_once(self, text: str, digest: bytes) -> Caller:
         # Many requests may find the memory stale at once: the first asks, the others wait for it.
         task = self._looking.get(digest)
         if task is None:
-            task = asyncio.create_task(self._look_up(digest))
+            task = asyncio.create_task(self._look_up(text, digest))
             self._looking[digest] = task
             task.add_done_callback(lambda _: self._looking.pop(digest, None))
         return await asyncio.shield(task)
 
-    async def _look_up(self, digest: bytes) -> Caller:
+    async def _look_up(self, text: str, digest: bytes) -> Caller:
         until_us = self._stopwatch() + FRESH_US
         caller = await in_time(lambda: self._read(digest))
+        self._remembered.pop(text, None)
+        self._forget_stale()
         if caller is None:
-            self._remembered.pop(digest, None)
             self._remember_unknown(digest, until_us)
             raise _refusal()
-        self._remembered[digest] = _Remembered(caller, until_us)
+        self._remembered[text] = _Remembered(caller, until_us)
         return caller
+
+    def _forget_stale(self) -> None:
+        """Keep no key in memory that nobody uses; the first in line was looked up the first."""
+        now_us, remembered = self._stopwatch(), self._remembered
+        for text in list(takewhile(lambda key: remembered[key].until_us <= now_us, remembered)):
+            del remembered[text]
 
     def _remember_unknown(self, digest: bytes, until_us: int) -> None:
         unknown = self._unknown_until_us

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from alama.service.errors import TooManyRequests
 
 _US_PER_SECOND: Final = 1_000_000
 
 
-class Standing(NamedTuple):
+class Standing(msgspec.Struct, frozen=True):
     """How a key stands after a request: requests left right now, seconds until all are back."""
 
     remaining: int
@@ -32,6 +34,7 @@ class RateLimit:
         self.per_second = per_second
         self.burst = burst
         self._depth = burst * _US_PER_SECOND
+        self._second = per_second * _US_PER_SECOND
         self._full_at: dict[str, int] = {}
 
     def take(self, key_id: str, now_us: int) -> Standing:
@@ -45,11 +48,8 @@ class RateLimit:
         if owed > self._depth:
             raise TooManyRequests(self._whole_seconds(owed - self._depth))
         self._full_at[key_id] = full_at
-        return Standing(
-            remaining=(self._depth - owed) // _US_PER_SECOND,
-            full_in_s=self._whole_seconds(owed),
-        )
+        return Standing((self._depth - owed) // _US_PER_SECOND, self._whole_seconds(owed))
 
     def _whole_seconds(self, owed: int) -> int:
         """Give whole seconds, rounded up; what is owed is never nothing."""
-        return -(-owed // (self.per_second * _US_PER_SECOND))
+        return -(-owed // self._second)

@@ -119,6 +119,18 @@ def test_a_clock_that_jumps_ahead_makes_nobody_ask_again(
     assert watched.asked == 1
 
 
+def test_no_key_stays_in_memory_that_nobody_uses_any_more(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    texts = [keys.issue(watched, clock, PEPPER, DEMO)[0] for _ in range(3)]
+    for text in texts:
+        calls(directory, text)
+    assert list(directory._remembered) == texts
+    stopwatch.now_us += FRESH_US
+    calls(directory, texts[0])
+    assert list(directory._remembered) == texts[:1]
+
+
 def unknown_key() -> str:
     return keys._new_text(Mode.TEST)
 
