@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 Value = float | int | str | None
 
@@ -28,19 +31,16 @@ _SUGGESTIONS_MAX: Final = 20
 thousands of them."""
 
 
-class Application:
+class Application(msgspec.Struct, frozen=True, gc=False):
     """The values of one application, in the order of the catalogue; None = not given.
 
-    `spelled` names each given field as the caller spelled it, so that an answer can speak the
-    caller's language; None means every field is spelled by its own name.
+    They already keep the rules; `read` is the door for those that may not. `spelled` names each
+    given field as the caller spelled it, so that an answer can speak the caller's language; None
+    means every field is spelled by its own name.
     """
 
-    __slots__ = ("spelled", "values")
-
-    def __init__(self, values: tuple[Value, ...], spelled: Mapping[int, str] | None = None) -> None:
-        """Take values that already keep the rules; `read` is the door for those that may not."""
-        self.values = values
-        self.spelled = spelled
+    values: tuple[Value, ...]
+    spelled: Mapping[int, str] | None = None
 
 
 def fold(word: str) -> str:

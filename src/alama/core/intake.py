@@ -108,10 +108,14 @@ class Intake:
                 values[place] = word = word.strip()
                 if not word:
                     return False
-        return not any(
-            values[place] is not None and looks_personal(values[place])
-            for place in self._references
-        )
+        return not self._names_somebody(values)
+
+    def _names_somebody(self, values: list[Any]) -> bool:
+        for place in self._references:
+            reference = values[place]
+            if reference is not None and looks_personal(reference):
+                return True
+        return False
 
     def _walk(self, body: bytes) -> Application:
         sent = members(body)

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from alama.core.catalogue import Catalogue
     from alama.core.tables import Card, Feature
 
-_TIE_WIDTH: Final = 1e-6
-"""How near (in units of the last shown decimal) a probability must be to a rounding tie for the
-vectorised power, which may differ in its last bit, to be checked with the scalar one."""
-
 _COUNTED_CUTS_MAX: Final = 64
 """Up to here comparing with every cut beats searching among them."""
 
@@ -133,10 +129,10 @@ def probabilities(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def shown_probabilities(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give default probabilities exactly as `calibration.shown_probability` shows them."""
-    scale = 10.0**calibration.PROBABILITY_DECIMALS
-    scaled = probabilities(points) * scale
-    shown: NDArray[np.float64] = np.rint(scaled) / scale
-    near_tie = np.abs(scaled - np.floor(scaled) - 0.5) < _TIE_WIDTH
+    steps = probabilities(points) * calibration.PROBABILITY_STEPS
+    shown: NDArray[np.float64] = np.rint(steps) / calibration.PROBABILITY_STEPS
+    # The vectorised power may differ in its last bit, which matters here alone.
+    near_tie = np.abs(steps - np.floor(steps) - 0.5) < calibration.TIE_WIDTH
     for row in np.flatnonzero(near_tie):
         shown[row] = calibration.shown_probability(Points(float(points[row])))
     return shown

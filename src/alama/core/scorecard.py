@@ -6,9 +6,13 @@ Plain Python on purpose: for one row, `bisect` on twenty cuts beats every vector
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import inf
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from alama.core.application import fold
+from alama.core.tables import MISSING
 from alama.core.units import Points
 
 if TYPE_CHECKING:
@@ -16,80 +20,72 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.core.catalogue import Catalogue
-    from alama.core.tables import Card, Feature
+    from alama.core.tables import Card, Feature, Pair
+
+_Cell = tuple[float, tuple[tuple[int, tuple[float, ...]], ...]]
+"""What one slot of a feature stands for: its points alone, and for each pair with an earlier
+feature the place of that feature and the halves by its slot."""
 
 
-class Scored:
+class Scored(msgspec.Struct, frozen=True, gc=False):
     """The points of one application before rounding, and what each feature gave to them.
 
     `points` is exactly `base` plus the sum of `contributions`, whose order is the scorecard's.
     """
 
-    __slots__ = ("base", "contributions", "points", "slots")
-
-    def __init__(
-        self, points: Points, base: float, contributions: list[float], slots: list[int]
-    ) -> None:
-        """Keep the parts."""
-        self.points = points
-        self.base = base
-        self.contributions = contributions
-        self.slots = slots
+    points: Points
+    base: float
+    contributions: list[float]
+    slots: list[int]
 
 
 class Scorecard:
     """A card made ready for one catalogue and one currency."""
 
-    __slots__ = ("_mains", "_pairs", "_readers", "base", "card", "fields", "places")
+    __slots__ = ("_readers", "base", "card", "fields", "places")
 
     def __init__(self, card: Card, catalogue: Catalogue, money_factor: float = 1.0) -> None:
         """Lay the tables out for look-up; `money_factor` turns the card's money into the caller's.
 
-        Pairs are spread over all slots of their features here, once, so that a look-up is two
-        subscripts.
+        All that a slot decides by itself is brought together here, once, so that one pass over the
+        features is enough. A band is found by where it starts, the first of them at minus infinity:
+        so they are counted from 1, slot 0 being that of a missing value.
         """
         self.card = card
         self.base = card.base
         self.fields = tuple(feature.field for feature in card.features)
         self.places = tuple(catalogue.position[name] for name in self.fields)
-        self._mains = tuple(feature.main for feature in card.features)
         self._readers = tuple(
-            (place, cuts_in(feature, catalogue, money_factor), word_slots(feature), _last(feature))
-            for place, feature in zip(self.places, card.features, strict=True)
-        )
-        self._pairs = tuple(
             (
-                pair.first,
-                pair.second,
-                tuple(
-                    tuple(pair.halves[row][column] for column in pair.columns) for row in pair.rows
-                ),
+                self.places[place],
+                (-inf, *cuts_in(feature, catalogue, money_factor)),
+                word_slots(feature),
+                _last(feature),
+                _cells(card, place),
             )
-            for pair in card.pairs
+            for place, feature in enumerate(card.features)
         )
-
-    def slots(self, values: Sequence[Value]) -> list[int]:
-        """Give the slot of each feature for values in the order of the catalogue."""
-        slots = []
-        for place, cuts, words, other in self._readers:
-            value = values[place]
-            if value is None:
-                slots.append(0)
-            elif words is None:
-                slots.append(bisect_right(cuts, value) + 1)
-            else:
-                # Most callers send words as training met them; only the others pay for folding.
-                slots.append(words.get(value) or words.get(fold(value), other))  # type: ignore[arg-type]
-        return slots
 
     def score(self, values: Sequence[Value]) -> Scored:
         """Score values in the order of the catalogue."""
-        slots = self.slots(values)
-        contributions = [main[slot] for main, slot in zip(self._mains, slots, strict=True)]
-        for first, second, rows in self._pairs:
-            half = rows[slots[first]][slots[second]]
-            contributions[first] += half
-            contributions[second] += half
+        slots: list[int] = []
+        contributions: list[float] = []
+        for place, starts, words, other, cells in self._readers:
+            value = values[place]
+            if value is None:
+                slot = MISSING
+            elif words is None:
+                slot = bisect_right(starts, value)
+            else:
+                # Most callers send words as training met them; only the others pay for folding.
+                slot = words.get(value) or words.get(fold(value), other)  # type: ignore[arg-type]
+            slots.append(slot)
+            contribution, pairs = cells[slot]
+            for earlier, halves in pairs:
+                half = halves[slots[earlier]]
+                contribution += half
+                contributions[earlier] += half
+            contributions.append(contribution)
         return Scored(Points(self.base + sum(contributions)), self.base, contributions, slots)
 
 
@@ -109,3 +105,16 @@ def word_slots(feature: Feature) -> Mapping[str, int] | None:
 
 def _last(feature: Feature) -> int:
     return len(feature.main) - 1
+
+
+def _cells(card: Card, place: int) -> tuple[_Cell, ...]:
+    """Lay out what a feature gives by its slot, and in pairs with the features before it."""
+    earlier = [pair for pair in card.pairs if pair.second == place]
+    return tuple(
+        (points, tuple((pair.first, _halves(pair, slot)) for pair in earlier))
+        for slot, points in enumerate(card.features[place].main)
+    )
+
+
+def _halves(pair: Pair, second_slot: int) -> tuple[float, ...]:
+    return tuple(pair.half(first_slot, second_slot) for first_slot in range(len(pair.rows)))

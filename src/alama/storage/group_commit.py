@@ -45,9 +45,8 @@ WAITING_MAX: Final = 5_000
 _Outcome = Sequence["Earlier | None"] | AlamaError
 
 
-class _Waiting(NamedTuple):
-    entry: Entry
-    told: asyncio.Future[Earlier | None]
+_Waiting = tuple["Entry", "asyncio.Future[Earlier | None]"]
+"""An entry, and whom to tell that it is durable."""
 
 
 class _Group(NamedTuple):
@@ -102,7 +101,7 @@ class GroupCommit:
         if len(self._waiting) >= WAITING_MAX or self._is_stuck():
             raise StoreUnavailable("the database is behind with what it has to keep")
         told: asyncio.Future[Earlier | None] = self._loop.create_future()
-        self._waiting.append(_Waiting(entry, told))
+        self._waiting.append((entry, told))
         if self._group is None and len(self._waiting) == 1:
             self._gather(0, 0)
         return told
@@ -186,7 +185,7 @@ def _outcome(
 ) -> _Outcome | None:
     """Commit a group, and give what can be told to those who wait: nobody may be left waiting."""
     try:
-        return commit([waiting.entry for waiting in group.waiting])
+        return commit([entry for entry, _ in group.waiting])
     except AlamaError as error:
         return error
     except Exception as error:  # noqa: BLE001  see above

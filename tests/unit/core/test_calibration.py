@@ -52,3 +52,21 @@ def test_scores_round_half_to_even_and_stay_in_range(points: float, score: int) 
 def test_more_points_never_mean_a_higher_probability(one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert calibration.shown_probability(Points(low)) >= calibration.shown_probability(Points(high))
+
+
+@given(st.floats(250.0, 900.0))
+def test_a_probability_is_shown_as_round_would_show_it(points: float) -> None:
+    shown = calibration.shown_probability(Points(points))
+    assert shown == round(calibration.probability_of(Points(points)), 6)
+
+
+@given(st.integers(1, 999_998))
+def test_a_probability_in_the_middle_is_shown_as_round_would_show_it(step: int) -> None:
+    points = calibration.points_of(Probability((step + 0.5) / 1e6))
+    shown = calibration.shown_probability(points)
+    assert shown == round(calibration.probability_of(points), 6)
+
+
+@given(st.floats(-(2.0**50), 2.0**50) | st.integers(-1000, 1000).map(lambda whole: whole + 0.5))
+def test_what_brings_numbers_to_whole_ones_rounds_as_round_does(number: float) -> None:
+    assert number + calibration.TO_WHOLE - calibration.TO_WHOLE == round(number)
