@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import select
 
-from alama.service.records import ScoreRow, Sealed
+from alama.service.records import ScoreRow, unseal
 from alama.storage import database as databases
 from alama.storage import schema
 from tests.reliability.client import Client, Reply
@@ -84,7 +84,5 @@ def stored(database_url: str) -> list[ScoreRow]:
 
 
 def _ref(row: ScoreRow) -> str:
-    said: dict[str, Any] = msgspec.json.decode(
-        msgspec.json.decode(row.sealed, type=Sealed).application
-    )
+    said: dict[str, Any] = msgspec.json.decode(unseal(row).application)
     return str(said["applicant_ref"])

@@ -10,8 +10,6 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from alama.api import problems, render
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
 from alama.core import policy as policies
@@ -73,7 +71,7 @@ class Replies:
 
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}."""
-        sealed = Sealed(msgspec.Raw(body), self._given(body).assessment)
+        sealed = Sealed(body, self._given(body).assessment)
         return json.loads(render.score_record(self._row(body), sealed))
 
     def page(self, body: bytes) -> Any:  # noqa: ANN401  as above

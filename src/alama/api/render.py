@@ -68,7 +68,7 @@ def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
             created_at=_time(row.created_us),
             mode=row.mode,
             key_id=row.key_id,
-            application=sealed.application,
+            application=msgspec.Raw(sealed.application),
         )
     )
 

@@ -7,8 +7,6 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
-import msgspec
-
 from alama.api import render
 from alama.api.exchange import BODY_MAX, JSON, PRIVATE, Reply
 from alama.api.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
@@ -16,7 +14,7 @@ from alama.service import ids, scoring
 from alama.service.errors import UnknownScore
 from alama.service.keys import Scope
 from alama.service.patience import in_time
-from alama.service.records import Sealed
+from alama.service.records import unseal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,8 +70,7 @@ class ScoreEndpoints:
         if not ids.is_request_id(request_id):
             raise UnknownScore
         row = await in_time(lambda: self._scores.find(caller.book, request_id))
-        sealed = msgspec.json.decode(row.sealed, type=Sealed)
-        return _json(render.score_record(row, sealed), headers)
+        return _json(render.score_record(row, unseal(row)), headers)
 
     async def page(self, call: Call) -> Reply:
         """GET /v1/scores: scores in pages, newest first."""

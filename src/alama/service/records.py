@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from alama.core.assess import Assessment
+from alama.service.errors import StoreUnfit
 
 IDEMPOTENCY_KEPT_US: Final = 72 * 3600 * 1_000_000
 """How long a retry finds the reply of the first request."""
@@ -42,10 +43,27 @@ class ScoreRow(NamedTuple):
 
 
 class Sealed(msgspec.Struct, frozen=True):
-    """The body as it was sent, byte for byte, and everything that was concluded from it."""
+    """The body as it was sent, byte for byte, and everything that was concluded from it.
 
-    application: msgspec.Raw
+    Kept as MessagePack: numbers stay what they are, and it is written in half the time of JSON.
+    """
+
+    application: bytes
     assessment: Assessment
+
+
+seal: Final = msgspec.msgpack.Encoder().encode
+_unseal: Final = msgspec.msgpack.Decoder(Sealed).decode
+
+
+def unseal(row: ScoreRow) -> Sealed:
+    """Read what was kept of a score, or raise `StoreUnfit`."""
+    try:
+        return _unseal(row.sealed)
+    except msgspec.DecodeError as error:
+        raise StoreUnfit(
+            f"the record of {row.request_id} is damaged", hint="restore it from a backup"
+        ) from error
 
 
 class IdempotencyRow(NamedTuple):

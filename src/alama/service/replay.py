@@ -13,8 +13,8 @@ from alama.core.intake import Intake
 from alama.core.model import ReadyModel
 from alama.core.offer import ReadyPolicy
 from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit, UnknownScore
-from alama.service.records import ScoreRow, Sealed
+from alama.service.errors import UnknownScore
+from alama.service.records import ScoreRow, Sealed, unseal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,12 +52,7 @@ def find(registry: Registry, scores: Scores, request_id: str) -> ScoreRow:
 
 def recall(registry: Registry, row: ScoreRow) -> Record:
     """Bring together everything that a stored score rests on."""
-    try:
-        sealed = msgspec.json.decode(row.sealed, type=Sealed)
-    except msgspec.DecodeError as error:
-        raise StoreUnfit(
-            f"the record of {row.request_id} is damaged", hint="restore it from a backup"
-        ) from error
+    sealed = unseal(row)
     policy = policies.decode(registry.policy(row.policy_id))
     ready = ReadyModel(models.decode(registry.model(row.model_id)), policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
@@ -65,7 +60,7 @@ def recall(registry: Registry, row: ScoreRow) -> Record:
 
 def replay(record: Record) -> tuple[Difference, ...]:
     """Assess a stored application again and say what differs; nothing should."""
-    application = Intake(record.model.catalogue).read(bytes(record.sealed.application))
+    application = Intake(record.model.catalogue).read(record.sealed.application)
     again = assess(record.model, record.policy, application)
     stored = {**_parts(record.sealed.assessment), **_columns_of(record.row)}
     replayed = {**_parts(again), **_columns_from(again)}

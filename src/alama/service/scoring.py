@@ -17,7 +17,7 @@ import msgspec
 from alama.core.assess import Assessment, assess
 from alama.service.directory import Desk
 from alama.service.errors import IdempotencyInFlight, IdempotencyKeyReused
-from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed
+from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed, seal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from alama.service.records import Earlier
 
 OPERATION: Final = "score"
-
-_encode: Final = msgspec.json.Encoder().encode
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
@@ -141,7 +139,7 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given, body: bytes) -> S
         offer.apr,
         given.processing_ms,
         None,
-        _encode(Sealed(msgspec.Raw(body), said)),
+        seal(Sealed(body, said)),
     )
 
 

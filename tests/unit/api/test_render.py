@@ -86,7 +86,7 @@ def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
     given = given_for(3)
     row = a_row(given.assessment)
     sent = b'{ "mm_months" : 24.0 }'
-    body = render.score_record(row, Sealed(msgspec.Raw(sent), given.assessment))
+    body = render.score_record(row, Sealed(sent, given.assessment))
     record = decoded(body)
     assert list(record)[:14] == TEN_FIELDS + EXPANSIONS
     assert sent in body

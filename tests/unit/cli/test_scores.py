@@ -132,10 +132,10 @@ def test_a_record_that_was_changed_is_found_out_number_by_number(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request_id = give_score(compact())
-    record = msgspec.json.decode(sealed(home), type=Sealed)
+    record = msgspec.msgpack.decode(sealed(home), type=Sealed)
     changed = msgspec.structs.replace(record.assessment, score=702, rules=())
     forged = msgspec.structs.replace(record, assessment=changed)
-    tamper(home, sealed=msgspec.json.encode(forged), recommended_limit=5_000)
+    tamper(home, sealed=msgspec.msgpack.encode(forged), recommended_limit=5_000)
     assert main(["scores", "replay", request_id]) == 1
     head, _, heads, _, *rows = capsys.readouterr().out.splitlines()
     assert head == f"{request_id} differs:"
@@ -149,7 +149,7 @@ def test_a_record_that_was_changed_is_found_out_number_by_number(
 
 def test_a_damaged_record_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     request_id = give_score()
-    tamper(home, sealed=b"{")
+    tamper(home, sealed=b"\x82")
     for action in ("show", "replay"):
         assert main(["scores", action, request_id]) == EXIT_MISTAKE
         assert f"error: the record of {request_id} is damaged" in capsys.readouterr().err

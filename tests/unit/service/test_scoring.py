@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable
 from functools import partial
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +26,7 @@ from alama.service.errors import (
     StoreUnavailable,
 )
 from alama.service.keys import ALL_SCOPES, Key
-from alama.service.records import Earlier, Entry, Sealed
+from alama.service.records import Earlier, Entry, unseal
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
@@ -134,8 +133,8 @@ def test_what_is_kept_names_everything_that_made_it() -> None:
     assert (score.model_id, score.policy_id) == (READY.model.id, DESK.policy.id)
     assert score.created_us == NOON_US
     assert score.processing_ms >= 1
-    sealed = msgspec.json.decode(score.sealed, type=Sealed)
-    assert bytes(sealed.application) == BODY
+    sealed = unseal(score)
+    assert sealed.application == BODY
     assert sealed.assessment.score == score.score
     assert idempotency is not None
     assert idempotency.request_id == score.request_id
