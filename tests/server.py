@@ -9,12 +9,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
 import httpx
 
+from alama.storage import database as databases
+from alama.storage import migrate
 from tests.ports import HOST, free_port
 
 START_S_MAX = 15.0
@@ -42,14 +44,15 @@ class Server:
         self._workers = workers
         foreign = {k: v for k, v in os.environ.items() if not k.startswith("ALAMA_")}
         ours = {"ALAMA_HOME": str(home), "ALAMA_DATABASE": database_url}
-        self._environment = foreign | ours | environment
+        self.environment = foreign | ours | environment
+        """Every setting it runs with."""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server, by __exit__
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         try:
             if not self._embedded:
-                self.alama("db", "upgrade")
+                _upgrade(self.environment["ALAMA_DATABASE"])
             self.start()
         except BaseException:
             self.__exit__()
@@ -77,7 +80,7 @@ class Server:
         assert self._process is None, "the server is running"
         self._process = subprocess.Popen(
             [*self.command, "serve", "--port", str(self.port), "--workers", str(self._workers)],
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -119,7 +122,7 @@ class Server:
         """What a command prints that runs with the settings of this server."""
         done = subprocess.run(
             [*self.command, *arguments],
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -140,3 +143,9 @@ class Server:
             return client.get(f"{self.url}/v1/health").status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
+
+
+def _upgrade(database_url: str) -> None:
+    """Do what `alama db upgrade` does, in a fraction of its time."""
+    with closing(databases.connect(database_url)) as database:
+        migrate.upgrade(database)

@@ -3,11 +3,18 @@
 import pytest
 
 from alama.service.book import Book, Mode
-from alama.service.errors import InvalidName, StoreUnfit, UnknownKey, UnknownLender
+from alama.service.errors import (
+    InvalidName,
+    StoreUnavailable,
+    StoreUnfit,
+    UnknownKey,
+    UnknownLender,
+)
 from alama.service.health import Pulse
 from alama.service.keys import ALL_SCOPES, Key, Scope
 from alama.service.lenders import Lender
 from alama.service.ports import Registry
+from alama.storage import registry as registries
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
 from tests.entries import NOON_US
@@ -193,3 +200,50 @@ def test_a_database_that_is_well_reads_and_writes(database: Database) -> None:
     for _ in range(2):
         pulse.ping()
         pulse.write_something()
+
+
+MAY_ONLY_READ = {
+    "sqlite": "PRAGMA query_only = ON",
+    "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+}
+
+
+def test_a_session_that_may_only_read_is_told_and_then_replaced(database: Database) -> None:
+    pulse = SqlRegistry(database)
+    with database.reading() as connection:
+        connection.exec_driver_sql(MAY_ONLY_READ[connection.dialect.name])
+    pulse.ping()
+    with pytest.raises(StoreUnavailable):
+        pulse.write_something()
+    pulse.write_something()
+
+
+def test_a_session_of_the_hot_path_that_may_only_read_is_replaced(database: Database) -> None:
+    with database.driving() as cursor:
+        cursor.execute(MAY_ONLY_READ[database.engine.dialect.name])
+    with pytest.raises(StoreUnavailable), database.driving() as cursor:
+        cursor.execute("DELETE FROM facts")
+    with database.driving() as cursor:
+        cursor.execute("DELETE FROM facts")
+
+
+def test_scores_that_were_just_refused_outweigh_a_few_bytes_that_may_still_fit(
+    database: Database,
+) -> None:
+    pulse = SqlRegistry(database)
+    with pytest.raises(StoreUnavailable, match="as it should"), database.driving() as cursor:
+        cursor.execute("INSERT INTO no_such_table VALUES (1)")
+    with pytest.raises(StoreUnavailable, match="as it should"):
+        pulse.write_something()
+    with database.driving() as cursor:
+        cursor.execute("DELETE FROM facts")
+    pulse.write_something()
+
+
+def test_scores_that_were_refused_long_ago_outweigh_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registries, "REFUSAL_STANDS_S", 0.0)
+    with pytest.raises(StoreUnavailable), database.driving() as cursor:
+        cursor.execute("INSERT INTO no_such_table VALUES (1)")
+    SqlRegistry(database).write_something()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
+from alama import settings, wiring
 from alama.files.models import sample_application
+from alama.service import keys, lenders
+from alama.service.book import Book, Mode
 from tests.server import Server
 
 ANSWER_S_MAX = 30.0
 SAMPLE = json.loads(sample_application())
+DEMO = Book("demo", Mode.TEST)
 
 
 class Lost(Exception):
@@ -83,6 +88,9 @@ def application(applicant_ref: str) -> bytes:
 
 
 def a_key(server: Server) -> str:
-    """A key of a lender of our own: only an embedded database brings one along."""
-    server.alama("lenders", "add", "umoja", "--name", "Umoja SACCO", "--currency", "KES")
-    return server.key("umoja")
+    """A key, issued from here: to start a command takes longer than many of the tests wait."""
+    with closing(wiring.open_installation(settings.read(server.environment))) as installed:
+        registry = installed.registry
+        if not registry.lenders():  # only an embedded database brings one along
+            lenders.add(registry, wiring.now_us, DEMO.lender, "Demo lender", "KES")
+        return keys.issue(registry, wiring.now_us, installed.pepper, DEMO)[0]

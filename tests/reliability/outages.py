@@ -25,7 +25,7 @@ def _wait_for_health(client: Client, status: int, within_s: float) -> Reply:
     def reported() -> bool:
         # Being in trouble is no reason to be restarted: the process itself is alive all the time.
         assert client.get("/livez").status == OK
-        client.reconnect()  # a worker that was asked for no score has not met a full disk
+        client.reconnect()  # the worker that was refused no score may have room for a few bytes
         reports.append(client.get("/v1/health"))
         return reports[-1].status == status
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.databases import sqlite_url
 from tests.reliability import processes
-from tests.reliability.client import Client
+from tests.reliability.client import Client, a_key
 from tests.reliability.load import Load
 from tests.reliability.outages import (
     wait_until_all_are_refused,
@@ -30,7 +30,9 @@ pytestmark = [
     pytest.mark.xdist_group("outages"),
 ]
 
-DISK_BYTES = 16 << 20
+DISK_BYTES = 64 << 20
+"""Room for 20,000 scores, far more than a run gives: it must not be full by itself."""
+
 NOTICED_S_MAX = 10.0
 BACK_S_MAX = 10.0
 """Both take about a second; a busy machine may need more."""
@@ -105,8 +107,14 @@ def test_scores_are_refused_while_there_is_no_room_and_given_when_there_is(
         making(folder) as disk,
         Server(sqlite_url(folder), tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server,
     ):
-        key = server.key()
+        key = a_key(server)
         load = Load(server.url, key, connections=4)
+        with Client(server.url, key) as client:
+            # Before any score has met it.
+            disk.fill(server)
+            wait_until_unhealthy(client, NOTICED_S_MAX)
+            disk.clear(server)
+            wait_until_healthy(client, BACK_S_MAX)
         with load.running(), Client(server.url, key) as client:
             for _ in range(2):
                 load.wait_for_answers(50, BACK_S_MAX)

@@ -24,15 +24,17 @@ pytestmark = [
 ]
 
 MB = 1_000_000
-CONNECTIONS = 8
+CONNECTIONS = 40
 TOGETHER = 25
 """Requests sent in one piece, so that the client costs little beside the service."""
 
 STATUS_LINE = b"HTTP/1.1 "
 LENGTH = re.compile(rb"content-length: (\d+)")
 
-WARM = 5_000
-ALL = 20_000
+WARM = 2_000
+ALL = 8_000
+GROWTH_BYTES_MAX = 500
+"""A request. What is measured is below 100: memory comes from the system in pieces."""
 
 
 def test_a_worker_stays_small_and_flat(database_url: str, tmp_path: Path) -> None:
@@ -43,7 +45,7 @@ def test_a_worker_stays_small_and_flat(database_url: str, tmp_path: Path) -> Non
         score(server, key, ALL - WARM)
         grown = processes.resident_bytes(server.pid)
     assert grown < 150 * MB
-    assert grown - warm < 8 * MB
+    assert (grown - warm) / (ALL - WARM) < GROWTH_BYTES_MAX
 
 
 def score(server: Server, key: str, times: int) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import exc, insert
 
 from alama.storage import database as databases
 from alama.storage import migrate, schema
-from alama.storage.database import ABANDONED_MS, Database
+from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
 from tests.databases import Postgres, through
 from tests.proxy import Proxy
@@ -49,9 +49,10 @@ def test_a_silent_postgresql_is_found_out_within_seconds(remote: Database) -> No
 
 
 def test_a_client_that_vanished_in_the_middle_of_a_commit_does_not_keep_its_locks(
-    postgres: Postgres, remote: Database, url: str
+    postgres: Postgres, remote: Database, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fact = "wanted by both"
+    monkeypatch.setattr(databases, "ABANDONED_MS", 1_000)
     with (
         Proxy(postgres.host, postgres.port) as proxy,
         closing(databases.connect(through(url, proxy.port))) as vanishing,
@@ -64,7 +65,7 @@ def test_a_client_that_vanished_in_the_middle_of_a_commit_does_not_keep_its_lock
             assert SqlRegistry(remote).settle_fact(fact, "ours") == "ours"
         finally:
             proxy.mend()
-        assert time.monotonic() - started < ABANDONED_MS / 1000 + 2
+        assert time.monotonic() - started < databases.ABANDONED_MS / 1000 + 2
         with pytest.raises(exc.DBAPIError):
             connection.commit()
 

@@ -1,4 +1,8 @@
-"""Whether the service can serve: asked of the database itself, at most once a second."""
+"""Whether the service can serve: asked of the database itself, at most once a second.
+
+It is written to as well as read: a full disk still reads well, and a process that has kept nothing
+yet has not met it. Whoever asks without a key can cause one small write a second, and no more.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class Pulse(Protocol):
         """Read something."""
 
     def write_something(self) -> None:
-        """Write something, durably."""
+        """Write something, durably; scores that were refused a moment ago say enough."""
 
 
 class Keeping(Protocol):
@@ -66,10 +70,14 @@ class Health:
             self._report = asking.result()
 
     async def _ask(self) -> Report:
-        # A full disk still reads well. Where keeping has failed, only a write can tell.
-        ask = self._pulse.write_something if self._keeping.failing else self._pulse.ping
+        # Where keeping has failed, it is only the write that can tell whether it would again.
+        ask = self._pulse.write_something if self._keeping.failing else self._read_and_write
         try:
             await in_time(ask)
         except StoreUnavailable as error:
             return Report(str(error))
         return Report(None)
+
+    def _read_and_write(self) -> None:
+        self._pulse.ping()
+        self._pulse.write_something()

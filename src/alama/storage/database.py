@@ -11,7 +11,7 @@ import sqlite3
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import create_engine, event, exc, make_url
 from sqlalchemy.pool import QueuePool
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import URL, Connection, Engine
-    from sqlalchemy.engine.interfaces import DBAPICursor
+    from sqlalchemy.engine.interfaces import DBAPICursor, ExceptionContext
 
 SQLITE_SAFE_FOR_MANY: Final = (3, 51, 3)
 """Before this, several processes that write one file could corrupt it (the WAL-reset bug)."""
@@ -57,6 +57,7 @@ _POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
 _LOOK_AGAIN_S: Final = 0.001
 _READS_ONLY: Final = "alama_reads_only"
 _BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
+_READ_ONLY_STATE: Final = "25006"  # PostgreSQL's; SQLite has only words
 
 
 class Busy(Exception):
@@ -65,6 +66,11 @@ class Busy(Exception):
 
 class Clash(Exception):
     """A row breaks a rule of the schema: its key is taken, or what it refers to is not there."""
+
+
+class _Refusal(NamedTuple):
+    at_s: float
+    error: StoreUnavailable
 
 
 class Database:
@@ -78,6 +84,7 @@ class Database:
         self.engine = engine
         self._hot = hot
         self._file = file
+        self._refusal: _Refusal | None = None  # of the hot path, unless it has succeeded since
 
     @property
     def embedded(self) -> bool:
@@ -109,21 +116,38 @@ class Database:
         is one such cursor at a time; whoever asks for a second waits. `Busy` where another process
         writes into the same file for longer than the patience.
         """
-        self._require_file()
-        with self._translated():
-            connection = self._hot.raw_connection()
-            try:
-                cursor = connection.cursor()
-                if self.embedded:
-                    _begin_when_free(cursor, patience_s)
+        try:
+            self._require_file()
+            with self._translated(), self._driven(patience_s) as cursor:
                 yield cursor
-                connection.commit()
-            except self.engine.dialect.loaded_dbapi.OperationalError:
-                connection.invalidate()  # it may be dead: nobody should be handed it again
-                raise
-            finally:
-                connection.close()  # back into the pool, which rolls back what is not committed
-        self._require_file()
+            self._require_file()
+        except StoreUnavailable as error:
+            self._refusal = _Refusal(time.monotonic(), error)
+            raise
+        self._refusal = None
+
+    @contextmanager
+    def _driven(self, patience_s: float) -> Iterator[DBAPICursor]:
+        driver = self.engine.dialect.loaded_dbapi
+        connection = self._hot.raw_connection()
+        try:
+            cursor = connection.cursor()
+            if self.embedded:
+                _begin_when_free(cursor, patience_s)
+            yield cursor
+            connection.commit()
+        except (driver.OperationalError, driver.InternalError):
+            # It may be dead, or a session that may only read: nobody should be handed it again.
+            connection.invalidate()
+            raise
+        finally:
+            connection.close()  # back into the pool, which rolls back what is not committed
+
+    def require_no_refusal(self, within_s: float) -> None:
+        """Raise again what the hot path raised last, if that is not longer ago than this."""
+        refusal = self._refusal  # another thread may be writing
+        if refusal is not None and time.monotonic() - refusal.at_s < within_s:
+            raise StoreUnavailable(str(refusal.error)) from refusal.error
 
     def _require_file(self) -> None:
         """Refuse a file that is no longer in its place: before work, lest it be done in vain.
@@ -230,6 +254,7 @@ def _sqlite(
             raise
         return connection
 
+    _take_as_they_are(bytes, type(None))
     engine = create_engine(
         "sqlite://",
         module=pysqlite3,
@@ -241,7 +266,22 @@ def _sqlite(
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "handle_error", _part_with_readers)
     return engine
+
+
+def _take_as_they_are(*types: type) -> None:
+    """Tell the driver that values of these types need no adapting.
+
+    It knows that of numbers and texts. For bytes and nulls it asks around for an adapter, finds
+    none, and that takes longer than SQLite takes for the whole row.
+    """
+    for one in types:
+        pysqlite3.register_adapter(one, _itself)
+
+
+def _itself(value: object) -> object:
+    return value
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  a driver's own
@@ -289,6 +329,16 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads_only else _BEGIN_WRITING)
 
 
+def _part_with_readers(context: ExceptionContext) -> None:
+    """Have connections made anew that may not write, where one of them was to.
+
+    A session opened while the database was read-only stays so when the database is not any more.
+    """
+    error = context.original_exception
+    if getattr(error, "sqlstate", None) == _READ_ONLY_STATE or "readonly" in str(error):
+        context.is_disconnect = True
+
+
 def _postgresql(url: URL, connections: int, more: int) -> Engine:
     engine = create_engine(
         url,
@@ -309,6 +359,7 @@ def _postgresql(url: URL, connections: int, more: int) -> Engine:
         },
     )
     event.listen(engine, "connect", _prepare_postgresql)
+    event.listen(engine, "handle_error", _part_with_readers)
     return engine
 
 

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 _PULSE: Final = "pulse"
 
+REFUSAL_STANDS_S: Final = 1.0
+"""How long scores that could not be kept speak for the database: about as long as a health report.
+
+Longer, and a service from which all traffic was taken would not see that there is room again.
+"""
+
 
 class SqlRegistry:
     """The registry in a database; see `alama.service.ports.Registry`."""
@@ -224,18 +230,30 @@ class SqlRegistry:
             connection.execute(select(schema.keys).limit(1))
 
     def write_something(self) -> None:
-        """Write something, durably; what it is does not matter."""
-        table = schema.facts
+        """Write something, durably; what it is does not matter, if it is not what stands there.
+
+        Where scores were refused a moment ago it is not tried: what is left of a full disk may hold
+        these few bytes, and would not hold a score.
+        """
+        self._database.require_no_refusal(within_s=REFUSAL_STANDS_S)
+        beat = {"name": _PULSE, "value": secrets.token_hex(4)}
         with self._database.writing() as connection:
-            insert_new(connection, table, {"name": _PULSE, "value": ""})
-            beat = secrets.token_hex(4)
-            connection.execute(update(table).where(table.c.name == _PULSE).values(value=beat))
+            insert = _dialect(connection).insert(schema.facts)
+            connection.execute(
+                insert.on_conflict_do_update(
+                    index_elements=["name"], set_={"value": insert.excluded.value}
+                ),
+                beat,
+            )
 
 
 def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert a row unless its primary key is taken, by this process or by another just now."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    connection.execute(dialect.insert(table).on_conflict_do_nothing(), row)
+    connection.execute(_dialect(connection).insert(table).on_conflict_do_nothing(), row)
+
+
+def _dialect(connection: Connection) -> Any:  # noqa: ANN401  two modules with no type in common
+    return sqlite if connection.dialect.name == "sqlite" else postgresql
 
 
 def _row(key: Key) -> Mapping[str, Any]:

@@ -61,16 +61,26 @@ def test_the_database_is_asked_once_a_second_at_most(
 ) -> None:
     for _ in range(5):
         reason(health)
-    assert patient.asked == ["read"]
+    assert patient.asked == ["read", "write"]
     stopwatch.now_us += FRESH_US
     reason(health)
-    assert patient.asked == ["read", "read"]
+    assert patient.asked == ["read", "write"] * 2
 
 
 def test_health_returns_by_itself(health: Health, patient: Patient, stopwatch: HandClock) -> None:
     patient.reads = False
     assert reason(health) is not None
     patient.reads = True
+    stopwatch.now_us += FRESH_US
+    assert reason(health) is None
+
+
+def test_a_full_disk_is_told_before_a_score_has_met_it(
+    health: Health, patient: Patient, stopwatch: HandClock
+) -> None:
+    patient.writes = False
+    assert reason(health) == "no room"
+    patient.writes = True
     stopwatch.now_us += FRESH_US
     assert reason(health) is None
 
@@ -94,7 +104,7 @@ def test_many_who_ask_at_the_start_all_hear_that_it_is_well(
         return {report.reason for report in reports}
 
     assert asyncio.run(together()) == {None}
-    assert patient.asked == ["read"]
+    assert patient.asked == ["read", "write"]
 
 
 def test_patience_with_a_database_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
