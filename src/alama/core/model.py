@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core import document, tables
+from alama.core import document, likeness, tables
 from alama.core.catalogue import Catalogue
 from alama.core.document import Document, Format
 from alama.core.errors import InvalidCatalogue, InvalidModel, UnknownCurrency
+from alama.core.likeness import Likeness, ReadyLikeness
 from alama.core.scorecard import Scorecard
 from alama.core.tables import Card
 
@@ -76,8 +77,12 @@ class Money(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference_inflows: dict[str, float]
 
 
-class Model(Document, frozen=True, forbid_unknown_fields=True):
-    """The whole artefact. Cards stand in order of size, the one with the fewest fields first."""
+class Model(Document, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The whole artefact. Cards stand in order of size, the one with the fewest fields first.
+
+    What was added to the format later has a default, which is not written: an older document
+    keeps its id. A card without a likeness has no opinion on how strange an application is.
+    """
 
     name: str
     outcome: Outcome
@@ -86,6 +91,7 @@ class Model(Document, frozen=True, forbid_unknown_fields=True):
     cards: tuple[Card, ...]
     references: tuple[Reference, ...]
     lineage: Lineage
+    likeness: tuple[Likeness, ...] = ()
 
 
 class ReadyModel:
@@ -94,7 +100,7 @@ class ReadyModel:
     `currency` is None where the model was trained without money.
     """
 
-    __slots__ = ("_choices", "catalogue", "currency", "model", "scorecards")
+    __slots__ = ("_choices", "_likeness", "catalogue", "currency", "model", "scorecards")
 
     def __init__(self, model: Model, currency: str | None = None) -> None:
         """Lay out every card; `currency` None means the currency of the model's own cuts."""
@@ -103,6 +109,7 @@ class ReadyModel:
         self.currency = currency or (model.money.currency if model.money else None)
         self.catalogue = model.catalogue
         self.scorecards = tuple(Scorecard(c, model.catalogue, factor) for c in model.cards)
+        self._likeness = {known.card: ReadyLikeness(known) for known in model.likeness}
         # For each card but the largest: the places that must be empty for it to be enough.
         readable = set(self.scorecards[-1].places)
         self._choices = tuple(
@@ -119,6 +126,10 @@ class ReadyModel:
             else:
                 return card
         return self.scorecards[-1]
+
+    def likeness_of(self, scorecard: Scorecard) -> ReadyLikeness | None:
+        """Give what tells how strange an application is to a card; None where nothing does."""
+        return self._likeness.get(scorecard.card.name)
 
 
 def money_factor(model: Model, currency: str | None) -> float:
@@ -156,8 +167,20 @@ def _check(model: Model) -> None:
     fields = [{feature.field for feature in card.features} for card in model.cards]
     if any(not small < large for small, large in pairwise(fields)):
         raise InvalidModel("each card must read the fields of the one before, and more")
+    _check_likeness(model)
     if model.money is not None:
         _check_money(model.money)
+
+
+def _check_likeness(model: Model) -> None:
+    cards = {card.name: card for card in model.cards}
+    for known in model.likeness:
+        # Taken out, so that a second one for the same card finds none.
+        card = cards.pop(known.card, None)
+        if card is None:
+            raise InvalidModel("a likeness of the model is of no card, or of one that has another")
+        for fault in likeness.faults(known, card):
+            raise InvalidModel(f"card {card.name}: {fault}")
 
 
 def _check_money(money: Money) -> None:

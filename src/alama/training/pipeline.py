@@ -17,6 +17,7 @@ from alama.core import kernel
 from alama.core.errors import TrainingProblem
 from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, Reference, seal
 from alama.core.money import REFERENCE_INFLOW_MONTHLY, REFERENCE_INFLOWS_AS_OF
+from alama.training.making.likeness import learn_likeness
 from alama.training.making.make import Part, make_card
 from alama.training.making.masking import rows_for
 from alama.training.validation.validate import metrics_for_model, validate
@@ -102,6 +103,7 @@ def train(data: Dataset, order: Order, watch: Watch) -> Trained:
             versions={n: metadata.version(n) for n in ("clarabel", "interpret-core", "numpy")},
             metrics={},
         ),
+        likeness=tuple(learn_likeness(card, learning, recipe.word_share_min) for card in cards),
     )
     return Trained(seal(model), tuple(notes), learning, holdout)
 

@@ -42,6 +42,11 @@ def test_the_model_is_sound_and_its_directions_proven(trained: Trained) -> None:
         assert not list(tables.monotone_breaks(card, CATALOGUE))
 
 
+def test_every_card_knows_what_its_rows_look_like(trained: Trained) -> None:
+    names = [likeness.card for likeness in trained.model.likeness]
+    assert names == [card.name for card in trained.model.cards]
+
+
 def test_it_predicts_what_it_has_not_seen(trained: Trained) -> None:
     fresh = patterned(5_000, seed=9)
     card = BatchScorecard(trained.model.cards[-1], CATALOGUE)

@@ -48,6 +48,11 @@ def render(model: Model, validation: Validation, notes: Sequence[CardNotes]) -> 
         sections.append(Section("stages", "How it was made", report_costs.stages(notes)))
     sections += [
         Section("stability", "Stability", report_evidence.stability(largest_first)),
+    ]
+    if validation.unlike:
+        section = Section("unlike", "Unlike training", report_evidence.unlike(validation.unlike))
+        sections.append(section)
+    sections += [
         Section("lineage", "Recipe and lineage", _lineage(model)),
         Section("limits", "Limits", _limits(model)),
     ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from alama.training.validation.figures import Figure, Performance
+    from alama.training.validation.unlike import UnlikeShare
     from alama.training.validation.validate import CardValidation, Validation
 
 _PSI_SHIFT: Final = 0.25
@@ -270,5 +271,29 @@ def _by_month(card: CardValidation) -> Markup:
                 "PSI by field and month",
             ),
             "PSI of the score and of each field in each month; full colour from 0.25 on.",
+        ),
+    )
+
+
+def unlike(shares: Sequence[UnlikeShare]) -> Markup:
+    """Show how many rows the model calls unlike those it learned from."""
+    return join(
+        page.paragraph(
+            "A policy can send an application to a person where its fields do not go together as "
+            "those of the training rows do. The last column has the hold-out rows with each field "
+            "dealt out anew among them: ordinary values, impossible people. Those that are not "
+            "caught are near enough to someone who was there."
+        ),
+        page.table(
+            ["Limit set for", "Hold-out rows beyond it", "Shuffled rows beyond it"],
+            [
+                [
+                    numbers.percent(share.asked, 2),
+                    numbers.percent(share.holdout, 3),
+                    numbers.percent(share.shuffled),
+                ]
+                for share in shares
+            ],
+            words=0,
         ),
     )

@@ -18,6 +18,7 @@ from alama.core.model import Metric
 from alama.training.validation import metrics, peers
 from alama.training.validation.figures import performance
 from alama.training.validation.stability import stability
+from alama.training.validation.unlike import unlike_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from alama.training.validation.metrics import Floats, Labels
     from alama.training.validation.peers import PeerComparison
     from alama.training.validation.stability import Stability
+    from alama.training.validation.unlike import UnlikeShare
 
 AS_SERVED: Final = "as served"
 
@@ -118,6 +120,7 @@ class Validation:
     served: Performance
     cards: tuple[CardValidation, ...]
     patterns: tuple[Pattern, ...]
+    unlike: tuple[UnlikeShare, ...]
     draws: int
 
 
@@ -149,6 +152,7 @@ def validate(
         served=whole,
         cards=tuple(cards),
         patterns=_patterns(model, holdout, served, chosen),
+        unlike=unlike_shares(model, holdout, chosen, seed=seed),
         draws=draws,
     )
 
