@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from itertools import count
 
+from alama.core.lending.policy import Decision
 from alama.service import ids
 from alama.service.book import Book, Mode
 from alama.service.records import Entry, IdempotencyRow, ScoreRow
@@ -29,6 +30,9 @@ def an_entry(
     idempotency_key: str | None = None,
     request: str = "",
     request_id: str | None = None,
+    decision: Decision = Decision.APPROVED,
+    limit: float = 12_500.0,
+    expected_loss: float = 250.5,
 ) -> Entry:
     """A score of a book; with an idempotency key its reply is kept too, `reply to <request_id>`."""
     request_id = request_id or a_request_id(at_us)
@@ -43,13 +47,14 @@ def an_entry(
         score=661,
         tier="B",
         default_probability=0.049,
-        decision="APPROVED",
-        recommended_limit=12_500.0,
+        decision=decision.value,
+        recommended_limit=limit,
         recommended_term_days=60,
         recommended_apr=36.5,
         processing_ms=1,
         seal_key_id=None,
         sealed=b"{}",
+        expected_loss=expected_loss,
     )
     if idempotency_key is None:
         return Entry(score)

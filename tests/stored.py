@@ -43,9 +43,10 @@ def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mod
 
 async def _give(opened: Installation, body: bytes, book: Book) -> str:
     text, _ = keys.issue(opened.registry, now_us, opened.pepper, book)
-    caller = await Directory(opened.registry, now_us, stopwatch_us, opened.pepper, builtin).caller(
-        text
+    directory = Directory(
+        opened.registry, opened.scores, now_us, stopwatch_us, opened.pepper, builtin
     )
+    caller = await directory.caller(text)
     at_us = now_us()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
     scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores))

@@ -199,7 +199,7 @@ def assemble(
 ) -> ASGIApp:
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
     registry, scores = installed.registry, installed.scores
-    directory = Directory(registry, now_us, stopwatch_us, installed.pepper, builtin)
+    directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin)
     for book, error in directory.warm():
         watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, message=str(error))
     health = Health(registry, ledger, stopwatch_us)

@@ -1,5 +1,9 @@
 """What every registry does: see `alama.service.ports.Registry`."""
 
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from alama.service.book import Book, Mode
@@ -13,7 +17,9 @@ from alama.service.errors import (
 from alama.service.health import Pulse
 from alama.service.keys import ALL_SCOPES, Key, Scope
 from alama.service.lenders import Lender
+from alama.service.policies import Deployment, Pause, Signed
 from alama.service.ports import Registry
+from alama.storage import database as databases
 from alama.storage import registry as registries
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
@@ -21,6 +27,8 @@ from tests.entries import NOON_US
 
 UMOJA = Lender("umoja", "Umoja Sacco Société", "XOF", NOON_US)
 LATER = Lender("demo", "Demo lender", "KES", NOON_US + 1)
+LIVE = Book("demo", Mode.LIVE)
+OTHER_BOOKS = (Book("demo", Mode.TEST), Book("umoja", Mode.LIVE))
 
 
 @pytest.fixture
@@ -29,6 +37,14 @@ def registry(database: Database) -> Registry:
     registry.add_lender(LATER)
     registry.add_lender(UMOJA)
     return registry
+
+
+@pytest.fixture
+def another_process(address: str) -> Iterator[Registry]:
+    """The same database, through connections of its own."""
+    other = databases.connect(address)
+    yield SqlRegistry(other)
+    other.close()
 
 
 def a_key(number: int, lender: str = "demo", mode: Mode = Mode.TEST) -> Key:
@@ -165,27 +181,129 @@ def test_nothing_answers_in_a_book_until_something_is_deployed(registry: Registr
 
 
 def test_the_newest_deployment_of_a_book_answers_in_it_alone(registry: Registry) -> None:
-    live = Book("demo", Mode.LIVE)
     registry.keep_model("sha256:m", b"model", NOON_US)
     registry.keep_policy("sha256:p", b"policy", NOON_US)
-    registry.deploy(live, "sha256:m", None, NOON_US)
-    registry.deploy(live, "sha256:m", "sha256:p", NOON_US)
+    registry.deploy(LIVE, "sha256:m", None, NOON_US)
+    registry.deploy(LIVE, "sha256:m", "sha256:p", NOON_US)
     registry.deploy(Book("umoja", Mode.LIVE), None, None, NOON_US + 9)
-    assert registry.deployed(live) == ("sha256:m", "sha256:p")
+    assert registry.deployed(LIVE) == ("sha256:m", "sha256:p")
     assert registry.deployed(Book("umoja", Mode.LIVE)) == (None, None)
     assert registry.deployed(Book("demo", Mode.TEST)) is None
 
 
 def test_only_what_exists_is_deployed_and_what_does_not_is_named(registry: Registry) -> None:
-    live = Book("demo", Mode.LIVE)
     registry.keep_model("sha256:m", b"model", NOON_US)
     with pytest.raises(UnknownLender, match="nobody"):
         registry.deploy(Book("nobody", Mode.LIVE), None, None, NOON_US)
     with pytest.raises(StoreUnfit, match="sha256:other"):
-        registry.deploy(live, "sha256:other", None, NOON_US)
+        registry.deploy(LIVE, "sha256:other", None, NOON_US)
     with pytest.raises(StoreUnfit, match="sha256:p"):
-        registry.deploy(live, "sha256:m", "sha256:p", NOON_US)
-    assert registry.deployed(live) is None
+        registry.deploy(LIVE, "sha256:m", "sha256:p", NOON_US)
+    assert registry.deployed(LIVE) is None
+
+
+def test_a_new_policy_leaves_the_model_of_a_book_as_it_is(registry: Registry) -> None:
+    registry.keep_model("sha256:m", b"model", NOON_US)
+    for policy_id in ("sha256:p", "sha256:q"):
+        registry.keep_policy(policy_id, b"policy", NOON_US)
+    registry.deploy_policy(LIVE, "sha256:p", Signed(NOON_US))
+    assert registry.deployed(LIVE) == (None, "sha256:p")
+    registry.deploy(LIVE, "sha256:m", "sha256:p", NOON_US)
+    for chosen in ("sha256:q", None):
+        registry.deploy_policy(LIVE, chosen, Signed(NOON_US))
+        assert registry.deployed(LIVE) == ("sha256:m", chosen)
+    assert [registry.deployed(book) for book in OTHER_BOOKS] == [None, None]
+
+
+def test_a_policy_that_is_not_there_is_named_and_changes_nothing(registry: Registry) -> None:
+    with pytest.raises(UnknownLender, match="nobody"):
+        registry.deploy_policy(Book("nobody", Mode.TEST), None, Signed(NOON_US))
+    with pytest.raises(StoreUnfit, match="sha256:p"):
+        registry.deploy_policy(LIVE, "sha256:p", Signed(NOON_US))
+    assert registry.deployments(LIVE) == []
+
+
+def test_all_that_ever_answered_is_listed_oldest_first_with_who_signed_it(
+    registry: Registry,
+) -> None:
+    registry.keep_model("sha256:m", b"model", NOON_US)
+    registry.keep_policy("sha256:p", b"policy", NOON_US)
+    signed = [
+        Signed(NOON_US, "W. Mutua", "cut-off C 610, caf\u00e9 \u2713"),
+        # The order is that of the deeds, not of the clock, which may have been set back.
+        Signed(NOON_US - 5, "A. Njeri"),
+        Signed(NOON_US + 5, None, "back to what it was"),
+    ]
+    registry.deploy_policy(LIVE, "sha256:p", signed[0])
+    registry.deploy(LIVE, "sha256:m", "sha256:p", NOON_US + 1)
+    registry.deploy_policy(LIVE, None, signed[1])
+    registry.deploy_policy(LIVE, "sha256:p", signed[2])
+    assert registry.deployments(LIVE) == [
+        Deployment(None, "sha256:p", signed[0]),
+        Deployment("sha256:m", "sha256:p", Signed(NOON_US + 1)),
+        Deployment("sha256:m", None, signed[1]),
+        Deployment("sha256:m", "sha256:p", signed[2]),
+    ]
+    assert [registry.deployments(book) for book in OTHER_BOOKS] == [[], []]
+
+
+def test_a_model_and_a_policy_that_are_deployed_at_once_both_stay(
+    registry: Registry, another_process: Registry
+) -> None:
+    policy_id, models = "sha256:p", [f"sha256:{number}" for number in range(25)]
+    registry.keep_policy(policy_id, b"policy", NOON_US)
+    for model_id in models:
+        registry.keep_model(model_id, b"model", NOON_US)
+    with ThreadPoolExecutor(2) as pool:
+        for model_id in models:
+            start = threading.Barrier(2)
+            told = [
+                pool.submit(_after, start, registry.deploy, LIVE, model_id, None, NOON_US),
+                pool.submit(
+                    _after, start, another_process.deploy_policy, LIVE, policy_id, Signed(NOON_US)
+                ),
+            ]
+            for done in told:
+                done.result()
+            deployed = registry.deployed(LIVE)
+            assert deployed is not None
+            assert deployed[0] == model_id
+
+
+def _after(start: threading.Barrier, do: Callable[..., None], *arguments: object) -> None:
+    start.wait()
+    do(*arguments)
+
+
+def test_the_first_pause_of_a_book_stands_until_it_ends(registry: Registry) -> None:
+    first, second = Pause(NOON_US, "payments are down"), Pause(NOON_US + 1, "still down")
+    assert registry.pause_of(LIVE) is None
+    registry.pause(LIVE, first)
+    registry.pause(LIVE, second)
+    assert registry.pause_of(LIVE) == first
+    assert registry.resume(LIVE) == first
+    assert registry.pause_of(LIVE) is None
+    assert registry.resume(LIVE) is None
+    registry.pause(LIVE, second)
+    assert registry.pause_of(LIVE) == second
+
+
+def test_a_pause_begins_and_ends_in_one_book_alone(registry: Registry) -> None:
+    pause = Pause(NOON_US, "payments are down")
+    for book in (LIVE, *OTHER_BOOKS):
+        assert registry.pause_of(book) is None
+        registry.pause(book, pause)
+    registry.resume(LIVE)
+    assert registry.pause_of(LIVE) is None
+    assert [registry.pause_of(book) for book in OTHER_BOOKS] == [pause, pause]
+
+
+def test_nobody_can_be_paused_who_is_not_there(registry: Registry) -> None:
+    nobody = Book("nobody", Mode.LIVE)
+    with pytest.raises(UnknownLender, match="nobody"):
+        registry.pause(nobody, Pause(NOON_US, "payments are down"))
+    assert registry.pause_of(nobody) is None
+    assert registry.resume(nobody) is None
 
 
 def test_a_fact_is_settled_by_whoever_comes_first(database: Database) -> None:

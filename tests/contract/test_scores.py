@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from alama.core.lending.policy import Decision
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnavailable, UnknownScore
+from alama.service.holds import HOUR_US, Approved
 from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier, Entry, ScoreSummary
 from alama.storage import database as databases
 from alama.storage.database import Database
@@ -19,6 +21,8 @@ from tests.entries import DEMO, NOON_US, a_request_id, an_entry
 
 BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
 FAR_APART_US = 1_000_000
+NOON_HOUR = NOON_US // HOUR_US
+NOTHING = Approved(0.0, 0.0)
 
 
 @pytest.fixture
@@ -101,6 +105,22 @@ def test_scores_written_meanwhile_neither_repeat_nor_hide_older_ones(scores: Sql
         seen += [row.request_id for row in page]
         scores.commit([an_entry(at_us=NOON_US + FAR_APART_US + len(seen))])
     assert seen == [entry.score.request_id for entry in reversed(old)]
+
+
+def test_applications_are_what_was_sent_for_the_scores_of_a_page(scores: SqlScores) -> None:
+    entries = [an_entry(at_us=NOON_US + number) for number in range(5)]
+    told = [
+        Entry(entry.score._replace(sealed=b'{"number": %d}' % number))
+        for number, entry in enumerate(entries)
+    ]
+    scores.commit([*told, an_entry(Book("umoja", Mode.TEST), at_us=NOON_US)])
+    everything = scores.applications(DEMO, None, 10)
+    assert [one.sealed for one in everything] == [b'{"number": %d}' % n for n in (4, 3, 2, 1, 0)]
+    for before, limit in ((None, 2), (everything[1].request_id, 2), (everything[3].request_id, 9)):
+        page = scores.page(DEMO, before, limit)
+        found = scores.applications(DEMO, before, limit)
+        assert [one.request_id for one in found] == [one.request_id for one in page]
+    assert scores.applications(DEMO, everything[-1].request_id, 9) == []
 
 
 # ------------------------------------------------------------------------------------- writing
@@ -219,6 +239,92 @@ def test_ids_that_are_no_ids_find_nothing(scores: SqlScores) -> None:
     for guess in ("", "%", "req_%", "' OR 1=1 --", "é", a_request_id()):
         with pytest.raises(UnknownScore):
             scores.find(DEMO, guess)
+
+
+# ------------------------------------------------------------------------------- what is approved
+
+
+def test_limits_and_losses_of_what_was_approved_in_a_book_are_summed(scores: SqlScores) -> None:
+    assert scores.approved(DEMO, 0) == NOTHING
+    scores.commit([an_entry(limit=1_000.0, expected_loss=20.25), an_entry(limit=500.0)])
+    scores.commit([an_entry(limit=0.5, expected_loss=0.25)])
+    assert scores.approved(DEMO, NOON_HOUR) == Approved(1_500.5, 20.25 + 250.5 + 0.25)
+    for book in BOOKS:
+        if book != DEMO:
+            assert scores.approved(book, 0) == NOTHING
+
+
+@pytest.mark.parametrize("decision", [Decision.REVIEW, Decision.DECLINED])
+def test_what_was_not_approved_counts_for_nothing(scores: SqlScores, decision: Decision) -> None:
+    scores.commit([an_entry(decision=decision), an_entry(limit=700.0, expected_loss=7.0)])
+    assert scores.approved(DEMO, 0) == Approved(700.0, 7.0)
+
+
+def test_a_sum_begins_with_its_hour(scores: SqlScores) -> None:
+    last_of_the_hour_us = (NOON_HOUR + 1) * HOUR_US - 1
+    times_us = (NOON_US - 1, NOON_US, last_of_the_hour_us, last_of_the_hour_us + 1)
+    scores.commit([an_entry(at_us=at_us, limit=10.0**n) for n, at_us in enumerate(times_us)])
+    volumes = [scores.approved(DEMO, NOON_HOUR + hours).volume for hours in (-1, 0, 1, 2)]
+    assert volumes == [1_111.0, 1_110.0, 1_000.0, 0.0]
+
+
+def test_what_several_processes_approve_is_summed_whoever_asks(
+    scores: SqlScores, another_process: SqlScores
+) -> None:
+    for number in range(5):
+        groups = [[an_entry(limit=100.0)], [an_entry(limit=1.0), an_entry(limit=1.0)]]
+        at_once([scores, another_process], groups)
+        for process in (scores, another_process):
+            assert process.approved(DEMO, 0).volume == 102.0 * (number + 1)
+
+
+def test_a_retry_is_not_approved_a_second_time(
+    scores: SqlScores, another_process: SqlScores
+) -> None:
+    for process in (scores, another_process, scores):
+        process.commit([an_entry(idempotency_key="order-1", limit=100.0), an_entry(limit=1.0)])
+    assert scores.approved(DEMO, 0).volume == 100.0 + 3.0
+    at_once([scores, another_process], [[an_entry(idempotency_key="2", limit=50.0)]] * 2)
+    assert scores.approved(DEMO, 0).volume == 103.0 + 50.0
+
+
+def test_what_could_not_be_kept_is_not_approved_either(scores: SqlScores) -> None:
+    there = an_entry(decision=Decision.DECLINED)
+    scores.commit([there])
+    with pytest.raises(StoreUnavailable):
+        scores.commit([an_entry(), an_entry(request_id=there.score.request_id)])
+    assert scores.approved(DEMO, 0) == NOTHING
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(BOOKS),
+            st.sampled_from(Decision),
+            st.integers(-3 * HOUR_US, 3 * HOUR_US),
+            st.integers(0, 10**6),
+        ),
+        max_size=40,
+    )
+)
+def test_a_sum_is_that_of_the_scores_themselves(
+    scores: SqlScores, made: list[tuple[Book, Decision, int, int]]
+) -> None:
+    before = {book: scores.approved(book, NOON_HOUR).volume for book in BOOKS}
+    scores.commit(
+        [
+            an_entry(book, at_us=NOON_US + offset, decision=decision, limit=float(limit))
+            for book, decision, offset, limit in made
+        ]
+    )
+    for book in BOOKS:
+        added = sum(
+            limit
+            for where, decision, offset, limit in made
+            if where == book and decision is Decision.APPROVED and offset >= 0
+        )
+        assert scores.approved(book, NOON_HOUR).volume == before[book] + added
 
 
 # ------------------------------------------------------------------------------- without waiting

@@ -122,10 +122,15 @@ class Service:
         return self._post(self._client, body, query, key, headers)
 
     def anywhere(
-        self, body: dict[str, Any] | bytes = COMPACT, *, key: str | None = None, **headers: str
+        self,
+        body: dict[str, Any] | bytes = COMPACT,
+        *,
+        query: str = "",
+        key: str | None = None,
+        **headers: str,
     ) -> httpx.Response:
         """POST /v1/score by a connection of its own: any worker may be at its other end."""
-        return self._post(self._stranger, body, "", key, headers)
+        return self._post(self._stranger, body, query, key, headers)
 
     def statuses(self, key: str) -> set[int]:
         """What the workers say to a key, by connections enough to meet all of them."""

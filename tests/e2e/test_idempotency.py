@@ -7,11 +7,11 @@ from itertools import count
 import httpx
 import pytest
 
-from alama import wiring
 from alama.service.book import Book, Mode
 from alama.service.records import IDEMPOTENCY_KEPT_US
 from tests.e2e.service import COMPACT, Service
 from tests.e2e.test_errors import require_problem
+from tests.lending import open_live
 
 _numbers = count()
 
@@ -97,7 +97,7 @@ def test_another_lender_or_mode_or_key_is_another_request(
     service: Service, book: Book, key: str
 ) -> None:
     live, other = Book(book.lender, Mode.LIVE), Book(f"{book.lender}-too", Mode.TEST)
-    service.installed.registry.deploy(live, None, None, wiring.now_us())
+    open_live(service.installed.registry, live)
     service.lender(other.lender)
     replies = [
         service.score(key=key, idempotency_key="order-1"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from alama import wiring
 from alama.service.book import Book, Mode
 from tests.e2e.service import COMPACT, Service
+from tests.lending import open_live
 
 SCORES_EACH = 4
 
@@ -34,7 +35,7 @@ def shelves(service: Service) -> list[Shelf]:
     books = [Book(lender, mode) for lender, mode in product(lenders, Mode)]
     for book in books:
         if book.mode is Mode.LIVE:
-            service.installed.registry.deploy(book, None, None, wiring.now_us())
+            open_live(service.installed.registry, book)
     return [_filled(service, book) for book in books]
 
 

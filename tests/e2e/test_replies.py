@@ -15,6 +15,7 @@ from alama.service import keys
 from alama.service.book import Book, Mode
 from tests.e2e.service import COMPACT, FULL, Service
 from tests.interface import TEN_FIELDS
+from tests.lending import open_live
 
 
 @pytest.mark.parametrize("body", [COMPACT, FULL], ids=["compact", "full"])
@@ -194,7 +195,7 @@ def changed(service: Service) -> Changed:
     keys.revoke(registry, wiring.now_us, revoked_key.id)
     replaced, _ = keys.rotate(registry, wiring.now_us, pepper, rotated_key.id, overlap_hours=1)
     keys.rotate(registry, wiring.now_us, pepper, ended_key.id, overlap_hours=0)
-    registry.deploy(live_book, None, None, wiring.now_us())
+    open_live(registry, live_book)
     time.sleep(1.05)
     return Changed(revoked, rotated, replaced, ended, live)
 

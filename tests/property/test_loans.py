@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from alama.core import product
 from alama.core.catalogue import Catalogue
-from alama.core.loan import AMOUNT, TERM, Loans, LoanTables
+from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
 from alama.core.model import ReadyModel
 from tests.applications import random_application
 from tests.factories import a_model

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.core.jurisdiction import Jurisdiction
+from alama.core.lending.jurisdiction import Jurisdiction
 from alama.files.jurisdictions import jurisdictions
 
 PAGE = (Path(__file__).parents[2] / "docs" / "jurisdictions.md").read_text("utf-8")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alama.api import problems, render
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
-from alama.core import policy as policies
 from alama.core.assess import assess
 from alama.core.errors import (
     AlamaError,
@@ -21,8 +20,9 @@ from alama.core.errors import (
     MalformedDocument,
 )
 from alama.core.intake import Intake
+from alama.core.lending.draft import default_policy
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.offer import ReadyPolicy
 from alama.core.product import PRODUCT
 from alama.files import models
 from alama.service import errors, ids, keys
@@ -57,7 +57,7 @@ class Replies:
     def __init__(self) -> None:
         """Lay out the built-in model and the default policy."""
         model = ReadyModel(models.builtin(), CURRENCY)
-        self._desk = Desk(model, ReadyPolicy(policies.default_policy(CURRENCY), model))
+        self._desk = Desk(model, ReadyPolicy(default_policy(CURRENCY), model))
         self._intake = Intake(PRODUCT)
 
     def score(self, body: bytes) -> Any:  # noqa: ANN401  JSON has no better type
@@ -110,6 +110,7 @@ class Replies:
             processing_ms=given.processing_ms,
             seal_key_id=None,
             sealed=b"",
+            expected_loss=said.offer.expected_loss,
         )
 
 

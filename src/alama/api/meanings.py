@@ -155,5 +155,37 @@ RULES: Final[Mapping[str, Meaning]] = {
         "would itself have a score in a tier that is declined.",
         "Lend nothing. The loans on offer are riskier for this applicant than the one asked for.",
     ),
+    "below_break_even": Meaning(
+        "Whatever is offered would lose money at the highest price that the policy allows.",
+        "As the policy says: lend nothing, or have a person decide on the smallest loan.",
+    ),
+    "outflow_above_inflow": Meaning(
+        "More money goes out than comes in, by more than the policy lets pass.",
+        "Have a person ask where the rest comes from. Check that both are amounts a month.",
+    ),
+    "too_few_fields": Meaning(
+        "Fewer fields are given than the policy wants for a decision.",
+        "Have a person decide, or send more of the fields.",
+    ),
+    "value_outside_training": Meaning(
+        "A number is far outside all that the model was trained on.",
+        "Have a person check the data: a wrong unit or currency looks like this.",
+    ),
+    "unlike_training": Meaning(
+        "The fields together are unlike those of nearly every application in training.",
+        "Have a person check the data: fields of two people, or made-up ones, look like this.",
+    ),
+    "paused": Meaning(
+        "The lender's decisions are paused; `offer` is what would have applied.",
+        "Have a person decide on every application until the pause ends.",
+    ),
+    "daily_volume": Meaning(
+        "The limits that were approved today have reached what the policy allows for a day.",
+        "Have a person decide until the next day, or ask the risk officer.",
+    ),
+    "daily_expected_loss": Meaning(
+        "What today's approved limits are expected to lose has reached what the policy allows.",
+        "Have a person decide until the next day, or ask the risk officer.",
+    ),
 }
-"""By the code of one of an offer's `rules`."""
+"""By the code of one of an offer's `rules`. A policy's own rules go by the names it gives them."""

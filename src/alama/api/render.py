@@ -120,12 +120,14 @@ def _shap_values(said: Assessment) -> list[ShapValue]:
 
 
 def _offer(said: Assessment) -> OfferDetail:
-    price = said.offer.price
+    offer, price = said.offer, said.offer.price
     return OfferDetail(
-        said.offer.currency,
-        said.offer.default_probability,
-        PriceParts(price.expected_loss, price.running_cost, price.funding, price.margin),
-        [rule.value for rule in said.rules],
+        currency=offer.currency,
+        default_probability=offer.default_probability,
+        price=PriceParts(price.expected_loss, price.running_cost, price.funding, price.margin),
+        fee=_plain(offer.fee),
+        expected_loss=_plain(offer.expected_loss),
+        rules=list(said.rules),
     )
 
 

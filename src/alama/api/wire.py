@@ -41,8 +41,22 @@ class OfferDetail(msgspec.Struct, frozen=True, gc=False):
         float, Meta(ge=0, le=1, description="Of the loan as offered, not as requested.")
     ]
     price: PriceParts
+    fee: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="What part of the price is a fee, in money; the rest is interest.",
+        ),
+    ]
+    expected_loss: Annotated[
+        float, Meta(ge=0, description="What the loan is expected to lose, in money.")
+    ]
     rules: Annotated[
-        list[str], Meta(description="Codes of what decided against the application, if anything.")
+        list[str],
+        Meta(
+            description="Codes of what decided against the application, if anything. Beside those "
+            "listed, the names of the rules of the lender's own policy."
+        ),
     ]
 
 

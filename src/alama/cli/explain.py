@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.core.application import Application
     from alama.core.catalogue import Catalogue
+    from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
-    from alama.core.offer import ReadyPolicy
 
 DESCRIPTION: Final = """\
 Score one application and draw where each point comes from.
@@ -36,7 +35,6 @@ examples:
   # your model, and money in Ugandan shillings
   alama explain application.json --model model.json --currency UGX"""
 
-_STDIN: Final = Path("-")
 _SIZE_MAX: Final = 64 * 1024
 """Bytes of an application, as the service has it."""
 
@@ -67,11 +65,12 @@ def run(args: argparse.Namespace) -> int:
     from alama.core.assess import assess, explain_score  # noqa: PLC0415
     from alama.core.model import ReadyModel  # noqa: PLC0415
     from alama.files.models import model_at, sample_application  # noqa: PLC0415
+    from alama.files.texts import named, read_bytes  # noqa: PLC0415
 
-    document = sample_application() if args.file is None else _read(args.file)
+    document = sample_application() if args.file is None else read_bytes(args.file, _SIZE_MAX)
     ready = ReadyModel(model_at(args.model), args.currency)
-    named = "the sample application" if args.file is None else _named(args.file)
-    application = _application(ready.catalogue, document, named)
+    source = "the sample application" if args.file is None else named(args.file)
+    application = _application(ready.catalogue, document, source)
     policy = _default_policy(ready)
     said = assess(ready, policy, application) if policy else explain_score(ready, application)
     console = terminal.stdout()
@@ -81,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _default_policy(ready: ReadyModel) -> ReadyPolicy | None:
     """Give the default policy, where one can be had for the model's currency, fields and terms."""
-    from alama.core.offer import ReadyPolicy  # noqa: PLC0415  see `run`
-    from alama.core.policy import default_policy  # noqa: PLC0415
+    from alama.core.lending.draft import default_policy  # noqa: PLC0415  see `run`
+    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
 
     if ready.currency is None:
         return None
@@ -90,26 +89,6 @@ def _default_policy(ready: ReadyModel) -> ReadyPolicy | None:
         return ReadyPolicy(default_policy(ready.currency), ready)
     except InvalidPolicy:
         return None
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if path == _STDIN:
-            document = sys.stdin.buffer.read(_SIZE_MAX + 1)
-        else:
-            with path.open("rb") as file:
-                document = file.read(_SIZE_MAX + 1)
-    except OSError as error:
-        message = f"cannot read the application {path}: {error.strerror}"
-        raise FileProblem(message) from error
-    if len(document) > _SIZE_MAX:
-        message = f"{_named(path)} is larger than {_SIZE_MAX // 1024} KiB"
-        raise FileProblem(message, hint="an application is one JSON object of some twenty fields")
-    return document
-
-
-def _named(path: Path) -> str:
-    return "standard input" if path == _STDIN else str(path)
 
 
 def _application(catalogue: Catalogue, document: bytes, named: str) -> Application:

@@ -41,6 +41,21 @@ def existing_installation() -> Iterator[Installation]:
 
 
 @contextmanager
+def installation_at_hand() -> Iterator[Installation | None]:
+    """Give the same to a command that can do without, and None where nothing was ever installed.
+
+    Where the environment names a database, that one is meant, and it must be there.
+    """
+    chosen = settings.read(os.environ)
+    file = _embedded_file(chosen.database_address)
+    if chosen.database is None and file is not None and not file.exists():
+        yield None
+        return
+    with existing_installation() as opened:
+        yield opened
+
+
+@contextmanager
 def _opened(opening: Callable[[Settings], Installation]) -> Iterator[Installation]:
     with _told_to_an_operator():
         opened = _open(opening)

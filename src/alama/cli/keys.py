@@ -107,6 +107,7 @@ def issue(args: argparse.Namespace) -> int:
     from alama.cli import terminal  # noqa: PLC0415
     from alama.cli.installed import installation  # noqa: PLC0415
     from alama.service import keys  # noqa: PLC0415
+    from alama.service.policies import is_open  # noqa: PLC0415
 
     book = Book(args.lender, Mode(args.mode))
     scopes = _scopes(args.scope) if args.scope else keys.ALL_SCOPES
@@ -114,7 +115,7 @@ def issue(args: argparse.Namespace) -> int:
         text, key = keys.issue(
             opened.registry, wiring.now_us, opened.pepper, book, scopes, args.days
         )
-        closed = book.mode is Mode.LIVE and opened.registry.deployed(book) is None
+        closed = not is_open(opened.registry, book)
     _hand_over(text, key)
     if closed:
         terminal.warn(

@@ -1,15 +1,21 @@
-"""`alama lenders`: who uses this installation, and the currency they lend in."""
+"""`alama lenders`: who uses this installation, the currency they lend in, and the pause."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from alama.service.book import Book, Mode
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from alama.cli.command import Subparsers
+    from alama.service.policies import Pause
+    from alama.service.ports import Registry
 
 DESCRIPTION: Final = """\
-Add and list the lenders of this installation. Keys, scores, models and policies belong to a
+Add, list and pause the lenders of this installation. Keys, scores, models and policies belong to a
 lender, and nothing of one lender can be seen by another."""
 
 ADD_DESCRIPTION: Final = """\
@@ -19,7 +25,22 @@ history answers, is not in this version."""
 
 LIST_DESCRIPTION: Final = """\
 List the lenders of this installation, oldest first: the id that commands take, the name, the
-currency, and whether live keys are answered. Live mode is not in this version."""
+currency, whether live keys are answered, and which modes are paused, since when and why. Live mode
+is not in this version."""
+
+PAUSE_DESCRIPTION: Final = """\
+Leave every decision of a lender to a person, within a second, in every
+process: each reply says REVIEW, and `paused` among its rules. Scores are
+given and kept as before. It is the switch for a day on which something is
+wrong. Without --mode it is the live decisions that are paused."""
+
+PAUSE_EXAMPLES: Final = """\
+examples:
+  alama lenders pause umoja-sacco --reason "payments are down, incident 31"
+  alama lenders resume umoja-sacco"""
+
+RESUME_DESCRIPTION: Final = """\
+End the pause of a lender: its policy decides again, within a second, in every process."""
 
 ADD_EXAMPLES: Final = """\
 examples:
@@ -28,7 +49,9 @@ examples:
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("lenders", help="add and list lenders", description=DESCRIPTION)
+    parser = subparsers.add_parser(
+        "lenders", help="add, list and pause lenders", description=DESCRIPTION
+    )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     added = actions.add_parser(
         "add",
@@ -52,6 +75,31 @@ def register(subparsers: Subparsers) -> None:
         "list", help="every lender, oldest first", description=LIST_DESCRIPTION
     )
     listed.set_defaults(run=show)
+    paused = actions.add_parser(
+        "pause",
+        help="leave every decision to a person",
+        description=PAUSE_DESCRIPTION,
+        epilog=PAUSE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_book(paused)
+    paused.add_argument("--reason", required=True, metavar="TEXT", help="why, for those who ask")
+    paused.set_defaults(run=pause)
+    resumed = actions.add_parser(
+        "resume", help="let the policy decide again", description=RESUME_DESCRIPTION
+    )
+    _add_book(resumed)
+    resumed.set_defaults(run=resume)
+
+
+def _add_book(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("lender", metavar="ID", help="`alama lenders list` shows them")
+    parser.add_argument(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=Mode.LIVE.value,
+        help="default: %(default)s",
+    )
 
 
 def add(args: argparse.Namespace) -> int:
@@ -73,21 +121,77 @@ def show(_: argparse.Namespace) -> int:
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.tables import plain_table  # noqa: PLC0415
-    from alama.service.book import Book, Mode  # noqa: PLC0415
+    from alama.service.policies import is_open  # noqa: PLC0415
 
-    table = plain_table("lender", "name", "currency", "added", "live mode")
+    table = plain_table("lender", "name", "currency", "added", "live mode", "paused")
+    pauses = []
     with existing_installation() as opened:
         for lender in opened.registry.lenders():
-            live = opened.registry.deployed(Book(lender.id, Mode.LIVE))
+            live = is_open(opened.registry, Book(lender.id, Mode.LIVE))
+            found = dict(_pauses(opened.registry, lender.id))
+            pauses += [(lender.id, mode, pause) for mode, pause in found.items()]
             table.add_row(
                 lender.id,
                 lender.name,
                 lender.currency,
                 words.day(lender.created_us),
-                "not yet" if live is None else "open",
+                "open" if live else "not yet",
+                ", ".join(found),
             )
     if not table.row_count:
         words.remark("There are no lenders yet; `alama lenders add` adds one.")
         return 0
     words.say(table)
+    for lender_id, mode, standing in pauses:
+        since = words.minute(standing.since_us)
+        words.say(f"\n{lender_id} is paused in {mode} mode since {since} UTC: {standing.reason}")
+    return 0
+
+
+def _pauses(registry: Registry, lender_id: str) -> Iterator[tuple[Mode, Pause]]:
+    """Give the modes in which a lender is paused."""
+    for mode in Mode:
+        standing = registry.pause_of(Book(lender_id, mode))
+        if standing is not None:
+            yield mode, standing
+
+
+def pause(args: argparse.Namespace) -> int:
+    """Leave every decision of a book to a person."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service import policies  # noqa: PLC0415
+
+    book = Book(args.lender, Mode(args.mode))
+    with existing_installation() as opened:
+        standing = opened.registry.pause_of(book)
+        policies.pause(opened.registry, wiring.now_us, book, args.reason)
+    if standing is not None:
+        since = words.minute(standing.since_us)
+        words.say(f"{book.lender} was paused in {book.mode} mode at {since} UTC already.")
+        words.remark(f"The reason that stands: {standing.reason}")
+        return 0
+    words.say(
+        f"{book.lender} is paused in {book.mode} mode: every decision is REVIEW within a second."
+    )
+    words.remark(f"To end it: alama lenders resume {book.lender} --mode {book.mode}")
+    return 0
+
+
+def resume(args: argparse.Namespace) -> int:
+    """Let the policy of a book decide again."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+
+    book = Book(args.lender, Mode(args.mode))
+    with existing_installation() as opened:
+        opened.registry.lender(book.lender)
+        ended = opened.registry.resume(book)
+    if ended is None:
+        words.say(f"{book.lender} was not paused in {book.mode} mode.")
+        return 0
+    lasted = words.span(wiring.now_us() - ended.since_us)
+    words.say(f"{book.lender} decides again in {book.mode} mode; it was paused for {lasted}.")
     return 0

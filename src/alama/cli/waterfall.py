@@ -13,15 +13,15 @@ from alama.batch.listing import NOT_GIVEN, number
 from alama.cli.bars import Glyphs, Scale, glyphs, style_of
 from alama.core import calibration
 from alama.core.assess import Assessment
-from alama.core.policy import Decision
+from alama.core.lending.policy import Decision
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from alama.core.application import Value
     from alama.core.assess import ExplainedScore
+    from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
-    from alama.core.offer import ReadyPolicy
 
 WIDTH_MAX: Final = 110
 _BAR_WIDTH_MIN: Final = 16

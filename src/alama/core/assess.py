@@ -11,16 +11,17 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.application import Value
-from alama.core.offer import Offer, decide, find_loan, make_offer
-from alama.core.policy import Decision, Rule
+from alama.core.lending.decision import decide
+from alama.core.lending.offer import Offer, make_offer
+from alama.core.lending.policy import HOLDS, Decision, Rule
 from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.core.application import Application
+    from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
-    from alama.core.offer import ReadyPolicy
     from alama.core.scorecard import Scorecard, Scored
 
 
@@ -50,23 +51,38 @@ class Assessment(ExplainedScore, frozen=True):
     """What model and policy say about one application.
 
     `rules` are the codes of what decided against it, none where it is approved. The limit of the
-    offer is 0 exactly where the decision is DECLINED.
+    offer is 0 where the decision is DECLINED, or would be if nothing were held.
     """
 
     tier: str
     decision: Decision
     offer: Offer
-    rules: tuple[Rule, ...]
+    rules: tuple[str, ...]
+
+    @property
+    def holds(self) -> tuple[Rule, ...]:
+        """What left everything to a person when this was said, whoever asked."""
+        return tuple(Rule(code) for code in self.rules if code in HOLDS)
 
 
-def assess(model: ReadyModel, policy: ReadyPolicy, application: Application) -> Assessment:
-    """Score, calibrate, explain, decide and price; the policy is laid out for this model."""
+def assess(
+    model: ReadyModel,
+    policy: ReadyPolicy,
+    application: Application,
+    holds: tuple[Rule, ...] = (),
+) -> Assessment:
+    """Score, calibrate, explain, decide and price; the policy is laid out for this model.
+
+    `holds` are reasons to leave every decision of the day to a person.
+    """
     assert policy.model is model
     scorecard = model.scorecard_for(application)
-    scored = scorecard.score(application.values)
-    tier = policy.tier(scored.points)
-    loan, obstacle = find_loan(policy, tier, application, policy.loans(scorecard, scored))
-    decision, rules = decide(tier, obstacle)
+    values = policy.as_asked(application.values)
+    scored = scorecard.score(values)
+    tier, decision, rules, loan = decide(policy, scorecard, values, scored)
+    offer = make_offer(policy, decision, loan)
+    if holds:
+        decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in holds))
     return Assessment(
         score=calibration.shown_score(scored.points),
         default_probability=calibration.shown_probability(scored.points),
@@ -76,7 +92,7 @@ def assess(model: ReadyModel, policy: ReadyPolicy, application: Application) -> 
         card=scorecard.card.name,
         tier=tier.name,
         decision=decision,
-        offer=make_offer(policy, decision, loan),
+        offer=offer,
         rules=rules,
     )
 

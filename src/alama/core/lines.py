@@ -10,7 +10,7 @@ import tomllib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Path = tuple[str | int, ...]
 
@@ -27,7 +27,16 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
     key that of its table's header, an element beyond the end that of its array. None where nothing
     of the path stands anywhere. The text must be one that `tomllib` accepts.
     """
+    return lines_of(text, [path])[0]
+
+
+def lines_of(text: str, paths: Iterable[Sequence[str | int]]) -> list[int | None]:
+    """Give the lines of many paths, as `line_of` does, in one walk over the text."""
     lines = _Walk(text).lines
+    return [_nearest(lines, path) for path in paths]
+
+
+def _nearest(lines: Mapping[Path, int], path: Sequence[str | int]) -> int | None:
     prefixes = (tuple(path[:length]) for length in range(len(path), 0, -1))
     return next((lines[prefix] for prefix in prefixes if prefix in lines), None)
 

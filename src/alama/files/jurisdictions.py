@@ -6,10 +6,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import UnknownJurisdiction
-from alama.core.jurisdiction import read
+from alama.core.lending.jurisdiction import read
 
 if TYPE_CHECKING:
-    from alama.core.jurisdiction import Jurisdiction
+    from alama.core.lending.jurisdiction import Jurisdiction
 
 _FOLDER: Final = "jurisdictions"
 

@@ -15,10 +15,10 @@ import msgspec
 
 from alama.core import document
 from alama.core import model as models
-from alama.core import policy as policies
 from alama.core.errors import AlamaError
+from alama.core.lending import draft, policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.offer import ReadyPolicy
 from alama.service import keys
 from alama.service.book import Book, Mode
 from alama.service.errors import (
@@ -29,15 +29,17 @@ from alama.service.errors import (
     ScopeMissing,
     StoreUnavailable,
 )
+from alama.service.holds import holds
 from alama.service.keys import Key
 from alama.service.patience import FRESH_US, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from alama.core.lending.policy import Rule
     from alama.core.model import Model
     from alama.service.keys import Scope
-    from alama.service.ports import Clock, Registry, Stopwatch
+    from alama.service.ports import Clock, Registry, Scores, Stopwatch
 
 _MODELS_MAX: Final = 64
 _UNKNOWN_MAX: Final = 10_000
@@ -45,10 +47,11 @@ _UNKNOWN_MAX: Final = 10_000
 
 
 class Desk(NamedTuple):
-    """What answers in a book."""
+    """What answers in a book, and why everything is left to a person there, if it is."""
 
     model: ReadyModel
     policy: ReadyPolicy
+    holds: tuple[Rule, ...] = ()
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -88,6 +91,7 @@ class Directory:
     def __init__(
         self,
         registry: Registry,
+        scores: Scores,
         clock: Clock,
         stopwatch: Stopwatch,
         pepper: bytes,
@@ -99,6 +103,7 @@ class Directory:
         the clock set back, a revoked key would be remembered for as long again.
         """
         self._registry = registry
+        self._scores = scores
         self._clock = clock
         self._stopwatch = stopwatch
         self._pepper = pepper
@@ -207,12 +212,13 @@ class Directory:
 
         That happens to live books alone, before their onboarding.
         """
-        deployed = self._registry.deployed(book)
-        if deployed is None and book.mode is Mode.LIVE:
+        model_id, policy_id = self._registry.deployed(book) or (None, None)
+        if model_id is None and book.mode is Mode.LIVE:
             return None
-        model_id, policy_id = deployed or (None, None)
         currency = self._registry.lender(book.lender).currency
-        return self._ready(model_id, policy_id, currency)
+        desk = self._ready(model_id, policy_id, currency)
+        daily, pause = desk.policy.policy.daily, self._registry.pause_of(book)
+        return desk._replace(holds=holds(self._scores, book, daily, pause, self._clock()))
 
     def _make_ready(self, model_id: str | None, policy_id: str | None, currency: str) -> Desk:
         now_us = self._clock()
@@ -222,10 +228,11 @@ class Directory:
         else:
             model = models.decode(self._registry.model(model_id))
         if policy_id is None:
-            policy = policies.default_policy(currency)
-            self._registry.keep_policy(policy.id, document.encode(policy), now_us)
+            text = draft.default_text(currency)
+            policy = policy_text.read(text)
+            self._registry.keep_policy(policy.id, text, now_us)
         else:
-            policy = policies.decode(self._registry.policy(policy_id))
+            policy = policy_text.decode(self._registry.policy(policy_id), policy_id)
         ready = ReadyModel(model, policy.currency)
         return Desk(ready, ReadyPolicy(policy, ready))
 

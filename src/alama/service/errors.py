@@ -10,6 +10,7 @@ AlamaError
 ├── UnknownScore            no such score in this book
 ├── UnknownLender           no such lender
 ├── UnknownKey              no key of this id
+├── UnknownPolicy           no policy of this name or id ever answered in the book
 ├── InvalidName             an id, name or currency that cannot be one
 ├── IdempotencyInFlight     the first request under this idempotency key is still being answered
 ├── IdempotencyKeyReused    another request came under this idempotency key before
@@ -93,6 +94,17 @@ class UnknownKey(AlamaError):
     def __init__(self, key_id: str) -> None:
         """Name it, and where the others are."""
         super().__init__(f"there is no key {key_id}", hint="`alama keys list` shows them")
+
+
+class UnknownPolicy(AlamaError):
+    """No policy of this name or id ever answered in the book."""
+
+    def __init__(
+        self, reference: str, hint: str = "`alama policy history` lists those that did"
+    ) -> None:
+        """Repeat what was asked for: an administrator typed it."""
+        super().__init__(f"no policy {reference} ever answered here", hint=hint)
+        self.reference = reference
 
 
 class InvalidName(AlamaError):

@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from alama.service.book import Book
+    from alama.service.holds import Approved
     from alama.service.keys import Key
     from alama.service.lenders import Lender
-    from alama.service.records import Earlier, Entry, ScoreRow, ScoreSummary
+    from alama.service.policies import Deployment, Pause, Signed
+    from alama.service.records import Earlier, Entry, ScoreRow, ScoreSummary, StoredApplication
 
 Clock = Callable[[], int]
 """Gives the time in microseconds since 1970, UTC. It may be set, and then step back."""
@@ -81,21 +83,31 @@ class Registry(Protocol):
         `UnknownLender` or `StoreUnfit` if the lender, the model or the policy is not there.
         """
 
+    def deploy_policy(self, book: Book, policy_id: str | None, signed: Signed) -> None:
+        """Set the policy of a book and leave its model as it is; errors as in `deploy`."""
+
     def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
         """What answers in a book: model and policy id; None if nothing was ever deployed."""
         ...
 
-
-class Scores(Protocol):
-    """The scores that were given. Every method may raise `StoreUnavailable`."""
-
-    def find(self, book: Book, request_id: str) -> ScoreRow:
-        """One score of a book, or `UnknownScore`."""
+    def deployments(self, book: Book) -> Sequence[Deployment]:
+        """All that ever answered in a book, oldest first."""
         ...
 
-    def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
-        """Scores of a book, newest first, from just before a request id on."""
+    def pause(self, book: Book, pause: Pause) -> None:
+        """Leave every decision of a book to a person; the first pause stands."""
+
+    def resume(self, book: Book) -> Pause | None:
+        """End the pause of a book, and give the one that was; None if there was none."""
         ...
+
+    def pause_of(self, book: Book) -> Pause | None:
+        """The pause of a book, if it is paused."""
+        ...
+
+
+class ScoreWriter(Protocol):
+    """Where scores are kept. Every method may raise `StoreUnavailable`."""
 
     def commit(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
         """Keep entries durably, all or none; where a key was answered before, say with what.
@@ -106,6 +118,28 @@ class Scores(Protocol):
 
     def commit_now(self, entries: Sequence[Entry]) -> Sequence[Earlier | None] | None:
         """Do as `commit` does if nobody has to be waited for but the disk; else give None."""
+        ...
+
+
+class Scores(ScoreWriter, Protocol):
+    """The scores that were given. Every method may raise `StoreUnavailable`."""
+
+    def find(self, book: Book, request_id: str) -> ScoreRow:
+        """One score of a book, or `UnknownScore`."""
+        ...
+
+    def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+        """Scores of a book, newest first, from just before a request id on."""
+        ...
+
+    def applications(
+        self, book: Book, before: str | None, limit: int
+    ) -> Sequence[StoredApplication]:
+        """What was sent for the scores that `page` would give."""
+        ...
+
+    def approved(self, book: Book, since_hour: int) -> Approved:
+        """What was approved in a book from an hour since 1970 on."""
         ...
 
 

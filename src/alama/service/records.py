@@ -40,6 +40,7 @@ class ScoreRow(NamedTuple):
     processing_ms: int
     seal_key_id: str | None
     sealed: bytes
+    expected_loss: float
 
 
 class Sealed(msgspec.Struct, frozen=True):
@@ -52,11 +53,18 @@ class Sealed(msgspec.Struct, frozen=True):
     assessment: Assessment
 
 
+class StoredApplication(NamedTuple):
+    """What the applicant of a score said, and what was concluded, as `ScoreRow` has it."""
+
+    request_id: str
+    sealed: bytes
+
+
 seal: Final = msgspec.msgpack.Encoder().encode
 _unseal: Final = msgspec.msgpack.Decoder(Sealed).decode
 
 
-def unseal(row: ScoreRow) -> Sealed:
+def unseal(row: ScoreRow | StoredApplication) -> Sealed:
     """Read what was kept of a score, or raise `StoreUnfit`."""
     try:
         return _unseal(row.sealed)

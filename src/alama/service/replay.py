@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from alama.core import model as models
-from alama.core import policy as policies
 from alama.core.assess import Assessment, assess
 from alama.core.intake import Intake
+from alama.core.lending import policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.offer import ReadyPolicy
 from alama.service.book import Book, Mode
 from alama.service.errors import UnknownScore
 from alama.service.records import ScoreRow, Sealed, unseal
@@ -53,7 +53,7 @@ def find(registry: Registry, scores: Scores, request_id: str) -> ScoreRow:
 def recall(registry: Registry, row: ScoreRow) -> Record:
     """Bring together everything that a stored score rests on."""
     sealed = unseal(row)
-    policy = policies.decode(registry.policy(row.policy_id))
+    policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     ready = ReadyModel(models.decode(registry.model(row.model_id)), policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
@@ -61,8 +61,9 @@ def recall(registry: Registry, row: ScoreRow) -> Record:
 def replay(record: Record) -> tuple[Difference, ...]:
     """Assess a stored application again and say what differs; nothing should."""
     application = Intake(record.model.catalogue).read(record.sealed.application)
-    again = assess(record.model, record.policy, application)
-    stored = {**_parts(record.sealed.assessment), **_columns_of(record.row)}
+    said = record.sealed.assessment
+    again = assess(record.model, record.policy, application, said.holds)
+    stored = {**_parts(said), **_columns_of(record.row)}
     replayed = {**_parts(again), **_columns_from(again)}
     # Parts in the order of the record, then those that only the replay has.
     return tuple(
@@ -103,6 +104,7 @@ def _columns_of(row: ScoreRow) -> dict[str, object]:
         "column recommended_limit": row.recommended_limit,
         "column recommended_term_days": row.recommended_term_days,
         "column recommended_apr": row.recommended_apr,
+        "column expected_loss": row.expected_loss,
     }
 
 
@@ -115,4 +117,5 @@ def _columns_from(said: Assessment) -> dict[str, object]:
         "column recommended_limit": said.offer.limit,
         "column recommended_term_days": said.offer.term_days,
         "column recommended_apr": said.offer.apr,
+        "column expected_loss": said.offer.expected_loss if said.offer.limit else 0.0,
     }

@@ -110,7 +110,8 @@ class Scoring:
         """Give the reply, and what will be done when it may be sent."""
         desk = caller.desk_for_scoring()
         application = self._intake.read(body)
-        assessment = assess(desk.model, desk.policy, application)
+        desk.policy.refuse_forbidden(application)
+        assessment = assess(desk.model, desk.policy, application, desk.holds)
         taken_ms = (time.perf_counter() - arrival.started_s) * 1000.0
         given = Given(arrival.request_id, math.ceil(taken_ms) or 1, assessment, desk)
         reply = render(given)
@@ -140,6 +141,7 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given, body: bytes) -> S
         given.processing_ms,
         None,
         seal(Sealed(body, said)),
+        offer.expected_loss if offer.limit else 0.0,
     )
 
 

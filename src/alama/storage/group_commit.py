@@ -26,7 +26,7 @@ from alama.service.patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alama.service.ports import Scores
+    from alama.service.ports import ScoreWriter
     from alama.service.records import Earlier, Entry
 
 GROUP_MAX: Final = 500
@@ -72,7 +72,7 @@ class Commit(NamedTuple):
 class GroupCommit:
     """The ledger of one process; see `alama.service.ports.Ledger`. Lives in one event loop."""
 
-    def __init__(self, scores: Scores, observe: Callable[[Commit], None]) -> None:
+    def __init__(self, scores: ScoreWriter, observe: Callable[[Commit], None]) -> None:
         """Keep where the entries go; `start` and `close` are the life of it."""
         self._scores = scores
         self._observe = observe

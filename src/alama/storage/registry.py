@@ -6,7 +6,7 @@ import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from alama.service.book import Mode
@@ -19,13 +19,14 @@ from alama.service.errors import (
 )
 from alama.service.keys import Key, Scope
 from alama.service.lenders import Lender
+from alama.service.policies import Deployment, Pause, Signed
 from alama.storage import schema
 from alama.storage.database import Clash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Row, Table
+    from sqlalchemy import ColumnElement, Connection, Row, Table
 
     from alama.service.book import Book
     from alama.storage.database import Database
@@ -178,35 +179,96 @@ class SqlRegistry:
     # -------------------------------------------------------------------------------- deployments
 
     def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
-        row = {
-            "lender": book.lender,
-            "mode": book.mode.value,
-            "model_id": model_id,
-            "policy_id": policy_id,
-            "created_us": at_us,
-        }
+        row = {"model_id": model_id, "policy_id": policy_id, "created_us": at_us}
+        with self._deploying(book, model_id, policy_id) as connection:
+            connection.execute(insert(schema.deployments), _of(book) | row)
+
+    def deploy_policy(self, book: Book, policy_id: str | None, signed: Signed) -> None:
+        table = schema.deployments
+        newest = (
+            select(table.c.model_id).where(_in(table, book)).order_by(table.c.id.desc()).limit(1)
+        )
+        with self._deploying(book, None, policy_id) as connection:
+            row = {
+                "model_id": connection.execute(newest).scalar(),
+                "policy_id": policy_id,
+                "created_us": signed.at_us,
+                "signed_by": signed.by,
+                "note": signed.note,
+            }
+            connection.execute(insert(table), _of(book) | row)
+
+    @contextmanager
+    def _deploying(
+        self, book: Book, model_id: str | None, policy_id: str | None
+    ) -> Iterator[Connection]:
+        """Give a connection to deploy with, or say what is missing.
+
+        One at a time: a policy that is deployed at the moment when a model is must not bring back
+        the model before it.
+        """
+        lender = select(schema.lenders.c.id).where(schema.lenders.c.id == book.lender)
         try:
             with self._database.writing() as connection:
-                connection.execute(insert(schema.deployments), row)
+                connection.execute(lender.with_for_update())
+                yield connection
         except Clash as error:
-            # Something that is referred to is not there: whoever looks for it says so.
-            self.lender(book.lender)
-            for table, document_id in ((schema.models, model_id), (schema.policies, policy_id)):
-                if document_id is not None:
-                    self._document(table, document_id)
+            self._say_what_is_missing(book, model_id, policy_id)
             raise StoreUnavailable("the deployment could not be written") from error
+
+    def _say_what_is_missing(self, book: Book, model_id: str | None, policy_id: str | None) -> None:
+        """Look for what a deployment refers to: whoever does not find it says so."""
+        self.lender(book.lender)
+        for table, document_id in ((schema.models, model_id), (schema.policies, policy_id)):
+            if document_id is not None:
+                self._document(table, document_id)
+
+    def deployments(self, book: Book) -> Sequence[Deployment]:
+        table = schema.deployments
+        query = select(table).where(_in(table, book)).order_by(table.c.id)
+        with self._database.reading() as connection:
+            return [
+                Deployment(
+                    row.model_id, row.policy_id, Signed(row.created_us, row.signed_by, row.note)
+                )
+                for row in connection.execute(query)
+            ]
 
     def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
         table = schema.deployments
         query = (
             select(table.c.model_id, table.c.policy_id)
-            .where(table.c.lender == book.lender, table.c.mode == book.mode.value)
+            .where(_in(table, book))
             .order_by(table.c.id.desc())
             .limit(1)
         )
         with self._database.reading() as connection:
             row = connection.execute(query).first()
         return None if row is None else (row.model_id, row.policy_id)
+
+    # -------------------------------------------------------------------------------- pauses
+
+    def pause(self, book: Book, pause: Pause) -> None:
+        row = _of(book) | {"paused_us": pause.since_us, "reason": pause.reason}
+        try:
+            with self._database.writing() as connection:
+                insert_new(connection, schema.pauses, row)
+        except Clash:
+            raise UnknownLender(book.lender) from None
+
+    def resume(self, book: Book) -> Pause | None:
+        table = schema.pauses
+        # Read first: not every SQLite gives back what it deletes.
+        with self._database.writing() as connection:
+            found = connection.execute(select(table).where(_in(table, book))).first()
+            connection.execute(delete(table).where(_in(table, book)))
+        return None if found is None else Pause(found.paused_us, found.reason)
+
+    def pause_of(self, book: Book) -> Pause | None:
+        table = schema.pauses
+        with self._database.reading() as connection:
+            found = connection.execute(select(table).where(_in(table, book))).first()
+        return None if found is None else Pause(found.paused_us, found.reason)
 
     # -------------------------------------------------------------------------------- facts
 
@@ -254,6 +316,14 @@ def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> 
 
 def _dialect(connection: Connection) -> Any:  # noqa: ANN401  two modules with no type in common
     return sqlite if connection.dialect.name == "sqlite" else postgresql
+
+
+def _of(book: Book) -> dict[str, object]:
+    return {"lender": book.lender, "mode": book.mode.value}
+
+
+def _in(table: Table, book: Book) -> ColumnElement[bool]:
+    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
 
 
 def _row(key: Key) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ from sqlalchemy import (
     Text,
 )
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The migration that this code was written for."""
 
 METADATA: Final = MetaData(
@@ -99,8 +99,21 @@ deployments = Table(
     Column("model_id", ForeignKey("models.id")),
     Column("policy_id", ForeignKey("policies.id")),
     Column("created_us", BigInteger, nullable=False),
+    Column("signed_by", Text),
+    Column("note", Text),
     Index(None, "lender", "mode", "id"),
     comment="what answers in each book, newest last; a null stands for what the package brings",
+)
+
+pauses = Table(
+    "pauses",
+    METADATA,
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("paused_us", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    PrimaryKeyConstraint("lender", "mode"),
+    comment="books whose every decision is left to a person",
 )
 
 # No foreign keys on what the hot path writes: the directory has just read what they would check.
@@ -124,8 +137,23 @@ scores = Table(
     Column("processing_ms", Integer, nullable=False),
     Column("seal_key_id", String(40)),
     Column("sealed", LargeBinary, nullable=False),
+    Column("expected_loss", Float(53), nullable=False, server_default="0"),
     # Ids sort by time, so this is also the order in which scores are listed.
     PrimaryKeyConstraint("lender", "mode", "request_id"),
+)
+
+approvals = Table(
+    "approvals",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("hour", Integer, nullable=False),
+    # A row for each process: two that add to the same one would wait for each other's commits.
+    Column("writer", String(40), nullable=False),
+    Column("volume", Float(53), nullable=False),
+    Column("expected_loss", Float(53), nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "hour", "writer"),
+    comment="what was approved in each hour since 1970, a row for each process that wrote it",
 )
 
 idempotency = Table(

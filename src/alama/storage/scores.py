@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import secrets
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, select, tuple_
 
 from alama.service.errors import StoreUnavailable, UnknownScore
-from alama.service.records import IdempotencyRow, ScoreRow, ScoreSummary
+from alama.service.holds import Approved
+from alama.service.records import IdempotencyRow, ScoreRow, ScoreSummary, StoredApplication
 from alama.storage import schema
+from alama.storage.approvals import Approvals, approved_since
 from alama.storage.database import BUSY_TIMEOUT_S, Busy, Clash
 from alama.storage.earlier import EarlierAnswers, identity
 from alama.storage.inserts import Inserts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sqlalchemy import Select
 
     from alama.service.book import Book
     from alama.service.records import Earlier, Entry
@@ -26,6 +31,7 @@ FORGOTTEN_AT_ONCE: Final = 1_000
 _ATTEMPTS: Final = 3
 
 _SUMMARY: Final = [schema.scores.c[name] for name in ScoreSummary._fields]
+_APPLICATION: Final = [schema.scores.c[name] for name in StoredApplication._fields]
 _ROW: Final = [schema.scores.c[name] for name in ScoreRow._fields]
 
 
@@ -39,6 +45,7 @@ class SqlScores:
         self._score_rows = Inserts(schema.scores.name, ScoreRow._fields, mark)
         self._idempotency_rows = Inserts(schema.idempotency.name, IdempotencyRow._fields, mark)
         self._earlier = EarlierAnswers(mark)
+        self._approvals = Approvals(mark, writer=secrets.token_hex(8))
 
     # -------------------------------------------------------------------------------- reading
 
@@ -56,17 +63,20 @@ class SqlScores:
         return ScoreRow._make(row)
 
     def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
-        table = schema.scores
-        query = (
-            select(*_SUMMARY)
-            .where(table.c.lender == book.lender, table.c.mode == book.mode.value)
-            .order_by(table.c.request_id.desc())
-            .limit(limit)
-        )
-        if before is not None:
-            query = query.where(table.c.request_id < before)
+        query = _newest_first(select(*_SUMMARY), book, before, limit)
         with self._database.reading() as connection:
             return [ScoreSummary._make(row) for row in connection.execute(query)]
+
+    def applications(
+        self, book: Book, before: str | None, limit: int
+    ) -> Sequence[StoredApplication]:
+        query = _newest_first(select(*_APPLICATION), book, before, limit)
+        with self._database.reading() as connection:
+            return [StoredApplication._make(row) for row in connection.execute(query)]
+
+    def approved(self, book: Book, since_hour: int) -> Approved:
+        with self._database.reading() as connection:
+            return Approved._make(connection.execute(approved_since(book, since_hour)).one())
 
     # -------------------------------------------------------------------------------- writing
 
@@ -103,7 +113,9 @@ class SqlScores:
                 for entry in entries
             ]
             new = [entry for entry, found in zip(entries, answered, strict=True) if found is None]
-            self._score_rows.run(cursor, [entry.score for entry in new])
+            scores = [entry.score for entry in new]
+            self._score_rows.run(cursor, scores)
+            self._approvals.add(cursor, scores)
             if keyed:
                 rows = [entry.idempotency for entry in new if entry.idempotency is not None]
                 # Two processes that take the same keys in different orders wait for each other.
@@ -127,3 +139,14 @@ class SqlScores:
         with self._database.writing() as connection:
             gone = connection.execute(delete(table).where(key.in_(some)))
         return gone.rowcount == FORGOTTEN_AT_ONCE
+
+
+def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int) -> Select[Any]:
+    """Narrow a query to the scores of a book, from just before a request id on."""
+    table = schema.scores
+    narrowed = (
+        query.where(table.c.lender == book.lender, table.c.mode == book.mode.value)
+        .order_by(table.c.request_id.desc())
+        .limit(limit)
+    )
+    return narrowed if before is None else narrowed.where(table.c.request_id < before)

@@ -44,7 +44,12 @@ def test_a_clock_that_is_set_back_keeps_no_key_waiting(installed: Installation) 
 
     async def story() -> None:
         directory = Directory(
-            installed.registry, wiring.now_us, wiring.stopwatch_us, installed.pepper, a_model
+            installed.registry,
+            installed.scores,
+            wiring.now_us,
+            wiring.stopwatch_us,
+            installed.pepper,
+            a_model,
         )
         admission = Admission(directory, RateLimit(per_second=1, burst=1))
         await admission.admit(call(key, NOON_US, 100.0), Scope.READ)

@@ -81,6 +81,7 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
     for_operators = {
         errors.UnknownLender,
         errors.UnknownKey,
+        errors.UnknownPolicy,
         errors.InvalidName,
         errors.StoreUnfit,
     }

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from alama.api import render
 from alama.core.assess import Assessment, assess
+from alama.core.lending.draft import default_policy
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.offer import ReadyPolicy
-from alama.core.policy import default_policy
 from alama.service.directory import Desk
 from alama.service.records import ScoreRow, ScoreSummary, Sealed
 from alama.service.scoring import Given

@@ -18,7 +18,7 @@ from alama.api.scores import PAGE_MAX, ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.core import document
 from alama.core.intake import Intake
-from alama.core.policy import default_policy
+from alama.core.lending.draft import default_policy, default_text
 from alama.core.product import PRODUCT
 from alama.service import keys
 from alama.service.book import Book, Mode
@@ -77,7 +77,12 @@ class Service(NamedTuple):
     def _application(self, ledger: GroupCommit, notes: Notes) -> ASGIApp:
         registry, scores = self.installed.registry, self.installed.scores
         directory = Directory(
-            registry, wiring.now_us, wiring.stopwatch_us, self.installed.pepper, lambda: MODEL
+            registry,
+            scores,
+            wiring.now_us,
+            wiring.stopwatch_us,
+            self.installed.pepper,
+            lambda: MODEL,
         )
         admission = Admission(directory, RateLimit(3, 6))
         return application(
@@ -277,9 +282,11 @@ def test_a_model_that_cannot_be_used_closes_scoring_and_not_the_scores(service: 
 
 
 def test_a_stored_score_keeps_the_currency_of_the_policy_that_made_it(service: Service) -> None:
-    policy = default_policy("UGX")
-    service.installed.registry.keep_policy(policy.id, document.encode(policy), wiring.now_us())
-    live = lends_by(service, None, policy.id)
+    registry = service.installed.registry
+    registry.keep_model(MODEL.id, document.encode(MODEL), wiring.now_us())
+    policy_id = default_policy("UGX").id
+    registry.keep_policy(policy_id, default_text("UGX"), wiring.now_us())
+    live = lends_by(service, MODEL.id, policy_id)
     given = live.ask("/v1/score?expand=offer", body=BODY).json()
     assert given["offer"]["currency"] == "UGX"
     kept = live.ask(f"/v1/scores/{given['request_id']}").json()

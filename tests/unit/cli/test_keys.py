@@ -15,6 +15,7 @@ from alama.service import keys
 from alama.service.book import Book, Mode
 from alama.service.keys import Key
 from alama.storage import schema
+from tests.lending import open_live
 
 PAGE = Path(__file__).parents[3] / "docs" / "keys.md"
 PLACEHOLDER = "key_0123456789abcdef"
@@ -94,7 +95,7 @@ def test_a_live_key_of_a_lender_with_a_live_model_needs_no_warning(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    opened.registry.deploy(Book("demo", Mode.LIVE), None, None, wiring.now_us())
+    open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == 0
     assert "warning" not in capsys.readouterr().err
@@ -179,6 +180,7 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
 
 NARROW = f"""
 from alama.cli.main import main
+from tests.lending import open_live
 main({[*ISSUE, "--days", "90"]!r})
 main(["keys", "list"])
 """

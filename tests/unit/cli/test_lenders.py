@@ -8,6 +8,7 @@ import pytest
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.service.book import Book, Mode
+from tests.lending import open_live
 
 ADD = ["lenders", "add", "umoja-sacco", "--name", "Umoja [bold] SACCO", "--currency", "ugx"]
 
@@ -43,7 +44,7 @@ def test_a_lender_with_a_live_model_is_listed_as_open(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    opened.registry.deploy(Book("demo", Mode.LIVE), None, None, wiring.now_us())
+    open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
     assert main(["lenders", "list"]) == 0
     assert re.search(r" open *$", capsys.readouterr().out)
@@ -77,3 +78,94 @@ def test_a_lender_that_cannot_be_is_refused(
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
+
+
+# ------------------------------------------------------------------------------------ the pause
+
+
+def pauses(home: Path) -> dict[Mode, str | None]:
+    """The reason for which the lender demo is paused in each mode."""
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    found = {mode: opened.registry.pause_of(Book("demo", mode)) for mode in Mode}
+    opened.close()
+    return {mode: pause and pause.reason for mode, pause in found.items()}
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_pause_is_of_the_live_decisions_unless_told_otherwise(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lenders", "pause", "demo", "--reason", "payments are down"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "demo is paused in live mode: every decision is REVIEW within a second.\n"
+    assert err == "To end it: alama lenders resume demo --mode live\n"
+    assert pauses(home) == {Mode.LIVE: "payments are down", Mode.TEST: None}
+    assert main(["lenders", "pause", "demo", "--mode", "test", "--reason", "a rehearsal"]) == 0
+    assert pauses(home) == {Mode.LIVE: "payments are down", Mode.TEST: "a rehearsal"}
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_reason_of_a_pause_that_stands_is_told_and_stays(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["lenders", "pause", "demo", "--reason", "payments are [bold] down"])
+    capsys.readouterr()
+    assert main(["lenders", "pause", "demo", "--reason", "something else"]) == 0
+    out, err = capsys.readouterr()
+    said = r"demo was paused in live mode at 20\d\d-\d\d-\d\d \d\d:\d\d UTC already\.\n"
+    assert re.fullmatch(said, out)
+    assert err == "The reason that stands: payments are [bold] down\n"
+    assert pauses(home)[Mode.LIVE] == "payments are [bold] down"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_lender_decides_again_once_it_is_resumed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["lenders", "pause", "demo", "--mode", "test", "--reason", "payments are down"])
+    capsys.readouterr()
+    assert main(["lenders", "resume", "demo"]) == 0
+    assert capsys.readouterr().out == "demo was not paused in live mode.\n"
+    assert main(["lenders", "resume", "demo", "--mode", "test"]) == 0
+    said = r"demo decides again in test mode; it was paused for \d+ s\.\n"
+    assert re.fullmatch(said, capsys.readouterr().out)
+    assert pauses(home) == {Mode.LIVE: None, Mode.TEST: None}
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_the_list_says_who_is_paused_since_when_and_why(
+    width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    main(ADD)
+    for mode in Mode:
+        main(["lenders", "pause", "demo", "--mode", mode, "--reason", f"[bold] {mode}"])
+    capsys.readouterr()
+    assert main(["lenders", "list"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"\ndemo +Demo lender +KES +20\S+ +not yet +test, live *\n", out)
+    assert re.search(r"\numoja-sacco .* +not yet *\n", out)
+    for mode in Mode:
+        since = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
+        assert re.search(rf"\ndemo is paused in {mode} mode since {since}: \[bold\] {mode}\n", out)
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["pause", "nobody", "--reason", "why"], "there is no lender nobody"),
+        (["resume", "nobody"], "there is no lender nobody"),
+        (["pause", "demo", "--reason", " "], "a reason has 1 to 200 characters"),
+        (["pause", "demo", "--reason", "a\nb"], "all on one line"),
+    ],
+)
+def test_a_pause_that_cannot_be_is_refused(
+    arguments: list[str], message: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lenders", *arguments]) == EXIT_MISTAKE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert pauses(home) == {Mode.LIVE: None, Mode.TEST: None}

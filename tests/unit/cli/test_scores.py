@@ -63,7 +63,7 @@ def test_scores_are_listed_newest_first_with_their_offers(
     when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
     assert re.fullmatch(rf"{second}  {when}  637 C    7\.25%  DECLINED *", newest)
     assert re.fullmatch(
-        rf"{first}  {when}  680 B    3\.57%  APPROVED  KES 15,000  60 d  49\.62%", oldest
+        rf"{first}  {when}  680 B    3\.57%  APPROVED  KES 13,000  60 d  46\.05%", oldest
     )
 
 

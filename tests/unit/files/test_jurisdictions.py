@@ -9,7 +9,7 @@ import pytest
 
 import alama
 from alama.core.errors import UnknownJurisdiction
-from alama.core.jurisdiction import Jurisdiction, Sourced
+from alama.core.lending.jurisdiction import Jurisdiction, Sourced
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.core.product import PRODUCT
 from alama.files.jurisdictions import jurisdiction, jurisdictions

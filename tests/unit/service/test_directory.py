@@ -22,6 +22,7 @@ from alama.service.errors import (
 from alama.service.keys import US_PER_DAY, US_PER_HOUR, Key, Scope
 from alama.service.patience import FRESH_US
 from alama.storage.registry import SqlRegistry
+from alama.storage.scores import SqlScores
 from tests.entries import DEMO
 from tests.factories import a_model
 from tests.unit.service.conftest import HandClock
@@ -52,7 +53,7 @@ def watched(registry: SqlRegistry) -> WatchedRegistry:
 
 @pytest.fixture
 def directory(watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock) -> Directory:
-    return Directory(watched, clock, stopwatch, PEPPER, lambda: MODEL)
+    return Directory(watched, SqlScores(watched._database), clock, stopwatch, PEPPER, lambda: MODEL)
 
 
 def calls(directory: Directory, text: str, times: int = 1) -> list[Caller]:
@@ -199,13 +200,16 @@ def test_a_new_deployment_answers_within_a_second(
     assert caller.desk_for_scoring().model.model.id == MODEL.id
 
 
-@pytest.mark.parametrize("damaged", ["model", "policy"])
+@pytest.mark.parametrize(
+    ("damaged", "told"), [("model", "not a model"), ("policy", "the policy is not valid")]
+)
 def test_a_key_is_recognised_though_what_answers_it_cannot_be_used(
     directory: Directory,
     watched: WatchedRegistry,
     clock: HandClock,
     stopwatch: HandClock,
     damaged: str,
+    told: str,
 ) -> None:
     text, key = keys.issue(watched, clock, PEPPER, DEMO)
     watched.keep_model("sha256:damaged", b"{}", clock())
@@ -216,7 +220,7 @@ def test_a_key_is_recognised_though_what_answers_it_cannot_be_used(
     (caller,) = calls(directory, text)
     assert caller.key.id == key.id
     for _ in range(2):
-        with pytest.raises(ModelUnavailable, match=f"cannot be used: .*not a {damaged}"):
+        with pytest.raises(ModelUnavailable, match=f"cannot be used: .*{told}"):
             caller.desk_for_scoring()
     watched.deploy(DEMO, None, None, clock())
     stopwatch.now_us += FRESH_US
@@ -254,7 +258,9 @@ def test_whatever_a_lender_lends_in_the_builtin_model_answers(
     registry: SqlRegistry, clock: HandClock, stopwatch: HandClock, currency: str
 ) -> None:
     lenders.add(registry, clock, "umoja", "Umoja", currency)
-    directory = Directory(registry, clock, stopwatch, PEPPER, builtin)
+    directory = Directory(
+        registry, SqlScores(registry._database), clock, stopwatch, PEPPER, builtin
+    )
     desk = directory.desk(Book("umoja", Mode.TEST))
     assert desk is not None
     assert desk.policy.policy.currency == currency
@@ -267,7 +273,7 @@ def test_a_desk_is_laid_out_once(
     (first,) = calls(directory, text)
     stopwatch.now_us += FRESH_US
     (second,) = calls(directory, text)
-    assert first.desk is second.desk
+    assert first.desk_for_scoring().policy is second.desk_for_scoring().policy
 
 
 def test_a_warm_directory_has_what_answers_and_minds_no_book_without_it(
@@ -280,7 +286,9 @@ def test_a_warm_directory_has_what_answers_and_minds_no_book_without_it(
     assert "not a model" in str(error)
     assert watched.model(MODEL.id) == document.encode(MODEL)
     text, _ = keys.issue(watched, clock, PEPPER, DEMO)
-    assert calls(directory, text)[0].desk is directory.desk(DEMO)
+    desk = directory.desk(DEMO)
+    assert desk is not None
+    assert calls(directory, text)[0].desk_for_scoring().policy is desk.policy
 
 
 def test_a_caller_does_what_its_scopes_allow_and_no_more(

@@ -7,12 +7,18 @@ import msgspec
 import pytest
 
 from alama import settings, wiring
-from alama.service import replay
+from alama.core.lending import draft, policy_writer
+from alama.core.lending.policy import Decision, Rule
+from alama.files.models import builtin
+from alama.service import policies, replay
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit, UnknownScore
+from alama.service.policies import Signed
 from alama.service.records import Sealed
 from alama.service.replay import Difference, Record
 from alama.wiring import Installation
+from tests.lending import open_live
+from tests.policies import with_parts
 from tests.stored import give_score
 
 
@@ -36,7 +42,7 @@ def forged(record: Record, **changes: object) -> Record:
 
 
 def test_a_score_is_found_in_whichever_book_it_is(opened: Installation) -> None:
-    opened.registry.deploy(Book("demo", Mode.LIVE), None, None, wiring.now_us())
+    open_live(opened.registry, Book("demo", Mode.LIVE))
     for mode in Mode:
         request_id = give_score(mode=mode)
         row = replay.find(opened.registry, opened.scores, request_id)
@@ -47,6 +53,21 @@ def test_a_score_is_found_in_whichever_book_it_is(opened: Installation) -> None:
 
 def test_a_stored_score_is_given_again_to_the_last_bit(record: Record) -> None:
     assert replay.replay(record) == ()
+
+
+def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installation) -> None:
+    book = Book("demo", Mode.TEST)
+    bounded = with_parts(draft.default_policy("KES"), daily={"volume_max": 0.0})
+    text = policy_writer.write(bounded).encode()
+    policies.activate(opened.registry, book, text, Signed(wiring.now_us()), builtin)
+    policies.pause(opened.registry, wiring.now_us, book, "payments are down")
+    row = replay.find(opened.registry, opened.scores, give_score())
+    opened.registry.resume(book)
+    policies.reactivate(opened.registry, book, "default", Signed(wiring.now_us()), builtin)
+    held = replay.recall(opened.registry, row)
+    assert row.decision == Decision.REVIEW
+    assert held.sealed.assessment.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
+    assert replay.replay(held) == ()
 
 
 def test_the_smallest_difference_is_named_by_its_part(record: Record) -> None:
@@ -82,6 +103,7 @@ def test_contributions_that_come_and_go_are_differences_too(record: Record) -> N
         ("recommended_limit", 1.0),
         ("recommended_term_days", 1),
         ("recommended_apr", 1.0),
+        ("expected_loss", -1.0),
     ],
 )
 def test_a_column_must_say_what_the_assessment_says(

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from alama.core.errors import AlamaError, InvalidApplication, InvalidModel
 from alama.core.intake import Intake
+from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import Decision, Rule
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.offer import ReadyPolicy
-from alama.core.policy import default_policy
 from alama.core.product import PRODUCT
 from alama.service.book import Book, Mode
 from alama.service.directory import Caller, Desk
@@ -26,10 +27,11 @@ from alama.service.errors import (
     StoreUnavailable,
 )
 from alama.service.keys import ALL_SCOPES, Key
-from alama.service.records import Earlier, Entry, unseal
+from alama.service.records import Earlier, Entry, ScoreRow, unseal
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
+from tests.policies import with_parts
 
 BODY = (
     b'{"mobile_money_months": 24, "monthly_inflow": 18500, '
@@ -226,6 +228,68 @@ def test_a_book_without_a_model_that_works_cannot_be_scored_in(
         assert desktop.ledger.appended == []
 
     asyncio.run(story())
+
+
+# ------------------------------------------------------------------------------ the policy
+
+
+def forbidding(*names: str) -> Desk:
+    policy = with_parts(default_policy("KES"), law={"forbidden_fields": names})
+    return Desk(READY, ReadyPolicy(policy, READY))
+
+
+def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> None:
+    desk = forbidding("avg_balance", "contacts", "region")
+    body = BODY.replace(b"{", b'{"region": "Nyeri", "avg_balance": 0, "avg_outflow": 10, ')
+
+    async def story() -> None:
+        desktop = Desktop()
+        with pytest.raises(InvalidApplication) as refused:
+            await desktop.ask(body=body, caller=a_caller(desk=desk))
+        assert desktop.ledger.appended == []
+        problems = [(problem.pointer, problem.code) for problem in refused.value.problems]
+        assert problems == [("/avg_balance", "prohibited_field"), ("/region", "prohibited_field")]
+
+    asyncio.run(story())
+
+
+def kept(desk: Desk = DESK, body: bytes = BODY) -> ScoreRow:
+    """The score that is kept of an application."""
+
+    async def story() -> ScoreRow:
+        desktop = Desktop()
+        asked = desktop.ask(body=body, caller=a_caller(desk=desk))
+        await some_turns()
+        entry = desktop.keep()
+        await asked
+        return entry.score
+
+    return asyncio.run(story())
+
+
+def test_a_forbidden_field_may_be_null() -> None:
+    assert kept(forbidding("avg_balance"), BODY.replace(b"{", b'{"avg_balance": null, '))
+
+
+def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_applied() -> None:
+    free, held = kept(), kept(DESK._replace(holds=(Rule.PAUSED, Rule.DAILY_VOLUME)))
+    assert held.decision == Decision.REVIEW
+    assert held.recommended_limit == free.recommended_limit > 0.0
+    said, otherwise = unseal(held).assessment, unseal(free).assessment
+    assert said.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
+    assert said.rules == (*otherwise.rules, "paused", "daily_volume")
+    assert said.offer == otherwise.offer
+
+
+def test_the_expected_loss_that_is_stored_is_that_of_the_offer() -> None:
+    row = kept()
+    assert row.expected_loss == unseal(row).assessment.offer.expected_loss > 0.0
+
+
+def test_nothing_is_expected_to_be_lost_where_nothing_is_offered() -> None:
+    declined = kept(body=BODY.replace(b"18500", b"0"))
+    assert declined.decision == Decision.DECLINED
+    assert (declined.recommended_limit, declined.expected_loss) == (0.0, 0.0)
 
 
 requests = st.tuples(st.binary(max_size=20), st.binary(max_size=20))

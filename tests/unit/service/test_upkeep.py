@@ -13,6 +13,7 @@ from alama.service.records import IDEMPOTENCY_KEPT_US
 from alama.service.upkeep import Upkeep
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
+from alama.storage.scores import SqlScores
 from tests.entries import DEMO
 from tests.factories import a_model
 from tests.unit.service.conftest import HandClock
@@ -83,7 +84,7 @@ def test_use_of_a_key_is_written_down_once_it_can_be(
     failure: Exception,
     told: list[tuple[str, Exception]],
 ) -> None:
-    directory = Directory(flaky, clock, stopwatch, PEPPER, a_model)
+    directory = Directory(flaky, SqlScores(flaky._database), clock, stopwatch, PEPPER, a_model)
     heard = Told()
     chores = Upkeep(directory, flaky, Forgetful(AWAY), clock, heard)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
@@ -117,7 +118,7 @@ def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
     monkeypatch.setattr(upkeep, "KEY_USE_EVERY_S", 0.01)
     monkeypatch.setattr(upkeep, "FORGET_EVERY_S", 0.01)
     forgetful, heard = Forgetful(failure), Told()
-    directory = Directory(flaky, clock, stopwatch, PEPPER, a_model)
+    directory = Directory(flaky, SqlScores(flaky._database), clock, stopwatch, PEPPER, a_model)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:

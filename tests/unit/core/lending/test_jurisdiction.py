@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alama.core.errors import InvalidJurisdiction
-from alama.core.jurisdiction import Jurisdiction, Sourced, read
+from alama.core.lending.jurisdiction import Jurisdiction, Sourced, read
 
 PACK = """\
 # A country that does not exist.

@@ -1,0 +1,60 @@
+"""The decision: everything that speaks against an application, and what it leaves.
+
+First the policy's own rules, then the tier, then what can be afforded, then whether the data carry
+a decision at all. The worst of them decides, and all of them are named.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.core.lending.offer import find_loan
+from alama.core.lending.policy import SEVERITY, Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.core.application import Value
+    from alama.core.lending.offer import Found
+    from alama.core.lending.policy import Tier
+    from alama.core.lending.ready_policy import Objection, ReadyPolicy
+    from alama.core.scorecard import Scorecard, Scored
+
+_APPROVED: Final = Decision.APPROVED
+_DECLINED: Final = Decision.DECLINED
+
+
+class Verdict(NamedTuple):
+    """What a policy says about a scored application; `rules` are the codes of what objected."""
+
+    tier: Tier
+    decision: Decision
+    rules: tuple[str, ...]
+    loan: Found
+
+
+def decide(
+    policy: ReadyPolicy, scorecard: Scorecard, values: Sequence[Value], scored: Scored
+) -> Verdict:
+    """Decide on an application, whose values say what loan it asks for, and find the loan to offer.
+
+    Where not even the smallest loan can be offered the answer is DECLINED, not REVIEW: there is
+    nothing that a person could confirm.
+    """
+    tier = policy.tier(scored.points)
+    objections = policy.objections_of_rules(values)
+    loans = policy.loans(scorecard, scored)
+    loan, obstacles = find_loan(policy, tier, values, loans, objections)
+    objections += policy.objections_of_tier(tier)
+    # A declined tier gets the loan that would have applied; what stands in its way is idle.
+    if tier.decision is not _DECLINED:
+        objections += obstacles
+    objections += policy.doubts(scorecard, values, scored)
+    if not objections:
+        return Verdict(tier, _APPROVED, (), loan)
+    codes = tuple(objection.code for objection in objections)
+    return Verdict(tier, _worst(objections), codes, loan)
+
+
+def _worst(objections: Sequence[Objection]) -> Decision:
+    return max((objection.decision for objection in objections), key=SEVERITY.__getitem__)

@@ -1,0 +1,315 @@
+"""From a tier to an offer: the term, the limit and the price.
+
+Every amount is judged as the loan it would be, had it been asked for: at its own probability, by
+the share and the cap of the tier that it would itself have (or of the applicant's, if that is
+worse), and by the policy's own rules. An amount that would be declined, or that loses money at the
+legal cap, is not offered. So nobody is offered by asking for little what would be refused to those
+who ask for it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.core import calibration
+from alama.core.lending.policy import Decision, Rule
+from alama.core.lending.pricing import Price
+from alama.core.lending.ready_policy import Objection
+from alama.core.units import Apr, Money, Probability
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from alama.core.application import Value
+    from alama.core.lending.loan import Loans
+    from alama.core.lending.policy import Tier
+    from alama.core.lending.ready_policy import ReadyPolicy, ReadyRule
+
+# On Python 3.11 a member of an enum takes longer to look up than a table of points does.
+_DECLINED: Final = Decision.DECLINED
+
+_UNAFFORDABLE: Final = Objection(Rule.UNAFFORDABLE.value, Decision.DECLINED)
+_OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
+
+
+class Offer(msgspec.Struct, frozen=True, gc=False):
+    """What may be lent: up to `limit` in `currency`, for `term_days`, at `apr` percent per year.
+
+    Price and probability are those of a loan of the limit itself; `fee` is the part of the price
+    that is taken as such, `expected_loss` what the loan is expected to lose, both in money. Where
+    nothing is offered the limit is 0, and they are those of the loan that would have applied: the
+    largest by tier and income, or the smallest there is where none can be repaid.
+    """
+
+    currency: str
+    limit: int
+    term_days: int
+    apr: Apr
+    default_probability: Probability
+    price: Price
+    fee: Money
+    expected_loss: Money
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A loan that a search has found: the place of its term, the amount, its probability."""
+
+    term: int
+    amount: int
+    probability: Probability
+
+
+class _Search:
+    """The loans to one applicant, whose tier and money decide on them together with the loan.
+
+    `cuts_losses` is whether loans below break-even are left out; `cut` whether one was.
+    """
+
+    __slots__ = (
+        "_binding",
+        "_bounds",
+        "_existing",
+        "_inflow",
+        "_loans",
+        "_policy",
+        "_room",
+        "_tier",
+        "_values",
+        "cut",
+        "cuts_losses",
+    )
+
+    def __init__(
+        self, policy: ReadyPolicy, tier: Tier, values: Sequence[Value], loans: Loans
+    ) -> None:
+        self._policy = policy
+        self._tier = tier
+        self._loans = loans
+        self._inflow = _number(values, policy.inflow_place)
+        existing = None if policy.existing_place is None else values[policy.existing_place]
+        # Silence must not earn a larger loan than an ordinary answer would.
+        self._existing: float = (
+            policy.existing_share * self._inflow if existing is None else existing  # type: ignore[assignment]
+        )
+        self._room = self._room_in(tier)
+        self._values = values
+        self._binding: Sequence[ReadyRule] = ()
+        self._bounds: dict[int, int] = {}
+        self.cuts_losses = tier.decision is not _DECLINED
+        self.cut = False
+
+    def _room_in(self, tier: Tier) -> float:
+        """Give what may fall due per 30 days on the loan, in a tier."""
+        return tier.inflow_share * self._inflow - self._existing
+
+    def bind(self, rules: Sequence[ReadyRule]) -> None:
+        """Let these rules of the policy, and no others, bound the amounts of each term."""
+        self._binding = rules
+        self._bounds.clear()
+
+    def _bound(self, term: int) -> int:
+        """Give the largest whole step of a term that the binding rules let pass, 0 where none."""
+        # Worked out where it is needed: most searches end at their first term.
+        bound = self._bounds.get(term)
+        if bound is None:
+            bound = self._bounds[term] = self._largest_passing(term)
+        return bound
+
+    def _largest_passing(self, term: int) -> int:
+        policy, step = self._policy, self._policy.limit_step
+        days, steps = policy.terms_days[term], self._tier.limit_max // step
+        # They object to all larger amounts too: most often not even to the largest.
+        largest = policy.as_if_asked(self._values, steps * step, days)
+        objecting = [rule for rule in self._binding if rule.fires(largest)]
+        if not objecting:
+            return steps * step
+        passes, fails = 0, steps
+        while fails - passes > 1:
+            middle = (passes + fails) // 2
+            asked = policy.as_if_asked(self._values, middle * step, days)
+            if any(rule.fires(asked) for rule in objecting):
+                fails = middle
+            else:
+                passes = middle
+        return passes * step
+
+    def judge(self, term: int, band: int) -> tuple[Probability, Tier]:
+        """Give the probability of the loans in a band, and the tier that decides on them.
+
+        The tier is that of the applicant or that of the loan itself, whichever is worse.
+        """
+        points = self._loans.points(term, band)
+        own = self._policy.tier(points)
+        tier = own if own.score_min < self._tier.score_min else self._tier
+        return calibration.shown_probability(points), tier
+
+    def largest(self, term: int, at_least: int, at_most: int) -> Found | None:
+        """Give the largest loan of a term that is offered, of the whole steps between two.
+
+        It stays below the caps, would not be declined, can be repaid, and pays for itself. The
+        model is monotone in the amount: what a band allows is never more than what the bands below
+        it allow. So a band that allows amounts of its own, but not all that are larger, holds the
+        answer.
+        """
+        if self._binding:
+            at_most = min(at_most, self._bound(term))
+        if at_least > at_most:
+            return None
+        tariff, step = self._policy.tariffs[term], self._policy.limit_step
+        # A cheap bound spares most look-ups.
+        bound = tariff.amount_max(self._room)
+        if at_least > bound:
+            return None
+        tables = self._loans.tables
+        highest = at_most if at_most <= bound else int(bound // step) * step
+        low, high = bisect_left(tables.lasts, at_least), bisect_left(tables.lasts, highest)
+        band, found = high, None
+        while low <= high:
+            probability, tier = self.judge(term, band)
+            allowed = 0
+            # To somebody who is declined we say what would have applied, by the tier they have.
+            if tier is self._tier or tier.decision is not _DECLINED:
+                cap = min(highest, tier.limit_max)
+                allowed = tariff.largest(probability, self._room_in(tier), cap, step)
+            if allowed > tables.lasts[band]:
+                found = Found(term, tables.lasts[band], probability)
+                low = band + 1
+                band = (low + high + 1) // 2
+            elif allowed >= tables.firsts[band]:
+                found = Found(term, allowed, probability) if allowed >= at_least else None
+                break
+            else:
+                high = band - 1
+                # What is allowed here is allowed below, where seldom much more is.
+                band = max(low, bisect_left(tables.lasts, allowed))
+        return found if found is None or not self.cuts_losses else self._earning(found, at_least)
+
+    def _earning(self, largest: Found, at_least: int) -> Found | None:
+        """Give the largest loan up to this one that pays for itself at the cap.
+
+        The smaller loans of a band are no safer, and cost as much to run: the next to try is the
+        largest of the band below.
+        """
+        tariff, lasts = self._policy.tariffs[largest.term], self._loans.tables.lasts
+        if largest.amount >= tariff.amount_min(largest.probability):
+            return largest
+        self.cut = True
+        for band in range(bisect_left(lasts, largest.amount) - 1, -1, -1):
+            if lasts[band] < at_least:
+                break
+            probability, _ = self.judge(largest.term, band)
+            if lasts[band] >= tariff.amount_min(probability):
+                return Found(largest.term, lasts[band], probability)
+        return None
+
+    def could_repay(self, term: int, amount: int) -> bool:
+        """Say whether a loan of the lowest band can be repaid, be it offered or not."""
+        tariff = self._policy.tariffs[term]
+        if tariff.due_monthly(Probability(0.0), amount) > self._room:
+            return False
+        probability, tier = self.judge(term, 0)
+        return tariff.due_monthly(probability, amount) <= self._room_in(tier)
+
+
+def _number(values: Sequence[Value], place: int | None) -> float:
+    """Give a number of the application; 0 where it, or the field itself, is not there."""
+    if place is None:
+        return 0.0
+    return values[place] or 0.0  # type: ignore[return-value]  # these fields hold no words
+
+
+def find_loan(
+    policy: ReadyPolicy,
+    tier: Tier,
+    values: Sequence[Value],
+    loans: Loans,
+    objections: Collection[Objection],
+) -> tuple[Found, tuple[Objection, ...]]:
+    """Give the largest loan to offer; where there is none, the smallest, and what is against it.
+
+    `objections` are those of the policy's own rules to the loan as it was asked for. A rule that
+    leaves loans to a person bounds the offer unless it objects: then a person looks anyway.
+    """
+    search = _Search(policy, tier, values, loans)
+    binding = [
+        rule
+        for rule in policy.loan_rules
+        if rule.objection.decision is _DECLINED or rule.objection not in objections
+    ]
+    if binding:
+        search.bind(binding)
+    if found := _best_term(policy, tier, values, search):
+        return found, ()
+    start = _first_term(policy, values)
+    if search.cut:
+        # A person may still lend at a loss. Then it should be the smallest.
+        search.cuts_losses = False
+        for term in (*range(start, len(policy.terms_days)), *range(start)):
+            if found := search.largest(term, policy.limit_step, policy.limit_step):
+                return found, (Objection(Rule.BELOW_BREAK_EVEN.value, policy.below_break_even),)
+    if binding:
+        search.bind(())
+        if found := _best_term(policy, tier, values, search):
+            asked = policy.as_if_asked(values, found.amount, policy.terms_days[found.term])
+            return found, tuple(rule.objection for rule in binding if rule.fires(asked))
+    probability, _ = search.judge(start, 0)
+    terms = range(len(policy.terms_days))
+    repayable = any(search.could_repay(term, policy.limit_step) for term in terms)
+    against = _OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
+    return Found(start, policy.limit_step, probability), (against,)
+
+
+def _first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:
+    """Give the place of the shortest term on offer that is no shorter than the one asked for."""
+    days = _number(values, policy.term_place) or policy.standard_loan.term_days
+    return min(bisect_left(policy.terms_days, days), len(policy.terms_days) - 1)
+
+
+def _best_term(
+    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], search: _Search
+) -> Found | None:
+    """Give the largest loan of the shortest term that carries the amount asked for.
+
+    The amount asked for, or the standard one, is rounded up to a whole step. The term asked for,
+    or the standard one, is the least: of the terms offered from there on, the shortest that carries
+    the amount is taken. So a term that is asked for and offered stays if it carries the amount. If
+    none does, it is the term with the largest limit of all; where several have it, the first from
+    the term asked for on.
+    """
+    step, start, count = policy.limit_step, _first_term(policy, values), len(policy.terms_days)
+    amount = _number(values, policy.amount_place) or policy.standard_loan.amount
+    wanted = math.ceil(amount / step) * step
+    for term in range(start, count):
+        if found := search.largest(term, wanted, tier.limit_max):
+            return found
+    best: Found | None = None
+    limit, below_wanted = 0, min(wanted - step, tier.limit_max)
+    # Of equal limits the last one is taken, so the term asked for comes last.
+    for term in range(count - 1, start - 1, -1):
+        if found := search.largest(term, limit or step, below_wanted):
+            best, limit = found, found.amount
+    # A shorter term has to offer more.
+    for term in range(start - 1, -1, -1):
+        if found := search.largest(term, limit + step, tier.limit_max):
+            best, limit = found, found.amount
+    return best
+
+
+def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
+    """Price a loan, and offer it unless the decision is DECLINED."""
+    tariff = policy.tariffs[loan.term]
+    apr = tariff.apr(loan.probability, loan.amount)
+    return Offer(
+        policy.currency,
+        0 if decision is _DECLINED else loan.amount,
+        tariff.term_days,
+        apr,
+        loan.probability,
+        tariff.price(loan.probability, loan.amount, apr),
+        tariff.fee(loan.amount, apr),
+        tariff.expected_loss(loan.probability, loan.amount, apr),
+    )

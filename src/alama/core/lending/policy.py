@@ -1,0 +1,187 @@
+"""The lending policy: a lender's appetite as one text that a risk officer can own.
+
+It turns a score into a tier and a decision, and says what may be offered and how it is priced. It
+is written in TOML, and named by the hash of what it says: comments and layout may change, a figure
+may not. So a stored decision says for ever which policy made it. Money is in units of the policy's
+currency; a *share* is 0 to 1; rates are percent a year.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from alama.core.document import Document
+from alama.core.units import Apr, Money
+
+SCHEMA: Final = "alama.policy/1"
+
+
+class Decision(StrEnum):
+    """What is said to the applicant, the best first. An open set for those who read replies."""
+
+    APPROVED = "APPROVED"
+    REVIEW = "REVIEW"
+    DECLINED = "DECLINED"
+
+
+SEVERITY: Final = {decision: rank for rank, decision in enumerate(Decision)}
+
+
+class Rule(StrEnum):
+    """What can decide against an application in every policy. The codes are public and stay.
+
+    A policy's own rules go by the names that it gives them.
+    """
+
+    TIER_BELOW_CUTOFF = "tier_below_cutoff"
+    TIER_IN_REVIEW = "tier_in_review"
+    UNAFFORDABLE = "unaffordable"
+    OFFER_BELOW_CUTOFF = "offer_below_cutoff"
+    BELOW_BREAK_EVEN = "below_break_even"
+    OUTFLOW_ABOVE_INFLOW = "outflow_above_inflow"
+    TOO_FEW_FIELDS = "too_few_fields"
+    VALUE_OUTSIDE_TRAINING = "value_outside_training"
+    UNLIKE_TRAINING = "unlike_training"
+    PAUSED = "paused"
+    DAILY_VOLUME = "daily_volume"
+    DAILY_EXPECTED_LOSS = "daily_expected_loss"
+
+
+HOLDS: Final = frozenset({Rule.PAUSED, Rule.DAILY_VOLUME, Rule.DAILY_EXPECTED_LOSS})
+"""Rules that speak of the lender's day, not of the applicant: they leave everything to a person."""
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the policy: a key that it does not have is a typing error."""
+
+
+class StandardLoan(_Part, frozen=True):
+    """What is taken to be asked for where an application does not say."""
+
+    amount: Money
+    term_days: int
+
+
+class Tier(_Part, frozen=True):
+    """Scores of at least `score_min` that no better tier has, and how they are treated.
+
+    What falls due per 30 days, all loans together, may take `inflow_share` of the monthly inflow;
+    no limit goes beyond `limit_max`.
+    """
+
+    name: str
+    score_min: int
+    decision: Decision
+    inflow_share: float
+    limit_max: int
+
+
+class OwnRule(_Part, frozen=True):
+    """Where `when` is true the decision is this one or a worse one; `says` tells people why."""
+
+    name: str
+    when: str
+    decision: Decision
+    says: str = ""
+
+
+class Affordability(_Part, frozen=True):
+    """What an inflow has to carry beside the loan.
+
+    Spending of more than `outflow_ratio_max` times the inflow is left to a person; None: it is not
+    looked at. Where an application does not say what is repaid on other loans, this share of the
+    inflow is taken to be: silence must not earn a larger loan than an ordinary answer would.
+    """
+
+    existing_repayments_share: float
+    outflow_ratio_max: float | None = None
+
+
+class Sufficiency(_Part, frozen=True):
+    """When the data do not carry a decision, and a person has to look; None: not looked at.
+
+    `fields_min` counts the model's fields that are given, but for the loan that is asked for. A
+    number `outside_times` beyond the largest or below the smallest that training saw is outside.
+    `unlike_share` leaves applications to a person that are stranger than all but this share of
+    those in training.
+    """
+
+    fields_min: int = 0
+    outside_times: float | None = None
+    unlike_share: float | None = None
+
+
+class Pricing(_Part, frozen=True):
+    """What a loan has to earn; `alama.core.lending.pricing` has the arithmetic.
+
+    `loss_given_default` is the share of what is due that a default loses. Running a loan costs
+    `cost_per_loan` in money and `cost_share` of its amount, once, whatever its term. A part of the
+    price is taken as a fee of `fee_per_loan` and `fee_share` of the amount, the rest as interest.
+    """
+
+    loss_given_default: float
+    cost_per_loan: Money
+    cost_share: float
+    funding: Apr
+    margin: Apr
+    fee_per_loan: Money = Money(0.0)
+    fee_share: float = 0.0
+
+
+class Caps(_Part, frozen=True):
+    """What the law, or the lender, lets a price be at most, fees included.
+
+    `charges_max` bounds interest and fees together as a share of the amount (1: in duplum).
+    A loan that loses money at the cap is not offered; where no other is left the decision is
+    `below_break_even`.
+    """
+
+    apr_max: Apr
+    below_break_even: Decision
+    charges_max: float | None = None
+
+
+class Daily(_Part, frozen=True):
+    """What may be approved in one day before a person has to look at the rest; None: no bound.
+
+    `volume_max` is the sum of limits; `expected_loss_max` that of what they are expected to lose.
+    The day begins at midnight of a clock this many hours ahead of UTC.
+    """
+
+    volume_max: Money | None = None
+    expected_loss_max: Money | None = None
+    utc_offset_hours: int = 0
+
+
+class Law(_Part, frozen=True):
+    """What the place asks for beside a price: how long to keep records, how long to give notice.
+
+    A request that holds one of `forbidden_fields` is refused.
+    """
+
+    retention_days: int | None = None
+    notice_days: int | None = None
+    forbidden_fields: tuple[str, ...] = ()
+
+
+class Policy(Document, frozen=True, forbid_unknown_fields=True):
+    """The whole policy. Tiers stand best first, terms shortest first; limits are whole steps."""
+
+    name: str
+    version: str
+    currency: str
+    terms_days: tuple[int, ...]
+    limit_step: int
+    standard_loan: StandardLoan
+    tiers: tuple[Tier, ...]
+    affordability: Affordability
+    pricing: Pricing
+    caps: Caps
+    jurisdiction: str = "neutral"
+    rules: tuple[OwnRule, ...] = ()
+    sufficiency: Sufficiency = Sufficiency()
+    daily: Daily = Daily()
+    law: Law = Law()

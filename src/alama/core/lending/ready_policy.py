@@ -1,0 +1,309 @@
+"""A policy laid out for one model: everything that does not depend on the application, worked out.
+
+Whatever speaks against an application is an *objection*: it has the code that a reply names, and
+leaves a decision no better than its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.core import expressions
+from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
+from alama.core.expressions import Slope
+from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
+from alama.core.lending.policy import Decision, OwnRule, Policy, Rule
+from alama.core.lending.policy_check import TERM_DAYS_MAX
+from alama.core.lending.pricing import Tariff
+from alama.core.model import money_factor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alama.core.application import Application, Value
+    from alama.core.expressions import Expression
+    from alama.core.lending.policy import Sufficiency, Tier
+    from alama.core.likeness import ReadyLikeness
+    from alama.core.model import ReadyModel
+    from alama.core.scorecard import Scorecard, Scored
+    from alama.core.units import Points
+
+INFLOW: Final = "avg_inflow"
+OUTFLOW: Final = "avg_outflow"
+EXISTING: Final = "existing_repayments"
+
+
+class Objection(NamedTuple):
+    """What speaks against an application, and the best decision that it leaves."""
+
+    code: str
+    decision: Decision
+
+
+_DOUBTS: Final = {
+    rule: Objection(rule.value, Decision.REVIEW)
+    for rule in (
+        Rule.OUTFLOW_ABOVE_INFLOW,
+        Rule.TOO_FEW_FIELDS,
+        Rule.VALUE_OUTSIDE_TRAINING,
+        Rule.UNLIKE_TRAINING,
+    )
+}
+
+_BY_DECISION: Final = {
+    Decision.APPROVED: (),
+    Decision.REVIEW: (Objection(Rule.TIER_IN_REVIEW.value, Decision.REVIEW),),
+    Decision.DECLINED: (Objection(Rule.TIER_BELOW_CUTOFF.value, Decision.DECLINED),),
+}
+"""What a tier has against those in it."""
+
+
+class ReadyRule:
+    """A policy's own rule, ready to be asked.
+
+    `bounds_loans` says that it speaks of the loan, and objects to a larger one wherever it objects
+    to a smaller one: then it also bounds what may be offered.
+    """
+
+    __slots__ = ("bounds_loans", "fires", "objection")
+
+    def __init__(self, rule: OwnRule, model: ReadyModel) -> None:
+        """Parse it for the fields of the model's catalogue."""
+        expression = _understood(rule, model)
+        self.objection = Objection(rule.name, rule.decision)
+        self.fires: Callable[[Sequence[Value]], bool] = expression.fires
+        # A rule that does not read the amount objects to a term, whatever the amount.
+        self.bounds_loans = (
+            expression.slope(AMOUNT) in {Slope.CONSTANT, Slope.RISES}
+            if AMOUNT in expression.fields
+            else TERM in expression.fields
+        )
+
+
+def _understood(rule: OwnRule, model: ReadyModel) -> Expression:
+    """Parse a rule that reads nothing but fields of the model, or raise `InvalidPolicy`."""
+    try:
+        return expressions.parse(rule.when, model.catalogue)
+    except InvalidExpression as error:
+        raise InvalidPolicy(
+            f"the rule {rule.name} cannot be read for this model: {error}",
+            hint="take the rule out, or a model that has the field",
+        ) from None
+
+
+class _Doubts:
+    """Whether the data carry a decision at all, for the applications of one card."""
+
+    __slots__ = ("_fields_min", "_likeness", "_places", "_ranges", "_strangeness_max")
+
+    def __init__(self, asked: Sufficiency, scorecard: Scorecard, model: ReadyModel) -> None:
+        """Lay out the ranges of training in the caller's currency."""
+        # The required fields are always given: asking for no more than them costs nothing.
+        required = sum(field.required for field in model.catalogue.model_fields)
+        self._fields_min = asked.fields_min if asked.fields_min > required else 0
+        # What is asked for says nothing about who asks, and is filled in where it is not said.
+        self._places = tuple(
+            place
+            for place, name in zip(
+                model.scorecards[-1].places, model.scorecards[-1].fields, strict=True
+            )
+            if name not in {AMOUNT, TERM}
+        )
+        self._ranges = _ranges(asked.outside_times, scorecard, model)
+        self._likeness: ReadyLikeness | None = None
+        self._strangeness_max = 0.0
+        likeness = model.likeness_of(scorecard)
+        if likeness is not None and asked.unlike_share is not None:
+            self._likeness = likeness
+            self._strangeness_max = likeness.limit(asked.unlike_share)
+
+    def about(self, values: Sequence[Value], slots: Sequence[int]) -> list[Objection]:
+        """Say what is strange about an application."""
+        doubts = []
+        if self._fields_min:
+            given = sum(values[place] is not None for place in self._places)
+            if given < self._fields_min:
+                doubts.append(_DOUBTS[Rule.TOO_FEW_FIELDS])
+        for place, low, high in self._ranges:
+            value = values[place]
+            if value is not None and not low <= value <= high:  # type: ignore[operator]  # numbers
+                doubts.append(_DOUBTS[Rule.VALUE_OUTSIDE_TRAINING])
+                break
+        if self._likeness and self._likeness.strangeness(slots) > self._strangeness_max:
+            doubts.append(_DOUBTS[Rule.UNLIKE_TRAINING])
+        return doubts
+
+
+def _ranges(
+    times: float | None, scorecard: Scorecard, model: ReadyModel
+) -> tuple[tuple[int, float, float], ...]:
+    """Give the place, the least and the most of each number that is not far outside training."""
+    if times is None:
+        return ()
+    money = money_factor(model.model, model.currency)
+    ranges = []
+    for place, feature in zip(scorecard.places, scorecard.card.features, strict=True):
+        if feature.lowest is not None and feature.highest is not None:
+            factor = money if model.catalogue.fields[place].money else 1.0
+            low, high = feature.lowest * factor / times, feature.highest * factor * times
+            ranges.append((place, low, high))
+    return tuple(ranges)
+
+
+class ReadyPolicy:
+    """A policy laid out for one model."""
+
+    __slots__ = (
+        "_doubts",
+        "_forbidden",
+        "_loan_tables",
+        "_outflow_place",
+        "_outflow_ratio_max",
+        "_scores_min",
+        "_tiers_worst_first",
+        "amount_place",
+        "below_break_even",
+        "currency",
+        "existing_place",
+        "existing_share",
+        "id",
+        "inflow_place",
+        "limit_step",
+        "loan_rules",
+        "model",
+        "policy",
+        "rules",
+        "standard_loan",
+        "tariffs",
+        "term_place",
+        "terms_days",
+        "tiers",
+    )
+
+    def __init__(self, policy: Policy, model: ReadyModel) -> None:
+        """Work out what does not depend on the application, or raise `InvalidPolicy`.
+
+        A probability for a term that the model never saw is a guess, so no such term is offered.
+        """
+        _check_fit(policy, model)
+        self.model = model
+        self.policy = policy
+        self.id = policy.id
+        self.currency = policy.currency
+        self.tiers = policy.tiers
+        self._tiers_worst_first = policy.tiers[::-1]
+        # All but the worst tier, which has whatever is left: clamping the score changes no tier.
+        self._scores_min = tuple(tier.score_min for tier in self._tiers_worst_first[1:])
+        self.standard_loan = policy.standard_loan
+        self.limit_step = policy.limit_step
+        self.terms_days = _known_terms(policy, model)
+        self.tariffs = tuple(Tariff(policy.pricing, policy.caps, d) for d in self.terms_days)
+        self.below_break_even = policy.caps.below_break_even
+        position = model.catalogue.position
+        self.amount_place = position.get(AMOUNT)
+        self.term_place = position.get(TERM)
+        self.inflow_place = position[INFLOW]
+        self.existing_place = position.get(EXISTING)
+        self.existing_share = policy.affordability.existing_repayments_share
+        self._outflow_place = position.get(OUTFLOW)
+        self._outflow_ratio_max = policy.affordability.outflow_ratio_max
+        self.rules = tuple(ReadyRule(rule, model) for rule in policy.rules)
+        self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
+        names = policy.law.forbidden_fields
+        self._forbidden = tuple((position[name], name) for name in names if name in position)
+        self._doubts = {
+            scorecard.card.name: _Doubts(policy.sufficiency, scorecard, model)
+            for scorecard in model.scorecards
+        }
+        amounts = range(policy.limit_step, policy.tiers[0].limit_max + 1, policy.limit_step)
+        self._loan_tables = {
+            scorecard.card.name: LoanTables(scorecard, model, amounts, self.terms_days)
+            for scorecard in model.scorecards
+        }
+
+    def tier(self, points: Points) -> Tier:
+        """Give the tier by the score as shown."""
+        return self._tiers_worst_first[bisect_right(self._scores_min, round(points))]
+
+    def loans(self, scorecard: Scorecard, scored: Scored) -> Loans:
+        """Give the loans that the applicant could ask for."""
+        return Loans(self._loan_tables[scorecard.card.name], scored)
+
+    def refuse_forbidden(self, application: Application) -> None:
+        """Raise `InvalidApplication` if a field is given that the policy forbids to use."""
+        problems = []
+        for place, name in self._forbidden:
+            if application.values[place] is not None:
+                spelled = (application.spelled or {}).get(place, name)
+                detail = "must not be sent: the lender's policy forbids its use"
+                problems.append(FieldProblem(spelled, "prohibited_field", detail))
+        if problems:
+            raise InvalidApplication(problems)
+
+    def as_asked(self, values: Sequence[Value]) -> Sequence[Value]:
+        """Give the values with the standard loan where an application does not say."""
+        loan = self.standard_loan
+        amount = loan.amount if self.amount_place is None else values[self.amount_place]
+        term = loan.term_days if self.term_place is None else values[self.term_place]
+        if amount is not None and term is not None:
+            return values
+        return self.as_if_asked(values, amount or loan.amount, term or loan.term_days)
+
+    def as_if_asked(
+        self, values: Sequence[Value], amount: Value, term_days: Value
+    ) -> Sequence[Value]:
+        """Give the values as they would be had another loan been asked for."""
+        changed = list(values)
+        if self.amount_place is not None:
+            changed[self.amount_place] = amount
+        if self.term_place is not None:
+            changed[self.term_place] = term_days
+        return changed
+
+    def objections_of_rules(self, values: Sequence[Value]) -> list[Objection]:
+        """Say which of the policy's own rules object."""
+        return [rule.objection for rule in self.rules if rule.fires(values)]
+
+    def objections_of_tier(self, tier: Tier) -> tuple[Objection, ...]:
+        """Say what a tier has against those in it."""
+        return _BY_DECISION[tier.decision]
+
+    def doubts(
+        self, scorecard: Scorecard, values: Sequence[Value], scored: Scored
+    ) -> list[Objection]:
+        """Say why a person should look: more goes out than comes in, or the data are strange."""
+        doubts = self._doubts[scorecard.card.name].about(values, scored.slots)
+        if self._outflow_ratio_max is not None and self._outflow_place is not None:
+            outflow, inflow = values[self._outflow_place], values[self.inflow_place]
+            # A missing inflow, where a catalogue allows that, is known to carry nothing.
+            if outflow is not None and outflow > self._outflow_ratio_max * (inflow or 0.0):  # type: ignore[operator]  # numbers
+                doubts.insert(0, _DOUBTS[Rule.OUTFLOW_ABOVE_INFLOW])
+        return doubts
+
+
+def _check_fit(policy: Policy, model: ReadyModel) -> None:
+    if policy.currency != model.currency:
+        raise InvalidPolicy(
+            f"the policy lends in {policy.currency}, "
+            f"but the model is laid out for {model.currency or 'no currency'}"
+        )
+    if INFLOW not in model.catalogue.position:
+        raise InvalidPolicy(f"the policy needs the field {INFLOW}, which the model has not")
+    if not _known_terms(policy, model):
+        shortest, longest = _learned_terms(model)
+        raise InvalidPolicy(
+            "the policy offers no term that the model has learned on",
+            hint=f"offer one of {shortest} to {longest} days, or train on loans of your terms",
+        )
+
+
+def _known_terms(policy: Policy, model: ReadyModel) -> tuple[int, ...]:
+    shortest, longest = _learned_terms(model)
+    return tuple(days for days in policy.terms_days if shortest <= days <= longest)
+
+
+def _learned_terms(model: ReadyModel) -> tuple[int, int]:
+    """Give the terms that a model was learned on; one that does not say knows them all."""
+    outcome = model.model.outcome
+    return outcome.shortest_term_days or 1, outcome.longest_term_days or TERM_DAYS_MAX

@@ -1,0 +1,180 @@
+"""Policies of lenders: which one answers in a book, since when, and who said so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.core import model as models
+from alama.core.errors import InvalidPolicy
+from alama.core.lending import draft, policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.service.book import Mode
+from alama.service.errors import InvalidName, UnknownPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alama.core.lending.policy import Policy
+    from alama.core.model import Model
+    from alama.service.book import Book
+    from alama.service.ports import Clock, Registry
+
+DEFAULT: Final = "default"
+"""How a person names the policy of a lender that has none of its own."""
+
+TEXT_MAX: Final = 200
+_PREFIX: Final = "sha256:"
+_PREFIX_DIGITS_MIN: Final = 6
+
+
+class Signed(NamedTuple):
+    """When something was put in force, by whom and why, as they said."""
+
+    at_us: int
+    by: str | None = None
+    note: str | None = None
+
+
+class Deployment(NamedTuple):
+    """What answered in a book from a moment on; None stands for what the package brings."""
+
+    model_id: str | None
+    policy_id: str | None
+    signed: Signed
+
+
+class Pause(NamedTuple):
+    """Since when every decision of a book is left to a person, and why."""
+
+    since_us: int
+    reason: str
+
+
+def is_open(registry: Registry, book: Book) -> bool:
+    """Say whether a book can be scored in: a live one needs a model of its own."""
+    deployed = registry.deployed(book)
+    return book.mode is Mode.TEST or (deployed is not None and deployed[0] is not None)
+
+
+def text_in_force(registry: Registry, book: Book) -> bytes:
+    """Give the text of the policy that answers in a book."""
+    deployed = registry.deployed(book)
+    return text_by_id(registry, book, None if deployed is None else deployed[1])
+
+
+def text_by_id(registry: Registry, book: Book, policy_id: str | None) -> bytes:
+    """Give the text of a policy; None stands for the default of the lender's currency."""
+    if policy_id is None:
+        return draft.default_text(registry.lender(book.lender).currency)
+    return registry.policy(policy_id)
+
+
+def activate(
+    registry: Registry, book: Book, text: bytes, signed: Signed, builtin: Callable[[], Model]
+) -> Policy:
+    """Let a policy answer in a book from now on, or raise and change nothing.
+
+    It must be sound, in the lender's currency, and fit the model that answers there.
+    """
+    _check_signature(signed)
+    policy = policy_text.read(text)
+    require_fit(registry, book, policy, builtin)
+    registry.keep_policy(policy.id, text, signed.at_us)
+    registry.deploy_policy(book, policy.id, signed)
+    return policy
+
+
+def _check_signature(signed: Signed) -> None:
+    for said in (signed.by, signed.note):
+        if said is not None and not _is_line(said):
+            raise InvalidName(f"a name or a note has 1 to {TEXT_MAX} characters, all on one line")
+
+
+def _is_line(text: str) -> bool:
+    return text.isprintable() and 1 <= len(text.strip()) <= TEXT_MAX
+
+
+def require_fit(
+    registry: Registry, book: Book, policy: Policy, builtin: Callable[[], Model]
+) -> ReadyPolicy:
+    """Lay a policy out for the model of a book, or raise `InvalidPolicy` and say why not."""
+    currency = registry.lender(book.lender).currency
+    if policy.currency != currency:
+        raise InvalidPolicy(
+            f"the policy lends in {policy.currency}, but {book.lender} lends in {currency}",
+            hint=f"`alama policy init --currency {currency}` drafts one in {currency}",
+        )
+    deployed = registry.deployed(book)
+    model_id = None if deployed is None else deployed[0]
+    # Before its onboarding a live book has no model: then the built-in one stands in for it.
+    model = builtin() if model_id is None else models.decode(registry.model(model_id))
+    return ReadyPolicy(policy, ReadyModel(model, policy.currency))
+
+
+def reactivate(
+    registry: Registry,
+    book: Book,
+    reference: str,
+    signed: Signed,
+    builtin: Callable[[], Model],
+) -> None:
+    """Go back to a policy that answered in this book before, or to the default one."""
+    policy_id = recall(registry, book, reference)
+    if policy_id is None:
+        _check_signature(signed)
+        registry.deploy_policy(book, None, signed)
+    else:
+        # The model may have changed since: it must fit that one.
+        activate(registry, book, registry.policy(policy_id), signed, builtin)
+
+
+def recall(registry: Registry, book: Book, reference: str) -> str | None:
+    """Give the id of a policy that answered in this book, by its first digits.
+
+    None stands for the default one, be it named by its digits or by that word.
+    """
+    if reference == DEFAULT:
+        return None
+    default_id = policy_text.read(text_by_id(registry, book, None)).id
+    steps = registry.deployments(book)
+    known = {step.policy_id for step in steps if step.policy_id is not None}
+    found = _named(reference, sorted(known | {default_id}))
+    return None if found == default_id else found
+
+
+def text_of(registry: Registry, book: Book, reference: str) -> bytes:
+    """Give the text of a policy that answered in this book; named as `recall` wants it."""
+    return text_by_id(registry, book, recall(registry, book, reference))
+
+
+def history(registry: Registry, book: Book) -> list[Deployment]:
+    """Give the deployments that changed the policy of a book, oldest first."""
+    steps: list[Deployment] = []
+    before: str | None = None
+    for step in registry.deployments(book):
+        if step.policy_id != before:
+            steps.append(step)
+        before = step.policy_id
+    return steps
+
+
+def _named(reference: str, known: Sequence[str]) -> str:
+    digits = reference.removeprefix(_PREFIX)
+    found = [one for one in known if one.removeprefix(_PREFIX).startswith(digits)]
+    if len(digits) < _PREFIX_DIGITS_MIN or not found:
+        raise UnknownPolicy(reference)
+    if len(found) > 1:
+        raise UnknownPolicy(reference, hint="several begin so; give more digits")
+    return found[0]
+
+
+def pause(registry: Registry, clock: Clock, book: Book, reason: str) -> Pause:
+    """Leave every decision of a book to a person from now on; a pause that stands goes on."""
+    registry.lender(book.lender)
+    if not _is_line(reason):
+        raise InvalidName(f"a reason has 1 to {TEXT_MAX} characters, all on one line")
+    registry.pause(book, Pause(clock(), reason.strip()))
+    paused = registry.pause_of(book)
+    assert paused is not None
+    return paused

@@ -1,0 +1,125 @@
+"""Random but sound policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from alama.core.lending.policy import (
+    SCHEMA,
+    Affordability,
+    Caps,
+    Decision,
+    OwnRule,
+    Policy,
+    Pricing,
+    StandardLoan,
+    Sufficiency,
+    Tier,
+)
+from alama.core.lending.policy_check import STEPS_MAX, seal
+from alama.core.units import Apr, Money
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.factories import Rng
+
+TERMS_DAYS = (14, 21, 30, 45, 60, 90, 120, 180)
+DECISIONS = list(Decision)
+STEADY_RULES = (
+    "mm_months < 6",
+    "avg_outflow / avg_inflow > 1.4",
+    "avg_balance < 200 and balance_stability < 0.3",
+    "requested_amount > 1.5 * avg_inflow",
+    "requested_amount / avg_inflow > 2 or region in ['nairobi']",
+    "requested_term_days > 60 and counterparties < 4",
+    "requested_amount * requested_term_days > 600_000",
+    "not (avg_inflow - existing_repayments >= 4_000)",
+)
+OTHER_RULES = (
+    "mm_months > 60 and avg_balance > 3_000",
+    "requested_amount < 1_000",
+    "airtime_regularity == 0.5",
+    "existing_repayments is missing",
+    "requested_amount - avg_inflow < 100 or device_type != 'smartphone'",
+)
+"""Under these a better value may well worsen a decision."""
+
+
+def with_parts(policy: Policy, **parts: Mapping[str, Any]) -> Policy:
+    """Give a policy with other figures in some of its tables: `caps={"apr_max": 40.0}`."""
+    changed = {
+        name: msgspec.structs.replace(getattr(policy, name), **changes)
+        for name, changes in parts.items()
+    }
+    return seal(msgspec.structs.replace(policy, **changed))
+
+
+def random_policy(rng: Rng) -> Policy:
+    """Give a sound policy: every figure drawn, the tiers put in order."""
+    count = int(rng.integers(1, 6))
+    scores = np.sort(rng.choice(np.arange(301, 851), count - 1, replace=False))[::-1]
+    step = int(rng.choice([1, 50, 500, 2_000]))
+    caps = np.sort(rng.integers(1, min(100_000 // step, STEPS_MAX) + 1, count))[::-1]
+    shares = np.sort(rng.random(count))[::-1]
+    decisions = np.sort(rng.integers(0, len(DECISIONS), count))
+    terms = np.sort(rng.choice(TERMS_DAYS, rng.integers(1, 5), replace=False)).tolist()
+    funding, margin = rng.uniform(0.1, 20.0, 2).tolist()
+    return seal(
+        Policy(
+            schema=SCHEMA,
+            id="",
+            name="random",
+            version="1",
+            currency="KES",
+            standard_loan=StandardLoan(Money(rng.uniform(100, 20_000)), int(rng.choice(terms))),
+            tiers=tuple(
+                Tier(f"T{n}", int(score), DECISIONS[int(place)], float(share), int(cap) * step)
+                for n, (score, place, share, cap) in enumerate(
+                    zip([*scores, 300], decisions, shares, caps, strict=True)
+                )
+            ),
+            terms_days=tuple(terms),
+            limit_step=step,
+            rules=random_rules(rng),
+            affordability=Affordability(
+                existing_repayments_share=one_of(rng, 0.0, 0.1),
+                outflow_ratio_max=one_of(rng, None, 0.9, 1.3),
+            ),
+            sufficiency=Sufficiency(
+                fields_min=one_of(rng, 0, 5, 9),
+                outside_times=one_of(rng, None, 1.0, 2.0),
+                unlike_share=one_of(rng, None, 0.01),
+            ),
+            pricing=Pricing(
+                loss_given_default=rng.uniform(0.0, 0.95),
+                cost_per_loan=Money(rng.uniform(0.0, 200.0)),
+                cost_share=rng.uniform(0.0, 0.05),
+                funding=Apr(funding),
+                margin=Apr(margin),
+                fee_per_loan=Money(one_of(rng, 0.0, 0.0, 30.0)),
+                fee_share=one_of(rng, 0.0, 0.0, 0.05),
+            ),
+            caps=Caps(
+                apr_max=Apr(funding + margin + rng.uniform(0.1, 200.0)),
+                below_break_even=DECISIONS[int(rng.integers(1, 3))],
+                charges_max=one_of(rng, None, 0.2, 1.0),
+            ),
+        )
+    )
+
+
+def one_of(rng: Rng, *choices: Any) -> Any:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def random_rules(rng: Rng) -> tuple[OwnRule, ...]:
+    pool = STEADY_RULES if rng.random() < 0.7 else STEADY_RULES + OTHER_RULES
+    chosen = rng.choice(len(pool), int(rng.choice([0, 0, 1, 3])), replace=False)
+    return tuple(
+        OwnRule(f"rule_{place}", pool[int(place)], DECISIONS[int(rng.integers(1, 3))])
+        for place in chosen
+    )

@@ -1,0 +1,316 @@
+"""A policy is read strictly: whoever writes one is told the line of everything that is wrong."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alama.core.application import read as read_application
+from alama.core.assess import assess
+from alama.core.errors import FAULTS_MAX, InvalidPolicy
+from alama.core.lending.draft import default_policy, default_text
+from alama.core.lending.policy_check import seal
+from alama.core.lending.policy_text import DOTS_MAX, SIZE_MAX, decode, read
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.core.product import PRODUCT
+from alama.files.models import builtin
+
+POLICY = default_policy("KES")
+TEXT = default_text("KES").decode()
+MODEL = ReadyModel(builtin())
+APPLICATION = read_application(
+    PRODUCT,
+    {
+        "mm_months": 30,
+        "avg_inflow": 20_000,
+        "balance_stability": 0.7,
+        "airtime_regularity": 0.7,
+        "avg_outflow": 17_000,
+    },
+)
+
+RULE = """\
+[[rules]]
+name = "new_wallet"
+when = "mm_months < 3"
+decision = "DECLINED"
+says = "the wallet is younger than three months"
+"""
+RULED = TEXT.replace("[affordability]", RULE + "\n[affordability]")
+
+
+def with_line(old: str, new: str, text: str = TEXT) -> tuple[bytes, int]:
+    """Give the text with what a line begins with replaced, and the number of that line."""
+    place = re.search(f"^{re.escape(old)}", text, re.MULTILINE)
+    assert place is not None, old
+    changed = text[: place.start()] + new + text[place.end() :]
+    return changed.encode(), text[: place.start()].count("\n") + 1
+
+
+def refusal_of(written: bytes) -> InvalidPolicy:
+    with pytest.raises(InvalidPolicy) as caught:
+        read(written)
+    return caught.value
+
+
+# ------------------------------------------------------------------------ the id
+
+
+def test_the_id_is_the_hash_of_what_the_text_says() -> None:
+    assert read(TEXT.encode()) == POLICY
+    assert POLICY.id.startswith("sha256:")
+
+
+def test_comments_and_layout_do_not_change_the_id() -> None:
+    lines = [line.partition(" # ")[0].strip() for line in TEXT.splitlines()]
+    bare = "\n".join(line for line in lines if line and not line.startswith("#"))
+    assert read(bare.encode()) == POLICY
+    assert read(TEXT.replace(" = ", "\t=  ").replace("\n", "\r\n").encode()) == POLICY
+    assert read(TEXT.replace("150  #", "1.5e2  #").encode()) == POLICY
+
+
+def test_every_figure_changes_the_id() -> None:
+    ids = {POLICY.id}
+    figures = list(re.finditer(r"^\w+ = .*?(\d)(?=[ \],]|$)", TEXT, re.MULTILINE))
+    refused = 0
+    for figure in figures:
+        digit = str((int(figure[1]) + 5) % 10)
+        changed = TEXT[: figure.start(1)] + digit + TEXT[figure.end(1) :]
+        try:
+            ids.add(read(changed.encode()).id)
+        except InvalidPolicy:
+            refused += 1
+    assert len(ids) == 1 + len(figures) - refused
+    assert len(ids) > 15
+
+
+def test_a_stored_text_is_read_under_its_own_id_alone() -> None:
+    assert decode(TEXT.encode(), POLICY.id) == POLICY
+    changed, _ = with_line("margin = 10", "margin = 90")
+    with pytest.raises(InvalidPolicy, match="does not match its id") as caught:
+        decode(changed, POLICY.id)
+    assert caught.value.hint == "restore it from a backup"
+
+
+# ------------------------------------------------------------------------ no policy at all
+
+
+@pytest.mark.parametrize(
+    ("written", "line", "told"),
+    [
+        (b"a = 1\nb = [1,\n", None, "this is not TOML: .*"),
+        (b"a = 1\nb 2\n", 2, "this is not TOML: .*"),
+        (b"a = ", None, "this is not TOML: invalid value at the end of the text"),
+        (b"a = 1\na = 2\n", 2, "this is not TOML: cannot overwrite a value"),
+        (b"a = 1\nb = '\xff'\n", 2, "the text is not UTF-8"),
+        (b"\xef\xbb\xbfa = 1\n", 1, "this is not TOML: invalid statement"),
+        (b"a = " + b"[" * 100_000, None, "the text is nested too deeply"),
+        (b"a = 1\nb = 1" + b"0" * 5_000, None, "a number has thousands of digits"),
+        (b"a = 1\nb" + b".b" * 100_000 + b" = 1", 2, f"a line has more than {DOTS_MAX} dots"),
+        (b"a = 1\n[b" + b".b" * 100_000 + b"]", 2, f"a line has more than {DOTS_MAX} dots"),
+    ],
+)
+def test_what_is_no_toml_is_refused_with_its_line(
+    written: bytes, line: int | None, told: str
+) -> None:
+    error = refusal_of(written)
+    (fault,) = error.faults
+    assert (fault.key, fault.line) == ("", line)
+    assert re.fullmatch(told, fault.fault)
+    assert error.hint == "`alama policy init` writes a policy to start from"
+
+
+def test_an_enormous_text_is_refused_unread() -> None:
+    assert "larger than 256 KiB" in str(refusal_of(b"\xff" * (SIZE_MAX + 1)))
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [('schema = "alama.policy/2"', "another"), ("schema = 1", "another"), ("", "no")],
+)
+def test_another_schema_is_refused_with_the_line_to_write(schema: str, said: str) -> None:
+    written, _ = with_line('schema = "alama.policy/1"', schema)
+    error = refusal_of(written)
+    assert f"the policy says {said} schema" in str(error)
+    assert error.hint == 'its first line should be: schema = "alama.policy/1"'
+
+
+def test_a_policy_does_not_name_itself() -> None:
+    written, line = with_line("name = ", f'id = "{POLICY.id}"\nname = ')
+    (fault,) = refusal_of(written).faults
+    assert fault == (line, "id", "is worked out from the rest; leave it out")
+
+
+# ------------------------------------------------------------------------ wrong kinds of values
+
+WHOLE, NUMBER, QUOTED = "must be a whole number", "must be a number", "must be a text in quotes"
+UNKNOWN = "is not a key of the policy; a typing error?"
+HUGE = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        *(
+            ("limit_step = 500", f"limit_step = {value}", "limit_step", WHOLE)
+            for value in ('"5"', "true", "1.5", "nan", "inf", "-0.0", "[1]", "{a = 1}")
+        ),
+        *(
+            ("limit_step = 500", f"limit_step = {value}", "limit_step", WHOLE)
+            for value in ("2026-11-15", "07:30:00", "2026-11-15T07:30:00Z", "1e400")
+        ),
+        *(
+            ("apr_max = 150", f"apr_max = {value}", "caps.apr_max", NUMBER)
+            for value in ('"150"', "true", "2026-11-15", "[[150]]", "{}")
+        ),
+        ("apr_max = 150", f"apr_max = {HUGE}", "caps.apr_max", "is too large a number"),
+        (
+            "outflow_ratio_max = 1.5",
+            "outflow_ratio_max = 'a'",
+            "affordability.outflow_ratio_max",
+            NUMBER,
+        ),
+        ("name = ", "name = 5 #", "name", QUOTED),
+        ("currency = ", "currency = [] #", "currency", QUOTED),
+        ("terms_days = ", "terms_days = 30 #", "terms_days", "must be a list"),
+        ("terms_days = ", "terms_days = [[30]] #", "terms_days[0]", WHOLE),
+        ("terms_days = ", "terms_days = [30, true] #", "terms_days[1]", WHOLE),
+        ("forbidden_fields = []", "forbidden_fields = ['a', 5]", "law.forbidden_fields[1]", QUOTED),
+        ("score_min = 650", "score_min = ''", "tiers[1].score_min", WHOLE),
+        (
+            "below_break_even = ",
+            "below_break_even = 'MAYBE' #",
+            "caps.below_break_even",
+            "must be one of APPROVED, REVIEW, DECLINED",
+        ),
+        ("below_break_even = ", "below_break_even = 5 #", "caps.below_break_even", QUOTED),
+        ("[caps]", "[[caps]]", "caps", "must be a table"),
+        ("[law]", "[[law]]", "law", "must be a table"),
+        ("[pricing]", "[prices]", "prices", UNKNOWN),
+        ("score_min = 650", "score_mim = 650", "tiers[1].score_mim", UNKNOWN),
+        ("score_min = 650", '"score.min" = 650', 'tiers[1]."score.min"', UNKNOWN),
+        ("score_min = 650", '"" = 650', 'tiers[1].""', UNKNOWN),
+        ("score_min = 650", r'"a\nb" = 650', r'tiers[1]."a\nb"', UNKNOWN),
+        ("score_min = 650", '"a` - at `$.b`" = 650', 'tiers[1]."a` - at `$.b`"', UNKNOWN),
+        ("name = ", '"a` - at `$.b`" = 650\nname = ', '"a` - at `$.b`"', UNKNOWN),
+        ("score_min = 650", f"{'a' * 90} = 650", f'tiers[1]."{"a" * 60}"', UNKNOWN),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named_with_its_line(
+    old: str, new: str, key: str, told: str
+) -> None:
+    written, line = with_line(old, new)
+    assert refusal_of(written).faults == ((line, key, told),)
+
+
+@pytest.mark.parametrize(
+    ("old", "key", "header"),
+    [
+        ("score_min = 650", "tiers[1].score_min", '[[tiers]]\nname = "B"'),
+        ("apr_max = 150", "caps.apr_max", "[caps]"),
+        ("limit_step = 500", "limit_step", None),
+        ("[pricing]", "pricing", None),
+    ],
+)
+def test_a_missing_key_is_named_with_the_line_of_its_table(
+    old: str, key: str, header: str | None
+) -> None:
+    text = TEXT if old != "[pricing]" else re.sub(r"\[pricing\](?s:.*?)(?=\[caps\])", "", TEXT)
+    written = text.encode() if old == "[pricing]" else with_line(old, "#")[0]
+    line = None if header is None else text[: text.index(header)].count("\n") + 1
+    assert refusal_of(written).faults == ((line, key, "is missing"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        ("when = ", "when = 5 #", "rules[0].when", QUOTED),
+        ("when = ", "when = 'mm_monts < 3' #", "rules[0].when", "is wrong at column 1: .*"),
+        ("says = ", r'says = "a\nb" #', "rules[0].says", "must be one line of .*"),
+        ("[[rules]]", "[rules]", "rules", "must be a list"),
+    ],
+)
+def test_a_fault_in_a_rule_is_named_with_its_line(old: str, new: str, key: str, told: str) -> None:
+    written, line = with_line(old, new, RULED)
+    (fault,) = refusal_of(written).faults
+    assert (fault.line, fault.key) == (line, key)
+    assert re.fullmatch(told, fault.fault)
+
+
+# ------------------------------------------------------------------------ many faults
+
+
+def test_every_fault_is_told_in_the_order_of_the_text() -> None:
+    text = TEXT.replace("margin = 10", "margin = -1").replace('name = "C"', 'name = "A"')
+    text = text.replace('currency = "KES"', 'currency = "kes"')
+    error = refusal_of(text.encode())
+    assert [fault.key for fault in error.faults] == ["currency", "tiers[2].name", "pricing.margin"]
+    lines = [fault.line or 0 for fault in error.faults]
+    assert lines == sorted(lines)
+    for fault in error.faults:
+        assert f"line {fault.line}: {fault.key} {fault.fault}" in str(error)
+
+
+def test_a_text_with_thousands_of_faults_is_refused_at_once_with_the_first_of_them() -> None:
+    # Each fault used to cost a walk over the whole text: minutes.
+    forbidden = ", ".join(['"avg_inflow"'] * 10_000)
+    written, line = with_line("forbidden_fields = []", f"forbidden_fields = [{forbidden}]")
+    faults = refusal_of(written).faults
+    assert len(faults) == FAULTS_MAX
+    assert faults[0] == (line, "law.forbidden_fields[0]", "is required, so it cannot be forbidden")
+
+
+# ------------------------------------------------------------------------ any text at all
+
+TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+TOKENS = [
+    *("nan", "inf", "-0.0", "-1", "1e308", "5e-324", HUGE, "2026-11-15", "true", "[]", "{}", "''"),
+    *('"""', "[[rules]]", "[caps]", "\\", "\n", "=", "#", ".", "REVIEW", "\0", "\u202e", "é"),
+]
+
+
+def mutated(rng: np.random.Generator, text: str) -> str:
+    """Insert, delete or replace one character or one token of a text."""
+    parts = TOKEN.findall(text) if rng.random() < 0.5 else list(text)
+    at = int(rng.integers(len(parts)))
+    other = TOKENS + parts
+    new = other[int(rng.integers(len(TOKENS) if rng.random() < 0.5 else len(other)))]
+    parts[at] = ["", new, new + parts[at]][int(rng.integers(3))]
+    return "".join(parts)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=1_000)
+def test_a_mutated_policy_is_refused_or_can_be_lent_by(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    text = mutated(rng, RULED if rng.random() < 0.5 else TEXT)
+    with suppress(InvalidPolicy):
+        policy = read(text.encode())
+        assert seal(policy) == policy
+        assert decode(text.encode(), policy.id) == policy
+        assert assess(MODEL, ReadyPolicy(policy, MODEL), APPLICATION).offer.apr > 0.0
+
+
+def test_many_mutations_are_still_policies() -> None:
+    valid = 0
+    for seed in count():
+        try:
+            read(mutated(np.random.default_rng(seed), TEXT).encode())
+        except InvalidPolicy:
+            continue
+        valid += 1
+        if valid == 50:
+            break
+    assert seed < 500
+
+
+@given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
+def test_no_bytes_at_all_are_anything_but_refused(written: bytes) -> None:
+    refusal_of(written)

@@ -1,0 +1,121 @@
+"""A new policy, a pause and the bound of a day reach every caller within the second."""
+
+import asyncio
+
+import pytest
+
+from alama.core import document
+from alama.core.lending import draft, policy_writer
+from alama.core.lending.policy import Policy, Rule
+from alama.service import keys, policies
+from alama.service.book import Book, Mode
+from alama.service.directory import Desk, Directory
+from alama.service.errors import OnboardingIncomplete
+from alama.service.keys import US_PER_HOUR
+from alama.service.patience import FRESH_US
+from alama.service.policies import Signed
+from alama.storage.registry import SqlRegistry
+from alama.storage.scores import SqlScores
+from tests.entries import DEMO, an_entry
+from tests.factories import a_model
+from tests.policies import with_parts
+from tests.unit.service.conftest import HandClock
+
+PEPPER = b"pepper" * 8
+LIVE = Book("demo", Mode.LIVE)
+MODEL = a_model()
+BOUNDED = with_parts(
+    draft.default_policy("KES"), daily={"volume_max": 100.0, "utc_offset_hours": 3}
+)
+
+
+@pytest.fixture
+def directory(registry: SqlRegistry, clock: HandClock, stopwatch: HandClock) -> Directory:
+    scores = SqlScores(registry._database)
+    return Directory(registry, scores, clock, stopwatch, PEPPER, lambda: MODEL)
+
+
+def asked(directory: Directory, text: str) -> Desk:
+    """What answers a caller who comes with this key now."""
+    return asyncio.run(directory.caller(text)).desk_for_scoring()
+
+
+def activate(registry: SqlRegistry, book: Book, policy: Policy, at_us: int) -> None:
+    text = policy_writer.write(policy).encode()
+    policies.activate(registry, book, text, Signed(at_us), lambda: MODEL)
+
+
+def test_a_new_policy_answers_within_a_second_and_not_before(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    text, _ = keys.issue(registry, clock, PEPPER, DEMO)
+    default_id = asked(directory, text).policy.id
+    activate(registry, DEMO, BOUNDED, clock())
+    stopwatch.now_us += FRESH_US - 1
+    assert asked(directory, text).policy.id == default_id
+    stopwatch.now_us += 1
+    assert asked(directory, text).policy.id == BOUNDED.id
+    policies.reactivate(registry, DEMO, policies.DEFAULT, Signed(clock()), lambda: MODEL)
+    stopwatch.now_us += FRESH_US
+    assert asked(directory, text).policy.id == default_id
+
+
+def test_a_policy_does_not_open_a_live_book_that_has_no_model(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    text, _ = keys.issue(registry, clock, PEPPER, LIVE)
+    activate(registry, LIVE, BOUNDED, clock())
+    with pytest.raises(OnboardingIncomplete):
+        asked(directory, text)
+    registry.keep_model(MODEL.id, document.encode(MODEL), clock())
+    registry.deploy(LIVE, MODEL.id, BOUNDED.id, clock())
+    stopwatch.now_us += FRESH_US
+    assert asked(directory, text).policy.id == BOUNDED.id
+
+
+def test_a_pause_and_its_end_reach_every_key_of_the_book_within_a_second(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    texts = [keys.issue(registry, clock, PEPPER, DEMO)[0] for _ in range(2)]
+    for text in texts:
+        assert asked(directory, text).holds == ()
+    policies.pause(registry, clock, DEMO, "payments are down")
+    for expected in ((Rule.PAUSED,), ()):
+        stopwatch.now_us += FRESH_US
+        for text in texts:
+            assert asked(directory, text).holds == expected
+        registry.resume(DEMO)
+
+
+def test_a_pause_of_one_book_is_not_felt_in_another(
+    directory: Directory, registry: SqlRegistry, clock: HandClock
+) -> None:
+    policies.pause(registry, clock, LIVE, "payments are down")
+    text, _ = keys.issue(registry, clock, PEPPER, DEMO)
+    assert asked(directory, text).holds == ()
+
+
+def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    text, _ = keys.issue(registry, clock, PEPPER, DEMO)
+    activate(registry, DEMO, BOUNDED, clock())
+    assert asked(directory, text).holds == ()
+    SqlScores(registry._database).commit([an_entry(at_us=clock(), limit=100.0)])
+    stopwatch.now_us += FRESH_US
+    assert asked(directory, text).holds == (Rule.DAILY_VOLUME,)
+    # It is noon of UTC, and three in the afternoon where the lender is.
+    for passed_us, expected in ((9 * US_PER_HOUR - 1, (Rule.DAILY_VOLUME,)), (1, ())):
+        clock.now_us += passed_us
+        stopwatch.now_us += FRESH_US
+        assert asked(directory, text).holds == expected
+
+
+def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
+    directory: Directory, registry: SqlRegistry, clock: HandClock
+) -> None:
+    assert directory.warm() == []
+    policies.pause(registry, clock, DEMO, "payments are down")
+    desk = directory.desk(DEMO)
+    assert desk is not None
+    assert desk.holds == (Rule.PAUSED,)

@@ -1,0 +1,115 @@
+"""When everything is left to a person: by a pause, and by what a day has approved."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alama.core.lending.policy import Daily, Decision, Rule
+from alama.core.lending.policy_check import UTC_OFFSETS
+from alama.core.units import Money
+from alama.service.book import Book, Mode
+from alama.service.holds import HOUR_US, first_hour, holds
+from alama.service.keys import US_PER_DAY
+from alama.service.policies import Pause
+from alama.storage.registry import SqlRegistry
+from alama.storage.scores import SqlScores
+from tests.entries import DEMO, NOON_US, an_entry
+
+PAUSE = Pause(NOON_US, "payments are down")
+MIDNIGHT_US = NOON_US // US_PER_DAY * US_PER_DAY
+moments = st.integers(0, 2 * NOON_US)
+offsets = st.sampled_from(UTC_OFFSETS)
+
+
+@pytest.fixture
+def scores(registry: SqlRegistry) -> SqlScores:
+    return SqlScores(registry._database)
+
+
+def daily(
+    volume_max: float | None = None, loss_max: float | None = None, offset_hours: int = 0
+) -> Daily:
+    volume = None if volume_max is None else Money(volume_max)
+    return Daily(volume, None if loss_max is None else Money(loss_max), offset_hours)
+
+
+# ------------------------------------------------------------------------------------ the day
+
+
+@given(moments, offsets)
+def test_a_day_has_begun_and_ends_within_24_hours(now_us: int, offset_hours: int) -> None:
+    began = first_hour(now_us, offset_hours)
+    assert began * HOUR_US <= now_us < (began + 24) * HOUR_US
+
+
+@given(moments, offsets)
+def test_a_day_begins_at_midnight_of_the_lenders_clock(now_us: int, offset_hours: int) -> None:
+    assert (first_hour(now_us, offset_hours) + offset_hours) % 24 == 0
+
+
+@given(moments, offsets, st.integers(0, 24 * HOUR_US - 1))
+def test_all_moments_of_a_day_have_one_beginning(
+    now_us: int, offset_hours: int, later_us: int
+) -> None:
+    began = first_hour(now_us, offset_hours)
+    assert first_hour(began * HOUR_US + later_us, offset_hours) == began
+
+
+@pytest.mark.parametrize("offset_hours", UTC_OFFSETS)
+def test_the_day_changes_in_the_very_microsecond(offset_hours: int) -> None:
+    midnight_us = MIDNIGHT_US - offset_hours * HOUR_US
+    assert first_hour(midnight_us, offset_hours) * HOUR_US == midnight_us
+    assert first_hour(midnight_us - 1, offset_hours) * HOUR_US == midnight_us - US_PER_DAY
+
+
+def test_the_day_of_nairobi_begins_at_nine_in_the_evening_of_utc() -> None:
+    assert first_hour(NOON_US, 3) * HOUR_US == MIDNIGHT_US - 3 * HOUR_US
+
+
+# ------------------------------------------------------------------------------------ the bounds
+
+
+def test_nothing_holds_where_nobody_paused_and_nothing_is_bounded(scores: SqlScores) -> None:
+    scores.commit([an_entry()])
+    assert holds(scores, DEMO, daily(), None, NOON_US) == ()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        (daily(volume_max=12_500.01), ()),
+        (daily(volume_max=12_500.0), (Rule.DAILY_VOLUME,)),
+        (daily(loss_max=250.51), ()),
+        (daily(loss_max=250.5), (Rule.DAILY_EXPECTED_LOSS,)),
+        (daily(1.0, 1.0), (Rule.DAILY_VOLUME, Rule.DAILY_EXPECTED_LOSS)),
+    ],
+)
+def test_a_bound_holds_once_it_is_reached(
+    scores: SqlScores, bounds: Daily, found: tuple[Rule, ...]
+) -> None:
+    scores.commit([an_entry(limit=12_500.0, expected_loss=250.5)])
+    assert holds(scores, DEMO, bounds, None, NOON_US) == found
+    assert holds(scores, DEMO, bounds, PAUSE, NOON_US) == (Rule.PAUSED, *found)
+
+
+def test_a_bound_of_nothing_approves_nothing(scores: SqlScores) -> None:
+    assert holds(scores, DEMO, daily(volume_max=0.0), None, NOON_US) == (Rule.DAILY_VOLUME,)
+
+
+def test_a_bound_counts_what_was_approved_in_its_own_book(scores: SqlScores) -> None:
+    others = [Book("demo", Mode.LIVE), Book("umoja", Mode.TEST)]
+    scores.commit([an_entry(book) for book in others])
+    scores.commit([an_entry(decision=Decision.REVIEW)])
+    assert holds(scores, DEMO, daily(1.0, 1.0), None, NOON_US) == ()
+
+
+@pytest.mark.parametrize("offset_hours", [-12, -1, 0, 3, 14])
+def test_a_bound_ends_with_the_lenders_day(scores: SqlScores, offset_hours: int) -> None:
+    began_us = first_hour(NOON_US, offset_hours) * HOUR_US
+    bounds = daily(volume_max=100.0, offset_hours=offset_hours)
+    scores.commit([an_entry(at_us=began_us - 1)])
+    assert holds(scores, DEMO, bounds, None, began_us) == ()
+    scores.commit([an_entry(at_us=began_us)])
+    for now_us in (began_us, NOON_US, began_us + US_PER_DAY - 1):
+        assert holds(scores, DEMO, bounds, None, now_us) == (Rule.DAILY_VOLUME,)
+    assert holds(scores, DEMO, bounds, None, began_us + US_PER_DAY) == ()
