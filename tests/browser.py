@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,35 @@ QUIET = (
 )
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed here")
+
+
+# A page itself runs no script; a frame around it measures it and writes down what it finds.
+FRAME = """<!doctype html><html><body><iframe src="{page}" width="{width}" height="900"
+style="border:0"></iframe><pre id="found">nothing</pre><script>
+onload = () => {{
+  const page = document.querySelector("iframe").contentDocument;
+  const drawings = [...page.querySelectorAll("svg.chart")].map(svg => svg.getBoundingClientRect());
+  document.getElementById("found").textContent = JSON.stringify({{
+    title: page.title,
+    overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+    drawings: drawings.length,
+    empty: drawings.filter(box => box.width < 40 || box.height < 20).length,
+    headings: page.querySelectorAll("h2").length,
+    asked: page.defaultView.performance.getEntriesByType("resource").length,
+  }});
+}};
+</script></body></html>"""
+
+
+def measured(page: Path, width: int) -> dict[str, Any]:
+    """What a page is like in a window of so many pixels; it is a file in a folder of its own."""
+    frame = page.with_name(f"frame-{width}.html")
+    frame.write_text(FRAME.format(page=page.name, width=width), "utf-8")
+    shown = chromium(page.parent, "--window-size=1400,1000", "--dump-dom", frame.as_uri())
+    found: dict[str, Any] = json.loads(
+        re.search(r'id="found">(\{.*?\})</pre>', shown).group(1)  # type: ignore[union-attr]
+    )
+    return found
 
 
 def chromium(folder: Path, *arguments: str) -> str:

@@ -1,1 +1,1 @@
-"""Whole files: scoring them, and the scorecard as rows, CSV, JSON and SQL."""
+"""Whole files: scoring and deciding on them, and the scorecard as rows, CSV, JSON and SQL."""

@@ -20,6 +20,7 @@ from alama.cli import (
     lenders,
     models,
     openapi,
+    policy,
     population,
     score,
     scores,
@@ -40,6 +41,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     keys,
     scores,
     explain,
+    policy,
     population,
     train,
     score,
@@ -85,6 +87,10 @@ EXAMPLES: Final[tuple[tuple[str, str], ...]] = (
     (
         "alama explain",
         "score a sample application and show where each point comes from",
+    ),
+    (
+        "alama policy init --jurisdiction KE --out policy.toml",
+        "draft the rules of lending, to be changed, tried and put in force",
     ),
     (
         "alama population --rows 100000 --seed 1 --out loans.parquet",

@@ -1,4 +1,4 @@
-"""`alama score`: score a whole file."""
+"""`alama score`: score a whole file, and decide on it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from alama.batch.scoring import TableScoring
+    from alama.batch.deciding import TableDeciding
+    from alama.batch.scoring import Options, Scoring
     from alama.cli.command import Subparsers
+    from alama.core.model import Model
+    from alama.files.reader import Table
 
 DESCRIPTION: Final = """\
 Score every application in a file, in order, in bounded memory.
@@ -22,8 +25,14 @@ given; both are named on stderr. Each row gets
 row's scorecard does not read. A row that gives the core fields alone is scored by the compact
 scorecard, as the service would.
 
-A missing required field or a value out of range stops the run, names the rows, and leaves
-nothing behind."""
+With --policy each row also gets `tier`, `decision`, `recommended_limit`,
+`recommended_term_days`, `recommended_apr` and `rules` (the codes of what objected, with ; between
+them): what POST /v1/score would answer under this policy. A row that asks for no loan is taken to
+ask for the policy's standard loan, and scored so. Pauses and daily bounds are left out: they
+depend on the day.
+
+A missing required field, a value out of range or one in a field that the policy forbids stops the
+run, names the rows, and leaves nothing behind."""
 
 EXAMPLES: Final = """\
 examples:
@@ -34,7 +43,10 @@ examples:
   alama score loans.csv --model model.json --contributions --keep loan_id --out scores.csv
 
   # money in the file is in Ugandan shillings
-  alama score kampala.csv --currency UGX --out scores.csv"""
+  alama score kampala.csv --currency UGX --out scores.csv
+
+  # whom would my policy lend to, how much, and what speaks against the others?
+  alama score loans.csv --policy policy.toml --keep loan_id --out decisions.csv"""
 
 
 def register(subparsers: Subparsers) -> None:
@@ -49,12 +61,18 @@ def register(subparsers: Subparsers) -> None:
     add("file", type=Path, metavar="FILE", help="ends in .csv, .csv.gz or .parquet")
     add("--out", type=Path, required=True, metavar="FILE", help="ends in .csv or .parquet")
     add("--model", type=Path, metavar="MODEL", help="a model file (default: the built-in model)")
+    add(
+        "--policy",
+        type=Path,
+        metavar="POLICY",
+        help="a policy file that decides on each row; - reads standard input",
+    )
     add("--contributions", action="store_true", help="add the points that each field gave")
     add(
         "--currency",
         type=str.upper,
         metavar="CODE",
-        help="of money in the file (default: the model's)",
+        help="of money in the file (default: the policy's, or else the model's)",
     )
     add(
         "--keep",
@@ -67,35 +85,79 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score the file and say what came of it."""
+    """Score the file, decide on it where a policy is named, and say what came of it."""
     # Here, not above: Arrow takes longer to load than most commands take to run.
-    from alama.batch.scoring import Options, TableScoring, score_table  # noqa: PLC0415
+    from alama.batch.scoring import Options, TableScoring  # noqa: PLC0415
     from alama.cli import terminal  # noqa: PLC0415
     from alama.files.models import model_at  # noqa: PLC0415
     from alama.files.reader import open_table  # noqa: PLC0415
 
     model = model_at(args.model)
     source = open_table(args.file)
-    scoring = TableScoring(model, source, Options(args.contributions, args.currency, args.keep))
+    options = Options(args.contributions, args.currency, args.keep)
+    if args.policy is None:
+        told = [_write(TableScoring(model, source, options), args.out)]
+    else:
+        deciding = _deciding(args.policy, model, source, options)
+        told = [_write(deciding, args.out), _decisions(deciding)]
+    for line in told:
+        terminal.stdout().print(line, markup=False, soft_wrap=True)
+    return 0
+
+
+def _deciding(path: Path, model: Model, source: Table, options: Options) -> TableDeciding:
+    """Lay the policy in a file out over the columns of the source."""
+    from alama.batch.deciding import TableDeciding  # noqa: PLC0415  see `run`
+    from alama.cli.policy_file import read_policy  # noqa: PLC0415
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
+    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
+    from alama.core.model import ReadyModel  # noqa: PLC0415
+    from alama.files.texts import named  # noqa: PLC0415
+
+    policy = read_policy(path, model)
+    if options.currency not in {None, policy.currency}:
+        raise InvalidPolicy(
+            f"{named(path)} lends in {policy.currency}, but --currency says {options.currency}",
+            hint="leave --currency out: money in the file is in the currency of the policy",
+        )
+    return TableDeciding(ReadyPolicy(policy, ReadyModel(model, policy.currency)), source, options)
+
+
+def _write(scoring: Scoring, out: Path) -> str:
+    """Write the result under the eyes of the user, and give the line that sums it up."""
+    from alama.batch.scoring import score_table  # noqa: PLC0415  see `run`
+    from alama.cli import terminal  # noqa: PLC0415
+
     for line in _differences(scoring):
         terminal.stderr().print(line, markup=False, soft_wrap=True)
+    source = scoring.source
     with terminal.progress("Scoring", source.total, unit=source.unit) as progress:
-        tally = score_table(scoring, args.out, progress.advance)
+        tally = score_table(scoring, out, progress.advance)
         if source.rows is None:
             progress.note(f"{tally.rows:,} rows")
     if scoring.markers:
         counted = ", ".join(f"{name} ({count:,})" for name, count in scoring.markers.items())
         terminal.warn(f"values such as NA, null or ? were read as missing: {counted}")
-    terminal.stdout().print(
-        f"{args.out}: {tally.rows:,} rows, mean score {tally.mean_score:.0f}, "
-        f"mean default probability {tally.mean_probability:.2%}",
-        markup=False,
-        soft_wrap=True,
+    return (
+        f"{out}: {tally.rows:,} rows, mean score {tally.mean_score:.0f}, "
+        f"mean default probability {tally.mean_probability:.2%}"
     )
-    return 0
 
 
-def _differences(scoring: TableScoring) -> list[str]:
+def _decisions(deciding: TableDeciding) -> str:
+    """Sum up what was decided: the share of each decision, and what is lent."""
+    figures, policy = deciding.figures, deciding.policy.policy
+    shares = ", ".join(
+        f"{decision.lower()} {count / figures.count:.1%}"
+        for decision, count in figures.decisions.items()
+    )
+    lent = f"volume {policy.currency} {figures.volume:,}"
+    if figures.loss_share is not None:
+        lent += f", of which {figures.loss_share:.1%} are expected to be lost"
+    return f"{policy.name}, version {policy.version}: {shares}; {lent}"
+
+
+def _differences(scoring: Scoring) -> list[str]:
     """Say where the columns of the file and the fields of the model part ways."""
     lines = []
     if scoring.ignored:

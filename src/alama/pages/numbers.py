@@ -7,6 +7,7 @@ from typing import Final
 
 MINUS: Final = "\u2212"
 NARROW_SPACE: Final = "\u202f"
+NO_BREAK: Final = "\u00a0"
 EN_DASH: Final = "\u2013"
 NOTHING: Final = "\u2013"
 """What stands where there is no number."""
@@ -14,6 +15,7 @@ NOTHING: Final = "\u2013"
 _THOUSAND: Final = 1_000.0
 _MILLION: Final = 1_000_000.0
 _SHORTEN_FROM: Final = 10_000.0
+_UNITS: Final = ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k"))
 
 
 def fixed(value: float | None, decimals: int = 3) -> str:
@@ -57,6 +59,25 @@ def short(value: float) -> str:
     if size >= _SHORTEN_FROM:
         return _minus(f"{value / _THOUSAND:.3g}k")
     return _minus(f"{value:,.6g}")
+
+
+def large(amount: float | None) -> str:
+    """Write an amount with three figures from ten thousand on: 8,250, 12.5k, 1.25bn."""
+    if amount is None or not math.isfinite(amount):
+        return NOTHING
+    size = abs(amount)
+    if size < _SHORTEN_FROM:
+        return fixed(amount, 0)
+    # A little below a unit three figures round up to it.
+    scale, unit = next((s, u) for s, u in _UNITS if size >= 0.9995 * s)
+    written = f"{amount / scale:.3g}" if size < 999.5 * scale else f"{amount / scale:,.0f}"
+    return _minus(written) + unit
+
+
+def money(amount: float | None, currency: str) -> str:
+    """Write money: KES 8,250, UGX 1.25bn."""
+    written = large(amount)
+    return written if written == NOTHING else f"{currency}{NO_BREAK}{written}"
 
 
 def plural(number: int, noun: str) -> str:

@@ -10,12 +10,14 @@ SHEET: Final = """
   --paper: #ffffff; --panel: #f6f7f9; --ink: #1b2230; --soft: #5a6475; --rule: #d9dee6;
   --grid: #e8ebf0; --good: #2b6cb0; --bad: #d1661f; --crowd: #dfe4ec; --accent: #1f4e8c;
   --tone-a: #2b6cb0; --tone-b: #d1661f; --tone-c: #6b7280; --tone-d: #7b4fa3;
+  --open: #b9c2cf; --before: #8791a1;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #14181f; --panel: #1c222c; --ink: #e6eaf0; --soft: #9aa5b5; --rule: #323b49;
     --grid: #262e3a; --good: #63a4e8; --bad: #f0914e; --crowd: #2c3543; --accent: #8fbdf2;
     --tone-a: #63a4e8; --tone-b: #f0914e; --tone-c: #9aa5b5; --tone-d: #b998dc;
+    --open: #56627a; --before: #7f8b9e;
   }
 }
 * { box-sizing: border-box; }
@@ -70,6 +72,8 @@ figure { margin: 14px 0; }
 .meaning { color: var(--soft); font-size: 0.86rem; margin: 0 0 4px; }
 .badge { font-size: 0.74rem; font-weight: 500; border: 1px solid var(--rule); color: var(--soft);
   border-radius: 99px; padding: 1px 8px; margin-left: 6px; white-space: nowrap; }
+.key { margin-right: 16px; white-space: nowrap; }
+.swatch { vertical-align: -1px; }
 .badge.proven { border-color: var(--good); color: var(--good); }
 .scroll { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; font-size: 0.9rem; min-width: 50%; }
@@ -131,6 +135,18 @@ svg .bar-good, svg .cell-up { fill: var(--good); }
 svg .bar-bad, svg .cell-down { fill: var(--bad); }
 svg .bar-plain { fill: var(--good); opacity: 0.85; }
 svg .cell-ground { fill: var(--panel); }
+svg .cell-same { fill: var(--soft); }
+svg .part-approved { fill: var(--good); }
+svg .part-review { fill: var(--open); }
+svg .part-declined { fill: var(--bad); }
+svg .on-part { fill: var(--paper); font-size: 11px; font-weight: 600; }
+svg .on-part-review { fill: var(--ink); font-size: 11px; font-weight: 600; }
+svg .before { fill: var(--before); }
+svg .after { fill: var(--good); }
+svg .was { stroke: var(--before); stroke-width: 1.2; stroke-dasharray: 3 3; }
+svg .would { stroke: var(--good); stroke-width: 1.4; }
+svg .rise { stroke: var(--good); stroke-width: 3; opacity: 0.45; }
+svg .fall { stroke: var(--bad); stroke-width: 3; opacity: 0.55; }
 
 @media print {
   @page { size: A4; margin: 16mm 14mm; }

@@ -1,0 +1,310 @@
+"""`alama policy`: draft, check, simulate, activate and roll back the rules of lending."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.cli import policy_simulate
+from alama.service.book import Book, Mode
+
+if TYPE_CHECKING:
+    from alama.cli.command import Subparsers
+    from alama.core.lending.policy import Policy
+    from alama.service.ports import Registry
+
+DESCRIPTION: Final = """\
+A policy turns a score into a decision, a limit, a term and a price. It is a text that a risk
+officer owns: draft one, change a figure, check it, see what it would have done, let it answer,
+and go back if need be. docs/policy.md says what each figure does."""
+
+INIT_DESCRIPTION: Final = """\
+Write a policy to start from: every key with what it means, money in
+proportion to what a wallet ordinarily receives in the currency, and the caps
+of a jurisdiction with their sources. Check those with counsel."""
+
+INIT_EXAMPLES: Final = """\
+examples:
+  alama policy init --jurisdiction KE --out policy.toml
+  alama policy init --currency GHS          # no law assumed, to the terminal"""
+
+CHECK_DESCRIPTION: Final = """\
+Say whether a policy is sound, and everything that is wrong with it, line by line; whether it fits
+the model; and whether it is certified as monotone: that a better value of a field that has a
+direction never worsens the decision. Exits with 2 where it is not sound."""
+
+SHOW_DESCRIPTION: Final = """\
+Print the text of the policy that answers for a lender, as it was written, or of another that
+answered before. Redirected into a file it can be changed and activated again."""
+
+ACTIVATE_DESCRIPTION: Final = """\
+Let a policy answer for a lender: every process uses it within a second, and
+every score names it. A bad one is refused and changes nothing. Give a file,
+or go back to one that answered before by the first digits of its id (`alama
+policy history` lists them), or to the default by that word."""
+
+ACTIVATE_EXAMPLES: Final = """\
+examples:
+  alama policy activate policy.toml --lender demo --mode test \\
+    --by "W. Mutua" --note "cut-off of tier C from 605 to 615"
+  alama policy activate 3f9a1c0d --lender demo --mode test
+  alama policy activate default --lender demo --mode test"""
+
+HISTORY_DESCRIPTION: Final = """\
+List the policies that have answered for a lender, newest first: since when, which, who activated
+it and why. Times are UTC."""
+
+_FROM_WHEN: Final = {
+    True: "in every process within a second",
+    False: "as soon as a model of its own does",
+}
+"""By whether the book is open."""
+
+NOT_SOUND: Final = 2
+"""The exit code of a check that finds faults: that of every mistake that a person can put right."""
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "policy", help="draft, check, simulate and activate lending rules", description=DESCRIPTION
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _register_init(actions)
+    checked = actions.add_parser(
+        "check", help="is it sound, and what is wrong with it?", description=CHECK_DESCRIPTION
+    )
+    checked.add_argument("file", type=Path, metavar="FILE", help="a policy; - reads standard input")
+    checked.add_argument(
+        "--model", type=Path, metavar="FILE", help="that it is for (default: the built-in one)"
+    )
+    checked.set_defaults(run=check)
+    policy_simulate.register(actions)
+    _register_activate(actions)
+    shown = actions.add_parser(
+        "show", help="print the policy that answers", description=SHOW_DESCRIPTION
+    )
+    _add_book(shown)
+    shown.add_argument(
+        "--id", metavar="ID", help="the first digits of another that answered, or default"
+    )
+    shown.set_defaults(run=show)
+    listed = actions.add_parser(
+        "history",
+        help="which answered, since when, and who said so",
+        description=HISTORY_DESCRIPTION,
+    )
+    _add_book(listed)
+    listed.set_defaults(run=history)
+
+
+def _register_init(actions: Subparsers) -> None:
+    drafted = actions.add_parser(
+        "init",
+        help="write a policy to start from",
+        description=INIT_DESCRIPTION,
+        epilog=INIT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = drafted.add_argument
+    add(
+        "--jurisdiction",
+        default="neutral",
+        metavar="CODE",
+        help="whose law: KE, NG, ... (default: neutral)",
+    )
+    add("--currency", type=str.upper, metavar="CODE", help="default: that of the jurisdiction")
+    add("--name", help="what to call it")
+    add("--out", type=Path, metavar="FILE", help="where to (default: standard output)")
+    drafted.set_defaults(run=init)
+
+
+def _register_activate(actions: Subparsers) -> None:
+    activated = actions.add_parser(
+        "activate",
+        help="let a policy answer, or go back to one",
+        description=ACTIVATE_DESCRIPTION,
+        epilog=ACTIVATE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    activated.add_argument(
+        "policy", metavar="FILE|ID", help="a file, - for standard input, an id, or default"
+    )
+    _add_book(activated)
+    activated.add_argument("--by", metavar="NAME", help="who signs it off")
+    activated.add_argument("--note", metavar="TEXT", help="why, for the history")
+    activated.set_defaults(run=activate)
+
+
+def _add_book(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lender", default="demo", metavar="ID", help="default: %(default)s")
+    parser.add_argument(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=Mode.TEST.value,
+        help="default: %(default)s",
+    )
+
+
+def init(args: argparse.Namespace) -> int:
+    """Write a draft; without --out nothing but the draft goes to stdout."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
+    from alama.core.lending.draft import draft, draft_text  # noqa: PLC0415
+    from alama.files.jurisdictions import jurisdiction  # noqa: PLC0415
+    from alama.files.texts import write_new_text  # noqa: PLC0415
+
+    place = jurisdiction(args.jurisdiction)
+    currency = args.currency or next(iter(place.currencies), None)
+    if currency is None:
+        raise InvalidPolicy(
+            "no currency is named, and the jurisdiction has none",
+            hint="add --currency KES, or --jurisdiction KE",
+        )
+    if place.currencies and currency not in place.currencies:
+        raise InvalidPolicy(
+            f"{place.name} does not lend in {currency}",
+            hint=f"leave --currency out, or name {' or '.join(place.currencies)}",
+        )
+    name = args.name or f"our {currency} policy"
+    text = draft_text(draft(currency, place, name), place)
+    if args.out is None:
+        sys.stdout.write(text)
+        return 0
+    write_new_text(args.out, text)
+    words.say(f"{args.out}: a draft for {place.name}, in {currency}.")
+    words.remark(f"Next: change what is yours, then alama policy check {args.out}")
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Say what is wrong with a policy, or that nothing is, and what follows from it."""
+    from alama.cli import policy_words, words  # noqa: PLC0415  not for the front door
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
+    from alama.core.lending import policy_check, policy_text  # noqa: PLC0415
+    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
+    from alama.core.model import ReadyModel  # noqa: PLC0415
+    from alama.files.models import model_at  # noqa: PLC0415
+    from alama.files.texts import named, read_bytes  # noqa: PLC0415
+
+    model = model_at(args.model)
+    try:
+        policy = policy_text.read(read_bytes(args.file, policy_text.SIZE_MAX), model.catalogue)
+    except InvalidPolicy as error:
+        if not error.faults:
+            raise
+        words.say(f"{named(args.file)} is not sound:\n")
+        words.say(policy_words.fault_table(error.faults))
+        return NOT_SOUND
+    ready = ReadyPolicy(policy, ReadyModel(model, policy.currency))
+    words.say(f"{named(args.file)} is sound.\n")
+    words.say(f"{policy.name}, version {policy.version}\n{policy.id}\n")
+    words.say(policy_words.summary(ready))
+    tables = [policy_words.tier_table(policy), policy_words.price_table(ready)]
+    if policy.rules:
+        tables.insert(0, policy_words.rule_table(policy.rules))
+    for table in tables:
+        words.say("")
+        words.say(table)
+    unsteady = list(policy_check.unsteady(policy, model.catalogue))
+    words.say("")
+    words.say(policy_words.certificate(policy, unsteady))
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the text of a policy, byte for byte."""
+    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.service import policies  # noqa: PLC0415
+
+    book = Book(args.lender, Mode(args.mode))
+    with existing_installation() as opened:
+        if args.id is None:
+            text = policies.text_in_force(opened.registry, book)
+        else:
+            text = policies.text_of(opened.registry, book, args.id)
+    sys.stdout.write(text.decode())
+    return 0
+
+
+def activate(args: argparse.Namespace) -> int:
+    """Let a policy answer, and say what answered before."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import policy_words, words  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.cli.policy_file import is_file, told_of  # noqa: PLC0415
+    from alama.core.lending import policy_text  # noqa: PLC0415
+    from alama.files.models import builtin  # noqa: PLC0415
+    from alama.files.texts import read_bytes  # noqa: PLC0415
+    from alama.service import policies  # noqa: PLC0415
+
+    book = Book(args.lender, Mode(args.mode))
+    with existing_installation() as opened:
+        registry = opened.registry
+        before = _in_force(registry, book)
+        signed = policies.Signed(wiring.now_us(), args.by, args.note)
+        if args.policy != policies.DEFAULT and is_file(args.policy):
+            path = Path(args.policy)
+            text = read_bytes(path, policy_text.SIZE_MAX)
+            with told_of(path):
+                policies.activate(registry, book, text, signed, builtin)
+        else:
+            policies.reactivate(registry, book, args.policy, signed, builtin)
+        now = _in_force(registry, book)
+        when = _FROM_WHEN[policies.is_open(registry, book)]
+    where = f"for {book.lender} in {book.mode} mode"
+    if now.id == before.id:
+        words.say(f"{_named(now)} answers {where}, as it did before.")
+        return 0
+    words.say(f"{_named(now)} answers {where}, {when}.")
+    words.remark(f"Before it was {_named(before)}.")
+    back = f"{policy_words.short_id(before.id)} --lender {book.lender} --mode {book.mode}"
+    words.remark(f"To go back: alama policy activate {back}")
+    return 0
+
+
+def history(args: argparse.Namespace) -> int:
+    """List what has answered in a book, newest first."""
+    from alama.cli import policy_words, words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.cli.tables import plain_table  # noqa: PLC0415
+    from alama.core.lending import policy_text  # noqa: PLC0415
+    from alama.service import policies  # noqa: PLC0415
+
+    book = Book(args.lender, Mode(args.mode))
+    table = plain_table("since (UTC)", "id", "policy", "by", "note")
+    for column in table.columns[:2]:
+        column.no_wrap = True
+    with existing_installation() as opened:
+        opened.registry.lender(book.lender)
+        for step in reversed(policies.history(opened.registry, book)):
+            text = policies.text_by_id(opened.registry, book, step.policy_id)
+            policy = policy_text.read(text)
+            table.add_row(
+                words.minute(step.signed.at_us),
+                policy_words.short_id(policy.id),
+                f"{policy.name}, version {policy.version}",
+                step.signed.by or "",
+                step.signed.note or "",
+            )
+    if not table.row_count:
+        words.remark(
+            f"{book.lender} has had no policy of its own in {args.mode} mode: the default answers."
+        )
+        return 0
+    words.say(table)
+    return 0
+
+
+def _in_force(registry: Registry, book: Book) -> Policy:
+    from alama.core.lending import policy_text  # noqa: PLC0415  see `activate`
+    from alama.service import policies  # noqa: PLC0415
+
+    return policy_text.read(policies.text_in_force(registry, book))
+
+
+def _named(policy: Policy) -> str:
+    from alama.cli.policy_words import short_id  # noqa: PLC0415  see `activate`
+
+    return f"{policy.name}, version {policy.version} ({short_id(policy.id)})"

@@ -1,0 +1,377 @@
+"""Two policies on the same applications: what a new one would change, before anybody feels it.
+
+Each application is scored and decided by both, exactly as `assess` would; only the explanation is
+left out. What belongs to the day and not to the applicant, a pause or a daily bound, is not looked
+at. Figures of money speak of what is APPROVED: what is left to a person may end either way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.core import calibration
+from alama.core.application import Application, fold
+from alama.core.lending.decision import decide
+from alama.core.lending.policy import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from alama.core.application import Value
+    from alama.core.lending.policy import Policy
+    from alama.core.lending.ready_policy import ReadyPolicy
+    from alama.core.model import Model, ReadyModel
+    from alama.core.scorecard import Scorecard, Scored
+    from alama.core.units import Apr, Money
+
+REGION: Final = "region"
+DEVICE: Final = "device_type"
+
+GROUPS_MAX: Final = 12
+"""Words that are told apart, the most frequent; the rest of them are `OTHER`."""
+
+OTHER: Final = "other"
+NOT_GIVEN: Final = "not given"
+
+# On Python 3.11 a member of an enum takes longer to look up than a table of points does.
+_APPROVED: Final = Decision.APPROVED
+_REVIEW: Final = Decision.REVIEW
+_DECLINED: Final = Decision.DECLINED
+
+
+class Case(NamedTuple):
+    """An application, and what its owner knows it by."""
+
+    reference: str
+    application: Application
+
+
+class Stance(NamedTuple):
+    """What one policy says about one application; `rules` are the codes of what objected.
+
+    Limit, term, APR and expected loss are those of the offer that `assess` makes.
+    """
+
+    score: int
+    tier: str
+    decision: Decision
+    rules: tuple[str, ...]
+    limit: int
+    term_days: int
+    apr: Apr
+    expected_loss: Money
+
+
+class Switch(NamedTuple):
+    """An application that the two policies decide otherwise."""
+
+    reference: str
+    old: Stance
+    new: Stance
+
+
+class Figures:
+    """What a policy makes of some applications, added up.
+
+    `volume` is the sum of the limits of the approved and `expected_loss` what these are expected to
+    lose, both in money.
+    """
+
+    __slots__ = (
+        "_interest",
+        "_term_days",
+        "approved",
+        "declined",
+        "expected_loss",
+        "review",
+        "volume",
+    )
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        # Not by decision in a table: on Python 3.11 members of an enum are slow to hash.
+        self.approved = 0
+        self.review = 0
+        self.declined = 0
+        self.volume = 0
+        self.expected_loss = 0.0
+        self._interest = 0.0
+        self._term_days = 0
+
+    def add(self, stance: Stance) -> None:
+        """Count one application."""
+        if stance.decision is _APPROVED:
+            self.approved += 1
+            self.volume += stance.limit
+            self.expected_loss += stance.expected_loss
+            self._interest += stance.limit * stance.apr
+            self._term_days += stance.term_days
+        elif stance.decision is _REVIEW:
+            self.review += 1
+        else:
+            self.declined += 1
+
+    def merge(self, other: Figures) -> None:
+        """Count everything that another has counted."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    @property
+    def decisions(self) -> dict[Decision, int]:
+        """Give how many applications have each decision."""
+        return {
+            Decision.APPROVED: self.approved,
+            Decision.REVIEW: self.review,
+            Decision.DECLINED: self.declined,
+        }
+
+    @property
+    def count(self) -> int:
+        """Give how many applications there are."""
+        return self.approved + self.review + self.declined
+
+    def share(self, decision: Decision) -> float | None:
+        """Give the share of the applications with this decision; None where there are none."""
+        return self.decisions[decision] / self.count if self.count else None
+
+    @property
+    def loss_share(self) -> float | None:
+        """Give the expected loss as a share of the volume; None where nothing is lent."""
+        return self.expected_loss / self.volume if self.volume else None
+
+    @property
+    def apr_mean(self) -> float | None:
+        """Give the APR of the approved, weighted by their limits, in percent a year."""
+        return self._interest / self.volume if self.volume else None
+
+    @property
+    def limit_mean(self) -> float | None:
+        """Give the mean limit of the approved, in money."""
+        return self.volume / self.approved if self.approved else None
+
+    @property
+    def term_mean(self) -> float | None:
+        """Give the mean term of the approved, in days."""
+        return self._term_days / self.approved if self.approved else None
+
+
+@dataclass(frozen=True, slots=True)
+class Portfolio:
+    """What one policy makes of all the applications.
+
+    `tiers` stand as in the policy. `rules` counts how often each objected, `scores` how many have
+    each score, `aprs` how many of the approved have each price.
+    """
+
+    policy: Policy
+    total: Figures
+    tiers: Mapping[str, Figures]
+    rules: Counter[str]
+    scores: Counter[int]
+    aprs: Counter[float]
+
+
+class Group(NamedTuple):
+    """Applications that have a word in common, under either policy."""
+
+    name: str
+    old: Figures
+    new: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What changes from the old policy to the new one.
+
+    `moves` counts applications by their old and their new decision. `switches` are those that
+    changed it, in the order they came in. `regions` and `devices` stand with the most frequent
+    first, then `OTHER`, then `NOT_GIVEN`; words are folded.
+    """
+
+    model: Model
+    old: Portfolio
+    new: Portfolio
+    moves: Mapping[tuple[Decision, Decision], int]
+    switches: Sequence[Switch]
+    regions: Sequence[Group]
+    devices: Sequence[Group]
+
+    @property
+    def count(self) -> int:
+        """Give how many applications there were."""
+        return self.new.total.count
+
+
+def simulate(
+    model: ReadyModel, old: ReadyPolicy, new: ReadyPolicy, cases: Iterable[Case]
+) -> Simulation:
+    """Decide every case by both policies, which are laid out for the model.
+
+    A field that a policy forbids is taken as not sent: a request that holds it would be refused.
+    """
+    assert old.model is model
+    assert new.model is model
+    before, after = _Tally(old.policy), _Tally(new.policy)
+    region, device = (_Reader(model, field) for field in (REGION, DEVICE))
+    old_desk, new_desk = _Desk(old), _Desk(new)
+    switches = []
+    for reference, application in cases:
+        was, would = _decide_twice(old_desk, new_desk, application)
+        words = region.word(application), device.word(application)
+        before.add(was, words)
+        after.add(would, words)
+        if was.decision is not would.decision:
+            switches.append(Switch(reference, was, would))
+    portfolio = before.portfolio()
+    return Simulation(
+        model=model.model,
+        old=portfolio,
+        new=after.portfolio(),
+        moves=_moves(portfolio.total, switches),
+        switches=switches,
+        regions=_groups(before.by_word(0), after.by_word(0)),
+        devices=_groups(before.by_word(1), after.by_word(1)),
+    )
+
+
+def _moves(was: Figures, switches: Iterable[Switch]) -> dict[tuple[Decision, Decision], int]:
+    """Count from each decision to each other: who did not switch has stayed."""
+    moves = {(one, other): 0 for one in Decision for other in Decision}
+    for decision, count in was.decisions.items():
+        moves[decision, decision] = count
+    for _, old, new in switches:
+        moves[old.decision, old.decision] -= 1
+        moves[old.decision, new.decision] += 1
+    return moves
+
+
+class _Desk:
+    """A policy, and what it sees of an application."""
+
+    __slots__ = ("_forbidden", "policy")
+
+    def __init__(self, policy: ReadyPolicy) -> None:
+        self.policy = policy
+        position = policy.model.catalogue.position
+        names = policy.policy.law.forbidden_fields
+        self._forbidden = {position[name] for name in names if name in position}
+
+    def allowed(self, application: Application) -> Application:
+        """Give the application without what the policy forbids."""
+        if not self._forbidden:
+            return application
+        values = application.values
+        return Application(
+            tuple(None if place in self._forbidden else value for place, value in enumerate(values))
+        )
+
+    def decide(self, scorecard: Scorecard, values: Sequence[Value], scored: Scored) -> Stance:
+        tier, decision, rules, loan = decide(self.policy, scorecard, values, scored)
+        # As `make_offer` does, which also takes the price apart: that would take as long again.
+        tariff = self.policy.tariffs[loan.term]
+        apr = tariff.apr(loan.probability, loan.amount)
+        return Stance(
+            calibration.shown_score(scored.points),
+            tier.name,
+            decision,
+            rules,
+            0 if decision is _DECLINED else loan.amount,
+            tariff.term_days,
+            apr,
+            tariff.expected_loss(loan.probability, loan.amount, apr),
+        )
+
+
+def _decide_twice(old: _Desk, new: _Desk, application: Application) -> tuple[Stance, Stance]:
+    """Score once if both policies see the same: mostly so, unless they fill in another loan."""
+    model = old.policy.model
+    seen, seen_anew = old.allowed(application), new.allowed(application)
+    scorecard = model.scorecard_for(seen)
+    scorecard_anew = scorecard if seen_anew is seen else model.scorecard_for(seen_anew)
+    values = old.policy.as_asked(seen.values)
+    values_anew = new.policy.as_asked(seen_anew.values)
+    scored = scored_anew = scorecard.score(values)
+    if scorecard_anew is not scorecard or (values_anew is not values and values_anew != values):
+        scored_anew = scorecard_anew.score(values_anew)
+    return (
+        old.decide(scorecard, values, scored),
+        new.decide(scorecard_anew, values_anew, scored_anew),
+    )
+
+
+class _Reader:
+    """Finds the word that a field of applications holds, as it was sent."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, model: ReadyModel, field: str) -> None:
+        self._place = model.catalogue.position.get(field)
+
+    def word(self, application: Application) -> Value:
+        return None if self._place is None else application.values[self._place]
+
+
+class _Tally:
+    """Counts what one policy says.
+
+    Every application is added once, to those of its tier and words; what is asked of these together
+    is put together at the end.
+    """
+
+    __slots__ = ("_aprs", "_figures", "_policy", "_rules", "_scores")
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._figures: dict[tuple[str, tuple[Value, Value]], Figures] = {}
+        self._rules: Counter[str] = Counter()
+        self._scores: Counter[int] = Counter()
+        self._aprs: Counter[float] = Counter()
+
+    def add(self, stance: Stance, words: tuple[Value, Value]) -> None:
+        key = stance.tier, words
+        figures = self._figures.get(key)
+        if figures is None:
+            figures = self._figures[key] = Figures()
+        figures.add(stance)
+        self._scores[stance.score] += 1
+        for code in stance.rules:
+            self._rules[code] += 1
+        if stance.decision is _APPROVED:
+            self._aprs[stance.apr] += 1
+
+    def portfolio(self) -> Portfolio:
+        total = Figures()
+        tiers = {tier.name: Figures() for tier in self._policy.tiers}
+        for (tier, _), figures in self._figures.items():
+            total.merge(figures)
+            tiers[tier].merge(figures)
+        return Portfolio(self._policy, total, tiers, self._rules, self._scores, self._aprs)
+
+    def by_word(self, place: int) -> dict[str | None, Figures]:
+        """Put those together that have one of the two words in common, once it is folded."""
+        found: dict[str | None, Figures] = {}
+        for (_, words), figures in self._figures.items():
+            word = words[place]
+            name = None if word is None else fold(str(word))
+            found.setdefault(name, Figures()).merge(figures)
+        return found
+
+
+def _groups(
+    old: Mapping[str | None, Figures], new: Mapping[str | None, Figures]
+) -> tuple[Group, ...]:
+    """Set the figures of the same words beside each other: the frequent, the rest, the silent."""
+    named = [Group(name, old[name], new[name]) for name in old if name is not None]
+    named.sort(key=lambda group: (-group.new.count, group.name))
+    frequent, rare = named[:GROUPS_MAX], named[GROUPS_MAX:]
+    if rare:
+        others = Group(OTHER, Figures(), Figures())
+        for group in rare:
+            others.old.merge(group.old)
+            others.new.merge(group.new)
+        frequent.append(others)
+    if None in old:
+        frequent.append(Group(NOT_GIVEN, old[None], new[None]))
+    return tuple(frequent)

@@ -1,0 +1,35 @@
+"""The report of a simulated policy in a real browser, as the validation report is looked at."""
+
+from pathlib import Path
+
+import pytest
+
+from alama.pages.policy_report import render
+from tests.browser import chromium, measured, needs_chromium
+from tests.simulations import a_simulation
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(render(a_simulation(count=1_000), "those in loans.parquet"), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(page: Path, width: int) -> None:
+    found = measured(page, width)
+    assert found["title"] == "Simulation of wider"
+    assert found["drawings"] == 7
+    assert found["empty"] == 0
+    assert found["headings"] >= 10
+    assert found["overflow"] <= 0
+    assert found["asked"] == 0, "the page must not ask for anything beside itself"
+
+
+def test_it_prints(page: Path) -> None:
+    paper = page.with_name("page.pdf")
+    chromium(page.parent, f"--print-to-pdf={paper}", "--no-pdf-header-footer", page.as_uri())
+    assert paper.read_bytes().count(b"/Type /Page\n") + paper.read_bytes().count(b"/Type/Page") > 2

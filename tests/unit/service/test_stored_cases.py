@@ -1,0 +1,86 @@
+"""The applications that were scored, read back page by page."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from alama.core.assess import Assessment, assess
+from alama.core.intake import Intake
+from alama.core.lending.draft import default_policy
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.core.product import PRODUCT
+from alama.files.models import builtin, sample_application
+from alama.service import stored_cases
+from alama.service.errors import StoreUnfit
+from alama.service.records import Entry, Sealed, seal
+from alama.service.stored_cases import StoredCases
+from alama.storage import database as databases
+from alama.storage import migrate
+from alama.storage.scores import SqlScores
+from tests.databases import sqlite_url
+from tests.entries import DEMO, NOON_US, an_entry
+
+COMPACT = (
+    b'{"mm_months": 24, "avg_inflow": 18500, "balance_stability": 0.6, "airtime_regularity": 0.7}'
+)
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> SqlScores:
+    database = databases.connect(sqlite_url(tmp_path))
+    migrate.upgrade(database)
+    return SqlScores(database)
+
+
+@cache
+def assessment() -> Assessment:
+    """What was said to somebody; it does not matter here to whom."""
+    model = ReadyModel(builtin(), "KES")
+    application = Intake(PRODUCT).read(sample_application())
+    return assess(model, ReadyPolicy(default_policy("KES"), model), application)
+
+
+def sealed(application: bytes) -> bytes:
+    return seal(Sealed(application, assessment()))
+
+
+def keep(scores: SqlScores, *records: bytes) -> list[str]:
+    """Keep records, the first one oldest; gives the request ids of the newest first."""
+    entries = [an_entry(at_us=NOON_US + number) for number in range(len(records))]
+    scores.commit(
+        [Entry(entry.score._replace(sealed=r)) for entry, r in zip(entries, records, strict=True)]
+    )
+    return [entry.score.request_id for entry in reversed(entries)]
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 100])
+def test_applications_come_newest_first_however_they_are_fetched(
+    scores: SqlScores, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_cases, "PAGE", page)
+    ids = keep(scores, *[sealed(COMPACT)] * 4, sealed(sample_application()))
+    cases = StoredCases(scores, DEMO, PRODUCT)
+    found = list(cases.first(10))
+    assert [case.reference for case in found] == ids
+    intake = Intake(PRODUCT)
+    assert found[0].application.values == intake.read(sample_application()).values
+    assert found[1].application.values == intake.read(COMPACT).values
+    assert [case.reference for case in cases.first(3)] == ids[:3]
+    assert cases.unfit == 0
+
+
+def test_what_the_catalogue_cannot_read_is_left_out_and_counted(scores: SqlScores) -> None:
+    ids = keep(scores, sealed(COMPACT), sealed(b'{"other_field": 3}'), sealed(COMPACT))
+    cases = StoredCases(scores, DEMO, PRODUCT)
+    assert [case.reference for case in cases.first(10)] == [ids[0], ids[2]]
+    assert cases.unfit == 1
+
+
+def test_a_damaged_record_is_told(scores: SqlScores) -> None:
+    (request_id,) = keep(scores, b"{")
+    with pytest.raises(StoreUnfit, match=f"the record of {request_id} is damaged"):
+        list(StoredCases(scores, DEMO, PRODUCT).first(10))
