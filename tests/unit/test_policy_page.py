@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+import textwrap
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,16 +11,21 @@ import pytest
 
 from alama.api import meanings, openapi
 from alama.api.reference.page import Reference
+from alama.cli import main
+from alama.core import expressions
 from alama.core.application import read
 from alama.core.assess import Assessment, assess
+from alama.core.lending import policy_check, policy_text
+from alama.core.lending.draft import default_policy, default_text
+from alama.core.lending.policy import Decision, Policy, Rule
+from alama.core.lending.pricing import Tariff
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.offer import ReadyPolicy
-from alama.core.policy import Decision, Rule, default_policy
-from alama.core.pricing import Tariff
 from alama.core.units import Probability
-from alama.files.models import builtin
+from alama.files.models import builtin, sample_application
 
-PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "policy.md").read_text("utf-8")
 PROSE = " ".join(PAGE.replace("**", "").split())
 POLICY = default_policy("KES")
 READY = ReadyModel(builtin(), "KES")
@@ -76,7 +83,7 @@ def test_the_parts_of_the_price_are_those_of_the_policy() -> None:
     assert f"and KES {pricing.cost_per_loan:.0f} a loan" in PAGE
     assert f"| `funding` | {pricing.funding:.0f} % a year |" in PAGE
     assert f"| `margin` | {pricing.margin:.0f} % a year |" in PAGE
-    assert f"It is at most {pricing.apr_max:.0f} %." in PROSE
+    assert f"It is at most {POLICY.caps.apr_max:.0f} %." in PROSE
 
 
 # ------------------------------------------------------------------------------- the rules
@@ -101,6 +108,123 @@ def test_the_rules_are_in_the_openapi_document_and_in_the_reference() -> None:
     assert all(f"<code>{code}</code>" in page for code in meanings.RULES)
 
 
+# --------------------------------------------------------------------------- rules of one's own
+
+
+def with_rules(text: str) -> Policy:
+    return policy_text.read(default_text("KES") + b"\n" + text.encode())
+
+
+def rules_on_the_page() -> str:
+    """The rules that the page writes down, as they stand there."""
+    start = PAGE.index("    [[rules]]")
+    return textwrap.dedent(PAGE[start : PAGE.index("\n`when` compares")])
+
+
+def test_the_rules_on_the_page_can_be_put_into_a_policy_and_are_certified() -> None:
+    policy = with_rules(rules_on_the_page())
+    assert [rule.name for rule in policy.rules] == ["new_wallet", "thin_and_large"]
+    assert list(policy_check.unsteady(policy)) == []
+    assert "It is with the two rules above;" in PROSE
+
+
+def test_the_rule_that_would_cost_the_certificate_does() -> None:
+    (rule,) = re.findall(r"with `when = (\".*?\")` it would not be", PROSE)
+    policy = with_rules(f'[[rules]]\nname = "other"\nwhen = {rule}\ndecision = "REVIEW"\n')
+    assert [found.rule for found in policy_check.unsteady(policy)] == ["other"]
+
+
+def test_the_second_rule_bounds_what_is_offered_to_those_who_ask_for_little() -> None:
+    bounded = ReadyPolicy(with_rules(rules_on_the_page()), READY)
+    inflow = 6_000
+    modest = {
+        **json.loads(sample_application()),
+        "mm_months": 150,
+        "avg_inflow": inflow,
+        "avg_outflow": 5_400,
+        "avg_balance": 4_800,
+        "balance_stability": 0.98,
+        "counterparties": 60,
+        "airtime_regularity": 0.98,
+        "requested_amount": 500,
+        "requested_term_days": 180,
+        "existing_repayments": 0,
+        "region": "Nyeri",
+    }
+    application = read(READY.catalogue, modest)
+    free = assess(READY, ReadyPolicy(POLICY, READY), application)
+    held = assess(READY, bounded, application)
+    assert (free.decision, held.decision) == (Decision.APPROVED, Decision.APPROVED)
+    assert held.offer.limit == 2 * inflow < free.offer.limit
+
+
+def fires(when: str, **values: float | str) -> bool:
+    sent = [values.get(field.name) for field in READY.catalogue.fields]
+    return expressions.parse(when, READY.catalogue).fires(sent)
+
+
+def test_a_rule_about_what_is_missing_fires_only_where_it_says_so() -> None:
+    (when,) = re.findall(r"write `(.*?)` if silence should count", PROSE)
+    assert fires(when)
+    assert fires(when, existing_repayments=5_001)
+    assert not fires(when, existing_repayments=5_000)
+    assert not fires("existing_repayments > 5000")
+    assert not fires("not (existing_repayments > 5000)")
+
+
+def test_dividing_by_nothing_does_what_the_page_says() -> None:
+    ratio = "avg_outflow / avg_inflow"
+    assert fires(f"{ratio} > 1e300", avg_outflow=1, avg_inflow=0)
+    assert fires(f"{ratio} == 0", avg_outflow=0, avg_inflow=0)
+
+
+def test_words_are_compared_without_case() -> None:
+    assert fires("region in ['NAIROBI']", region="nairobi")
+    assert fires("region not in ['Kisumu']", region="nairobi")
+
+
+# --------------------------------------------------------------------------- doubts and commands
+
+
+def test_what_is_left_to_a_person_is_what_the_default_policy_says() -> None:
+    sufficiency, affordability = POLICY.sufficiency, POLICY.affordability
+    assert f"a number more than {sufficiency.outside_times:g} times beyond all" in PROSE
+    assert sufficiency.unlike_share is not None
+    assert f"all but {100 * sufficiency.unlike_share:g} % of those in training" in PROSE
+    assert f"where more than {affordability.outflow_ratio_max:g} times the inflow goes" in PROSE
+    silence = 100 * affordability.existing_repayments_share
+    assert f"Where these are not said, {silence:g} % of the inflow is taken for them" in PROSE
+    assert f"less {silence:g} % for what may be due elsewhere" in PROSE
+
+
+@pytest.mark.parametrize("page", ["policy.md", "changing-a-policy.md"])
+def test_every_command_in_the_text_can_be_typed(page: str) -> None:
+    text = " ".join((DOCS / page).read_text("utf-8").split())
+    found = set(re.findall(r"`(alama \w+ \w+[^`]* [^`]+)`", text))
+    assert any("lenders pause" in command for command in found)
+    for command in found:
+        main.build_parser().parse_args(shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("page", ["policy.md", "changing-a-policy.md"])
+def test_every_action_that_the_text_names_is_there(page: str) -> None:
+    text = " ".join((DOCS / page).read_text("utf-8").split())
+    for command in set(re.findall(r"`(alama \w+ \w+)`", text)):
+        with pytest.raises(SystemExit) as left:
+            main.build_parser().parse_args([*command.split()[1:], "--help"])
+        assert left.value.code == 0, command
+
+
+def test_every_option_of_a_simulation_that_the_walk_names_is_there() -> None:
+    walk = (DOCS / "changing-a-policy.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`--.*?) \|", walk, re.MULTILINE)
+    assert len(rows) == 4
+    for option in re.findall(r"`(--.*?)`", " ".join(rows)):
+        arguments = option.replace("MODE", "live").split()
+        on = [] if option.startswith("--on") else ["--on", "scores"]
+        main.build_parser().parse_args(["policy", "simulate", "policy.toml", *on, *arguments])
+
+
 # ----------------------------------------------------------------------------- the examples
 
 
@@ -121,11 +245,12 @@ def test_the_example_is_answered_as_the_page_says() -> None:
 def test_what_the_example_can_repay_is_what_the_page_says() -> None:
     said = assessed()
     tier = next(tier for tier in POLICY.tiers if tier.name == said.tier)
-    room = tier.inflow_share * example()["monthly_inflow"]
+    shares = tier.inflow_share - POLICY.affordability.existing_repayments_share
+    room = shares * example()["monthly_inflow"]
     standard = POLICY.standard_loan
     chance = said.default_probability
-    asked = Tariff(POLICY.pricing, standard.term_days)
-    given = Tariff(POLICY.pricing, said.offer.term_days)
+    asked = Tariff(POLICY.pricing, POLICY.caps, standard.term_days)
+    given = Tariff(POLICY.pricing, POLICY.caps, said.offer.term_days)
     assert asked.due_monthly(chance, standard.amount) > room
     assert f"KES {room:,.0f} per 30 days" in PROSE
     more = said.offer.limit + POLICY.limit_step
@@ -174,7 +299,7 @@ def test_a_declined_reply_has_a_term_and_a_price_that_are_no_offer() -> None:
 
 
 def test_the_cap_can_leave_a_negative_margin_as_the_page_says() -> None:
-    tariff = Tariff(POLICY.pricing, POLICY.terms_days[0])
+    tariff = Tariff(POLICY.pricing, POLICY.caps, POLICY.terms_days[0])
     apr = tariff.apr(Probability(0.5), POLICY.limit_step)
-    assert apr == POLICY.pricing.apr_max
+    assert apr == POLICY.caps.apr_max
     assert tariff.price(Probability(0.5), POLICY.limit_step, apr).margin < 0.0
