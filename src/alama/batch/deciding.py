@@ -56,6 +56,16 @@ _PARTS: Final = (
 )
 
 
+def _refuse_prohibited(source: Table, policy: ReadyPolicy) -> None:
+    """Refuse columns that no application may have, such as contacts, if the policy names them."""
+    unknown = set(policy.policy.law.forbidden_fields) - policy.model.catalogue.position.keys()
+    if there := [name for name in source.names if name in unknown]:
+        raise FileProblem(
+            f"{source.path} has what the policy forbids to use: {', '.join(there)}",
+            hint="leave these columns out; nothing was written",
+        )
+
+
 class TableDeciding:
     """A policy, laid out for its model, over the columns of one file.
 
@@ -90,6 +100,7 @@ class TableDeciding:
             for name in (field.name, field.other_spelling)
             if name in source.names
         }
+        _refuse_prohibited(source, policy)
         known = {*catalogue.position, *options.keep}
         self.ignored = tuple(name for name in source.names if name not in known)
         self.absent = self._file.absent

@@ -29,14 +29,13 @@ from alama.service.errors import (
     ScopeMissing,
     StoreUnavailable,
 )
-from alama.service.holds import holds
+from alama.service.holds import Day, approved_today
 from alama.service.keys import Key
 from alama.service.patience import FRESH_US, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alama.core.lending.policy import Rule
     from alama.core.model import Model
     from alama.service.keys import Scope
     from alama.service.ports import Clock, Registry, Scores, Stopwatch
@@ -46,12 +45,16 @@ _UNKNOWN_MAX: Final = 10_000
 """How many unknown keys are remembered: a client that goes on with one asks the database once."""
 
 
+_FREE_DAY: Final = Day()
+"""Nothing holds in it, and nobody counts."""
+
+
 class Desk(NamedTuple):
     """What answers in a book, and why everything is left to a person there, if it is."""
 
     model: ReadyModel
     policy: ReadyPolicy
-    holds: tuple[Rule, ...] = ()
+    day: Day = _FREE_DAY
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -114,6 +117,7 @@ class Directory:
         self._unknown_until_us: dict[bytes, int] = {}
         self._looking: dict[bytes, asyncio.Task[Caller]] = {}
         self._used_us: dict[str, int] = {}
+        self._days: dict[Book, Day] = {}
         self._ready = lru_cache(_MODELS_MAX)(self._make_ready)
 
     async def caller(self, text: str) -> Caller:
@@ -218,7 +222,10 @@ class Directory:
         currency = self._registry.lender(book.lender).currency
         desk = self._ready(model_id, policy_id, currency)
         daily, pause = desk.policy.policy.daily, self._registry.pause_of(book)
-        return desk._replace(holds=holds(self._scores, book, daily, pause, self._clock()))
+        # One for all keys of a book: each of them may have a part in reaching a bound.
+        day = self._days.setdefault(book, Day())
+        day.settle(daily, pause, approved_today(self._scores, book, daily, self._clock()))
+        return desk._replace(day=day)
 
     def _make_ready(self, model_id: str | None, policy_id: str | None, currency: str) -> Desk:
         now_us = self._clock()

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.core.lending.policy import Rule
+from alama.core.lending.policy import Daily, Rule
 
 if TYPE_CHECKING:
-    from alama.core.lending.policy import Daily
     from alama.service.book import Book
     from alama.service.policies import Pause
     from alama.service.ports import Scores
@@ -26,21 +25,64 @@ class Approved(NamedTuple):
     expected_loss: float
 
 
-def holds(
-    scores: Scores, book: Book, daily: Daily, pause: Pause | None, now_us: int
-) -> tuple[Rule, ...]:
-    """Give the reasons to leave every decision of a book to a person, now."""
-    found = [Rule.PAUSED] if pause is not None else []
-    if daily.volume_max is not None or daily.expected_loss_max is not None:
-        approved = scores.approved(book, first_hour(now_us, daily.utc_offset_hours))
-        if daily.volume_max is not None and approved.volume >= daily.volume_max:
-            found.append(Rule.DAILY_VOLUME)
-        if (
-            daily.expected_loss_max is not None
-            and approved.expected_loss >= daily.expected_loss_max
-        ):
-            found.append(Rule.DAILY_EXPECTED_LOSS)
-    return tuple(found)
+NOTHING: Final = Approved(0.0, 0.0)
+
+
+class Day:
+    """What leaves every decision of a book to a person today, as far as one process knows.
+
+    It is told every second what all processes have approved; in between it adds what its own
+    approves, so that a bound is not overrun by a second's worth of requests.
+    """
+
+    __slots__ = ("_daily", "_expected_loss", "_paused", "_volume", "bounded", "holds")
+
+    def __init__(self) -> None:
+        """Begin with nothing that holds."""
+        self._daily = Daily()
+        self._paused = False
+        self._volume = self._expected_loss = 0.0
+        self.bounded = False
+        """Whether the policy bounds a day at all: if not, nobody needs to count."""
+        self.holds: tuple[Rule, ...] = ()
+
+    def settle(self, daily: Daily, pause: Pause | None, approved: Approved) -> None:
+        """Take over what the policy, the operator and the database say."""
+        self._daily = daily
+        self._paused = pause is not None
+        self._volume, self._expected_loss = approved
+        self.bounded = is_bounded(daily)
+        self.holds = self._reasons()
+
+    def add(self, volume: float, expected_loss: float) -> None:
+        """Count what was just approved."""
+        self._volume += volume
+        self._expected_loss += expected_loss
+        self.holds = self._reasons()
+
+    def _reasons(self) -> tuple[Rule, ...]:
+        reasons = [Rule.PAUSED] if self._paused else []
+        if _reached(self._volume, self._daily.volume_max):
+            reasons.append(Rule.DAILY_VOLUME)
+        if _reached(self._expected_loss, self._daily.expected_loss_max):
+            reasons.append(Rule.DAILY_EXPECTED_LOSS)
+        return tuple(reasons)
+
+
+def _reached(total: float, bound: float | None) -> bool:
+    return bound is not None and total >= bound
+
+
+def is_bounded(daily: Daily) -> bool:
+    """Say whether a policy bounds what a day approves."""
+    return daily.volume_max is not None or daily.expected_loss_max is not None
+
+
+def approved_today(scores: Scores, book: Book, daily: Daily, now_us: int) -> Approved:
+    """Ask what was approved since the day began, unless nobody needs to know."""
+    if not is_bounded(daily):
+        return NOTHING
+    return scores.approved(book, first_hour(now_us, daily.utc_offset_hours))
 
 
 def first_hour(now_us: int, utc_offset_hours: int) -> int:

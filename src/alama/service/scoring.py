@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core.assess import Assessment, assess
+from alama.core.lending.policy import Decision
 from alama.service.directory import Desk
 from alama.service.errors import IdempotencyInFlight, IdempotencyKeyReused
 from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed, seal
@@ -111,7 +112,9 @@ class Scoring:
         desk = caller.desk_for_scoring()
         application = self._intake.read(body)
         desk.policy.refuse_forbidden(application)
-        assessment = assess(desk.model, desk.policy, application, desk.holds)
+        assessment = assess(desk.model, desk.policy, application, desk.day.holds)
+        if desk.day.bounded and assessment.decision is Decision.APPROVED:
+            desk.day.add(assessment.offer.limit, assessment.offer.expected_loss)
         taken_ms = (time.perf_counter() - arrival.started_s) * 1000.0
         given = Given(arrival.request_id, math.ceil(taken_ms) or 1, assessment, desk)
         reply = render(given)

@@ -197,6 +197,14 @@ def test_a_filled_field_that_the_policy_forbids_refuses_the_file_with_column_and
     assert told.endswith("forbids to use: device_type (row 2), applicant_ref (row 1)")
 
 
+def test_a_column_that_no_application_may_have_refuses_the_file(
+    tmp_path: Path, model: ReadyModel
+) -> None:
+    policy = forbidding(model, "contacts", "region")
+    told = refusal(tmp_path, policy, {**CORE, "contacts": [None] * 4})
+    assert told.endswith("loans.parquet has what the policy forbids to use: contacts")
+
+
 def test_an_empty_column_of_a_forbidden_field_does_no_harm(
     tmp_path: Path, model: ReadyModel
 ) -> None:

@@ -78,12 +78,12 @@ def test_a_pause_and_its_end_reach_every_key_of_the_book_within_a_second(
 ) -> None:
     texts = [keys.issue(registry, clock, PEPPER, DEMO)[0] for _ in range(2)]
     for text in texts:
-        assert asked(directory, text).holds == ()
+        assert asked(directory, text).day.holds == ()
     policies.pause(registry, clock, DEMO, "payments are down")
     for expected in ((Rule.PAUSED,), ()):
         stopwatch.now_us += FRESH_US
         for text in texts:
-            assert asked(directory, text).holds == expected
+            assert asked(directory, text).day.holds == expected
         registry.resume(DEMO)
 
 
@@ -92,7 +92,7 @@ def test_a_pause_of_one_book_is_not_felt_in_another(
 ) -> None:
     policies.pause(registry, clock, LIVE, "payments are down")
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
-    assert asked(directory, text).holds == ()
+    assert asked(directory, text).day.holds == ()
 
 
 def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
@@ -100,15 +100,15 @@ def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
 ) -> None:
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     activate(registry, DEMO, BOUNDED, clock())
-    assert asked(directory, text).holds == ()
+    assert asked(directory, text).day.holds == ()
     SqlScores(registry._database).commit([an_entry(at_us=clock(), limit=100.0)])
     stopwatch.now_us += FRESH_US
-    assert asked(directory, text).holds == (Rule.DAILY_VOLUME,)
+    assert asked(directory, text).day.holds == (Rule.DAILY_VOLUME,)
     # It is noon of UTC, and three in the afternoon where the lender is.
     for passed_us, expected in ((9 * US_PER_HOUR - 1, (Rule.DAILY_VOLUME,)), (1, ())):
         clock.now_us += passed_us
         stopwatch.now_us += FRESH_US
-        assert asked(directory, text).holds == expected
+        assert asked(directory, text).day.holds == expected
 
 
 def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
@@ -118,4 +118,4 @@ def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
     policies.pause(registry, clock, DEMO, "payments are down")
     desk = directory.desk(DEMO)
     assert desk is not None
-    assert desk.holds == (Rule.PAUSED,)
+    assert desk.day.holds == (Rule.PAUSED,)

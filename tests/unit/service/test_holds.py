@@ -8,7 +8,7 @@ from alama.core.lending.policy import Daily, Decision, Rule
 from alama.core.lending.policy_check import UTC_OFFSETS
 from alama.core.units import Money
 from alama.service.book import Book, Mode
-from alama.service.holds import HOUR_US, first_hour, holds
+from alama.service.holds import HOUR_US, Approved, Day, approved_today, first_hour
 from alama.service.keys import US_PER_DAY
 from alama.service.policies import Pause
 from alama.storage.registry import SqlRegistry
@@ -69,6 +69,14 @@ def test_the_day_of_nairobi_begins_at_nine_in_the_evening_of_utc() -> None:
 # ------------------------------------------------------------------------------------ the bounds
 
 
+def holds(
+    scores: SqlScores, book: Book, bounds: Daily, pause: Pause | None, now_us: int
+) -> tuple[Rule, ...]:
+    day = Day()
+    day.settle(bounds, pause, approved_today(scores, book, bounds, now_us))
+    return day.holds
+
+
 def test_nothing_holds_where_nobody_paused_and_nothing_is_bounded(scores: SqlScores) -> None:
     scores.commit([an_entry()])
     assert holds(scores, DEMO, daily(), None, NOON_US) == ()
@@ -113,3 +121,33 @@ def test_a_bound_ends_with_the_lenders_day(scores: SqlScores, offset_hours: int)
     for now_us in (began_us, NOON_US, began_us + US_PER_DAY - 1):
         assert holds(scores, DEMO, bounds, None, now_us) == (Rule.DAILY_VOLUME,)
     assert holds(scores, DEMO, bounds, None, began_us + US_PER_DAY) == ()
+
+
+# ------------------------------------------------------------------------------------ in between
+
+
+def test_what_a_process_approves_counts_at_once() -> None:
+    day = Day()
+    day.settle(daily(volume_max=100.0, loss_max=50.0), None, Approved(60.0, 0.0))
+    reasons = []
+    for volume, expected_loss in ((39.0, 1.0), (1.0, 0.0), (0.0, 49.0)):
+        day.add(volume, expected_loss)
+        reasons.append(day.holds)
+    assert reasons[0] == ()
+    assert reasons[1] == (Rule.DAILY_VOLUME,)
+    assert reasons[2] == (Rule.DAILY_VOLUME, Rule.DAILY_EXPECTED_LOSS)
+
+
+def test_the_database_has_the_last_word_on_what_was_approved() -> None:
+    day, bounds = Day(), daily(volume_max=100.0)
+    day.settle(bounds, None, Approved(0.0, 0.0))
+    day.add(100.0, 0.0)  # and then it could not be kept
+    day.settle(bounds, None, Approved(0.0, 0.0))
+    assert day.holds == ()
+
+
+def test_nobody_counts_where_nothing_is_bounded() -> None:
+    day = Day()
+    assert not day.bounded
+    day.settle(daily(), PAUSE, Approved(0.0, 0.0))
+    assert (day.bounded, day.holds) == (False, (Rule.PAUSED,))

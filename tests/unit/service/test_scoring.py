@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from alama.core.errors import AlamaError, InvalidApplication, InvalidModel
 from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, Rule
+from alama.core.lending.policy import Daily, Decision, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
+from alama.core.units import Money
 from alama.service.book import Book, Mode
 from alama.service.directory import Caller, Desk
 from alama.service.errors import (
@@ -26,7 +27,9 @@ from alama.service.errors import (
     OnboardingIncomplete,
     StoreUnavailable,
 )
+from alama.service.holds import Approved, Day
 from alama.service.keys import ALL_SCOPES, Key
+from alama.service.policies import Pause
 from alama.service.records import Earlier, Entry, ScoreRow, unseal
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
 from tests.entries import DEMO, NOON_US, a_request_id
@@ -272,13 +275,23 @@ def test_a_forbidden_field_may_be_null() -> None:
 
 
 def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_applied() -> None:
-    free, held = kept(), kept(DESK._replace(holds=(Rule.PAUSED, Rule.DAILY_VOLUME)))
+    day = Day()
+    day.settle(Daily(volume_max=Money(0.0)), Pause(0, "payments are down"), Approved(0.0, 0.0))
+    free, held = kept(), kept(DESK._replace(day=day))
     assert held.decision == Decision.REVIEW
     assert held.recommended_limit == free.recommended_limit > 0.0
     said, otherwise = unseal(held).assessment, unseal(free).assessment
     assert said.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
     assert said.rules == (*otherwise.rules, "paused", "daily_volume")
     assert said.offer == otherwise.offer
+
+
+def test_a_bound_is_not_overrun_by_those_who_ask_in_the_same_second() -> None:
+    day = Day()
+    day.settle(Daily(volume_max=Money(kept().recommended_limit * 2)), None, Approved(0.0, 0.0))
+    desk = DESK._replace(day=day)
+    decisions = [kept(desk).decision for _ in range(4)]
+    assert decisions == [Decision.APPROVED, Decision.APPROVED, Decision.REVIEW, Decision.REVIEW]
 
 
 def test_the_expected_loss_that_is_stored_is_that_of_the_offer() -> None:
