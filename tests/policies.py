@@ -38,6 +38,10 @@ STEADY_RULES = (
     "requested_term_days > 60 and counterparties < 4",
     "requested_amount * requested_term_days > 600_000",
     "not (avg_inflow - existing_repayments >= 4_000)",
+    "requested_amount > 5_000",
+    "requested_amount > 0.02 * avg_inflow",
+    "requested_amount > 0.05 * avg_inflow",
+    "requested_amount > 0.3 * avg_inflow and requested_term_days >= 30",
 )
 OTHER_RULES = (
     "mm_months > 60 and avg_balance > 3_000",
@@ -118,7 +122,7 @@ def one_of(rng: Rng, *choices: Any) -> Any:
 
 def random_rules(rng: Rng) -> tuple[OwnRule, ...]:
     pool = STEADY_RULES if rng.random() < 0.7 else STEADY_RULES + OTHER_RULES
-    chosen = rng.choice(len(pool), int(rng.choice([0, 0, 1, 3])), replace=False)
+    chosen = rng.choice(len(pool), int(rng.choice([0, 1, 2, 4])), replace=False)
     return tuple(
         OwnRule(f"rule_{place}", pool[int(place)], DECISIONS[int(rng.integers(1, 3))])
         for place in chosen

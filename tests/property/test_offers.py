@@ -69,8 +69,13 @@ def ready_model(seed: int) -> ReadyModel:
 def random_case(seed: int) -> Case:
     rng = np.random.default_rng(seed)
     model = ready_model(int(rng.integers(0, 12)))
-    policy = default_policy("KES") if rng.random() < 0.3 else random_policy(rng)
-    return Case(model, ReadyPolicy(policy, model), random_application(rng, model))
+    policy = default_policy("KES") if rng.random() < 0.2 else random_policy(rng)
+    application = random_application(rng, model)
+    place = model.catalogue.position[AMOUNT]
+    if application.values[place] is not None and rng.random() < 0.3:
+        # Less than a step: then every loan on offer is larger than the one asked for.
+        application = changed(application, {place: float(rng.integers(1, 600))})
+    return Case(model, ReadyPolicy(policy, model), application)
 
 
 CASES = SEEDS.map(random_case)
@@ -141,7 +146,9 @@ def test_the_score_is_the_one_without_a_policy_and_the_tier_is_read_from_it(case
 def test_the_offer_is_the_one_that_trying_every_loan_finds(case: Case) -> None:
     said = case.assess()
     decision, limit, days = by_trying(case)
-    assert (said.decision, said.offer.limit, said.offer.term_days) == (decision, limit, days)
+    assert (said.decision, said.offer.limit) == (decision, limit)
+    # What would have applied to those who are declined is told, but it is no offer.
+    assert decision is Decision.DECLINED or said.offer.term_days == days
     amount = limit or case.policy.limit_step
     if limit:
         points = points_of(case, amount, days)
@@ -270,44 +277,63 @@ def existing(case: Case) -> float:
 
 
 def by_trying(case: Case) -> tuple[Decision, int, int]:
-    """Find the offer as a person would: write down every loan, cross out, take the best."""
+    """Find the offer as a person would: write down every loan, cross out, take the best.
+
+    The decision is the best that any loan would get, or a worse one of the application itself.
+    """
     policy, learned = case.policy.policy, case.policy.terms_days
     wanted = case.value(AMOUNT) or policy.standard_loan.amount
     asked = case.value(TERM) or policy.standard_loan.term_days
     tier = tier_of(policy, points_of(case, wanted, int(asked)))
-    against = [rule.decision for rule in policy.rules if objects(case, rule, wanted, asked)]
-    against += [tier.decision, doubted(case, wanted, int(asked))]
-    bounding = [
-        rule
+    objecting = [rule for rule in policy.rules if objects(case, rule, wanted, asked)]
+    own = worst(tier.decision, doubted(case, wanted, int(asked)), *(r.decision for r in objecting))
+    judged = {
+        (days, amount): decision_on(case, tier, objecting, amount, days)
+        for days in learned
+        for amount in repayable(case, tier, days)
+    }
+    from_asked = [days for days in learned if days >= asked] or [learned[-1]]
+    if not judged:
+        return Decision.DECLINED, 0, from_asked[0]
+    best = min((decision for decision, _ in judged.values()), key=SEVERITY.__getitem__)
+    decision = worst(own, best)
+    if tier.decision is Decision.DECLINED:
+        decision = Decision.DECLINED
+    kept = {loan for loan, (found, loses) in judged.items() if found is best and not loses}
+    if not kept and best is not Decision.DECLINED:  # then at a loss, and the smallest
+        order = [*from_asked, *(days for days in learned if days not in from_asked)]
+        days = next(days for days in order if judged.get((days, policy.limit_step)))
+        return decision, 0 if decision is Decision.DECLINED else policy.limit_step, days
+    loans = {days: [amount for d, amount in kept if d == days] for days in learned}
+    days = chosen_term(loans, from_asked, wanted)
+    return decision, 0 if decision is Decision.DECLINED else max(loans[days], default=0), days
+
+
+def worst(*decisions: Decision) -> Decision:
+    return max(decisions, key=SEVERITY.__getitem__)
+
+
+def decision_on(
+    case: Case, tier: Tier, objecting: list[OwnRule], amount: int, days: int
+) -> tuple[Decision, bool]:
+    """Give the best decision that a loan leaves, and whether it loses money at the cap.
+
+    A rule that refers the request itself has said all that it has to say.
+    """
+    policy = case.policy.policy
+    against = [
+        rule.decision
         for rule in policy.rules
         if speaks_of_loans(rule)
-        and (rule.decision is Decision.DECLINED or not objects(case, rule, wanted, asked))
+        and (rule.decision is Decision.DECLINED or rule not in objecting)
+        and objects(case, rule, amount, days)
     ]
-    from_asked = [days for days in learned if days >= asked] or [learned[-1]]
-    loans = offered(case, tier, bounding)
-    smallest = policy.limit_step
-    if any(loans.values()):
-        days = chosen_term(loans, from_asked, wanted)
-        limit = max(loans[days])
-    elif tier.decision is not Decision.DECLINED and any(
-        losing := offered(case, tier, bounding, losses=True).values()
-    ):
-        at_a_loss = offered(case, tier, bounding, losses=True)
-        order = [*from_asked, *(days for days in learned if days not in from_asked)]
-        days = next(days for days in order if smallest in at_a_loss[days])
-        limit = smallest
+    probability = calibration.shown_probability(points_of(case, amount, days))
+    tariff = Tariff(policy.pricing, policy.caps, days)
+    loses = tier.decision is not Decision.DECLINED and amount < tariff.amount_min(probability)
+    if loses:
         against.append(policy.caps.below_break_even)
-        assert losing
-    elif bounding and any((free := offered(case, tier, [])).values()):
-        days = chosen_term(free, from_asked, wanted)
-        limit = max(free[days])
-        if tier.decision is not Decision.DECLINED:
-            against += [rule.decision for rule in bounding if objects(case, rule, limit, days)]
-    else:
-        days, limit = from_asked[0], smallest
-        against.append(Decision.DECLINED)
-    decision = max(against, key=SEVERITY.__getitem__)
-    return decision, 0 if decision is Decision.DECLINED else limit, days
+    return worst(Decision.APPROVED, *against), loses
 
 
 def chosen_term(loans: Mapping[int, list[int]], from_asked: list[int], wanted: float) -> int:
@@ -319,24 +345,14 @@ def chosen_term(loans: Mapping[int, list[int]], from_asked: list[int], wanted: f
     return next((days for days in with_largest if days in from_asked), with_largest[-1])
 
 
-def offered(
-    case: Case, tier: Tier, rules: list[OwnRule], *, losses: bool = False
-) -> dict[int, list[int]]:
-    """Write down the amounts that may be offered at each term."""
+def repayable(case: Case, tier: Tier, days: int) -> list[int]:
+    """Write down the amounts that can be repaid, and that their own tier does not decline."""
     policy = case.policy.policy
     amounts = range(policy.limit_step, tier.limit_max + 1, policy.limit_step)
-    return {
-        days: [
-            amount
-            for amount in amounts
-            if may_be_offered(case, tier, amount, days, losses=losses)
-            and not any(objects(case, rule, amount, days) for rule in rules)
-        ]
-        for days in case.policy.terms_days
-    }
+    return [amount for amount in amounts if is_repayable(case, tier, amount, days)]
 
 
-def may_be_offered(case: Case, tier: Tier, amount: int, days: int, *, losses: bool) -> bool:
+def is_repayable(case: Case, tier: Tier, amount: int, days: int) -> bool:
     policy = case.policy.policy
     points = points_of(case, amount, days)
     probability = calibration.shown_probability(points)
@@ -345,8 +361,7 @@ def may_be_offered(case: Case, tier: Tier, amount: int, days: int, *, losses: bo
     room = own.inflow_share * (case.value("avg_inflow") or 0.0) - existing(case)
     refused = own.decision is Decision.DECLINED and own != tier
     fits = amount <= own.limit_max and tariff.due_monthly(probability, amount) <= room
-    earns = losses or tier.decision is Decision.DECLINED or amount >= tariff.amount_min(probability)
-    return fits and earns and not refused
+    return fits and not refused
 
 
 def asking(case: Case, amount: float, days: float) -> Application:

@@ -235,32 +235,45 @@ def find_loan(
     leaves loans to a person bounds the offer unless it objects: then a person looks anyway.
     """
     search = _Search(policy, tier, values, loans)
-    binding = [
+    declining = [rule for rule in policy.loan_rules if rule.objection.decision is _DECLINED]
+    referring = [
         rule
         for rule in policy.loan_rules
-        if rule.objection.decision is _DECLINED or rule.objection not in objections
+        if rule.objection.decision is not _DECLINED and rule.objection not in objections
     ]
-    if binding:
-        search.bind(binding)
+    search.bind([*declining, *referring])
     if found := _best_term(policy, tier, values, search):
         return found, ()
+    # From here on step by step to worse sets of loans, lest a worse decision hide a better one.
+    if referring:
+        search.bind(declining)
+        if found := _best_term(policy, tier, values, search):
+            return found, _objections_to(found, referring, policy, values)
     start = _first_term(policy, values)
     if search.cut:
         # A person may still lend at a loss. Then it should be the smallest.
         search.cuts_losses = False
         for term in (*range(start, len(policy.terms_days)), *range(start)):
             if found := search.largest(term, policy.limit_step, policy.limit_step):
-                return found, (Objection(Rule.BELOW_BREAK_EVEN.value, policy.below_break_even),)
-    if binding:
+                loses = Objection(Rule.BELOW_BREAK_EVEN.value, policy.below_break_even)
+                return found, (loses, *_objections_to(found, referring, policy, values))
+    if declining:
         search.bind(())
         if found := _best_term(policy, tier, values, search):
-            asked = policy.as_if_asked(values, found.amount, policy.terms_days[found.term])
-            return found, tuple(rule.objection for rule in binding if rule.fires(asked))
+            return found, _objections_to(found, declining, policy, values)
     probability, _ = search.judge(start, 0)
     terms = range(len(policy.terms_days))
     repayable = any(search.could_repay(term, policy.limit_step) for term in terms)
     against = _OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
     return Found(start, policy.limit_step, probability), (against,)
+
+
+def _objections_to(
+    loan: Found, rules: Sequence[ReadyRule], policy: ReadyPolicy, values: Sequence[Value]
+) -> tuple[Objection, ...]:
+    """Give what rules would have against a loan, had it been asked for."""
+    asked = policy.as_if_asked(values, loan.amount, policy.terms_days[loan.term])
+    return tuple(rule.objection for rule in rules if rule.fires(asked))
 
 
 def _first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:

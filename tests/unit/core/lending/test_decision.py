@@ -12,8 +12,8 @@ from alama.core import likeness as likenesses
 from alama.core.application import read
 from alama.core.assess import Assessment, assess
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, OwnRule, Policy, Rule
-from alama.core.lending.policy_check import seal
+from alama.core.lending.policy import SEVERITY, Decision, OwnRule, Policy, Rule, Sufficiency
+from alama.core.lending.policy_check import seal, unsteady
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.likeness import Branch, Distribution, Likeness, Limit
 from alama.core.model import ReadyModel
@@ -235,3 +235,38 @@ def test_a_model_that_knows_no_likeness_finds_nothing_strange() -> None:
     model = ReadyModel(msgspec.structs.replace(MODEL, likeness=()))
     policy = ReadyPolicy(with_parts(POLICY, sufficiency={"unlike_share": 0.01}), model)
     assert assess(model, policy, read(PRODUCT, {**GOOD, "mm_months": 200})).rules == ()
+
+
+# ------------------------------------------------------------------------ better is never worse
+
+
+def changed(**parts: Any) -> Policy:
+    return seal(msgspec.structs.replace(POLICY, **parts))
+
+
+def decisions_as_inflow_grows(policy: Policy) -> list[int]:
+    assert not list(unsteady(policy))
+    asked = {**GOOD, "avg_balance": 2_500, "counterparties": 18, "requested_amount": 50}
+    return [
+        SEVERITY[said_of({**asked, "avg_inflow": inflow}, policy).decision]
+        for inflow in range(4_000, 40_000, 1_000)
+    ]
+
+
+def test_a_rule_that_declines_large_loans_is_not_met_by_those_who_are_referred() -> None:
+    # No step is as small as what is asked for, so what is offered is what one rule refers.
+    small = OwnRule("small", "requested_amount > 0.02 * avg_inflow", Decision.REVIEW)
+    large = OwnRule("large", "requested_amount > 5000", Decision.DECLINED)
+    found = decisions_as_inflow_grows(changed(rules=(small, large), sufficiency=Sufficiency()))
+    assert found == sorted(found, reverse=True)
+
+
+def test_a_loan_that_breaks_even_only_with_a_person_is_not_declined_for_its_price() -> None:
+    dear = with_parts(
+        changed(sufficiency=Sufficiency()),
+        pricing={"cost_per_loan": 500.0},
+        caps={"below_break_even": Decision.DECLINED},
+    )
+    refer = OwnRule("small", "requested_amount > 0.05 * avg_inflow", Decision.REVIEW)
+    found = decisions_as_inflow_grows(seal(msgspec.structs.replace(dear, rules=(refer,))))
+    assert found == sorted(found, reverse=True)
