@@ -164,13 +164,15 @@ def test_the_use_of_many_keys_is_noted_at_once(registry: Registry) -> None:
     assert noted == [NOON_US + 1, None, NOON_US + 3]
 
 
-def test_a_document_is_kept_once_and_for_ever(registry: Registry) -> None:
+def test_a_document_is_kept_for_ever_as_it_was_written_last(registry: Registry) -> None:
     for keep, give in [
         (registry.keep_model, registry.model),
         (registry.keep_policy, registry.policy),
     ]:
         keep("sha256:1", b"\0first\xff", NOON_US)
         keep("sha256:1", b"second", NOON_US)
+        assert give("sha256:1") == b"second"
+        keep("sha256:1", b"\0first\xff", NOON_US)
         assert give("sha256:1") == b"\0first\xff"
         with pytest.raises(StoreUnfit, match="sha256:2"):
             give("sha256:2")

@@ -25,7 +25,7 @@ DEFAULT: Final = "default"
 
 TEXT_MAX: Final = 200
 _PREFIX: Final = "sha256:"
-_PREFIX_DIGITS_MIN: Final = 6
+_PREFIX_DIGITS_MIN: Final = 4
 
 
 class Signed(NamedTuple):
@@ -64,10 +64,15 @@ def text_in_force(registry: Registry, book: Book) -> bytes:
 
 
 def text_by_id(registry: Registry, book: Book, policy_id: str | None) -> bytes:
-    """Give the text of a policy; None stands for the default of the lender's currency."""
+    """Give the text of a policy, or raise `InvalidPolicy` if it is not what was stored.
+
+    None stands for the default of the lender's currency.
+    """
     if policy_id is None:
         return draft.default_text(registry.lender(book.lender).currency)
-    return registry.policy(policy_id)
+    text = registry.policy(policy_id)
+    policy_text.decode(text, policy_id)
+    return text
 
 
 def activate(
@@ -120,13 +125,12 @@ def reactivate(
     builtin: Callable[[], Model],
 ) -> None:
     """Go back to a policy that answered in this book before, or to the default one."""
+    _check_signature(signed)
     policy_id = recall(registry, book, reference)
-    if policy_id is None:
-        _check_signature(signed)
-        registry.deploy_policy(book, None, signed)
-    else:
-        # The model may have changed since: it must fit that one.
-        activate(registry, book, registry.policy(policy_id), signed, builtin)
+    policy = policy_text.read(text_by_id(registry, book, policy_id))
+    # The model may have changed since: it must fit that one.
+    require_fit(registry, book, policy, builtin)
+    registry.deploy_policy(book, policy_id, signed)
 
 
 def recall(registry: Registry, book: Book, reference: str) -> str | None:
@@ -162,10 +166,18 @@ def history(registry: Registry, book: Book) -> list[Deployment]:
 def _named(reference: str, known: Sequence[str]) -> str:
     digits = reference.removeprefix(_PREFIX)
     found = [one for one in known if one.removeprefix(_PREFIX).startswith(digits)]
-    if len(digits) < _PREFIX_DIGITS_MIN or not found:
+    if not found:
         raise UnknownPolicy(reference)
+    if len(digits) < _PREFIX_DIGITS_MIN:
+        raise InvalidName(
+            f"{digits or 'nothing'} is too short to name a policy",
+            hint=f"give the first {_PREFIX_DIGITS_MIN} digits of its id or more",
+        )
     if len(found) > 1:
-        raise UnknownPolicy(reference, hint="several begin so; give more digits")
+        raise InvalidName(
+            f"{len(found)} policies that answered here begin with {digits}",
+            hint="give more digits; `alama policy history` shows twelve",
+        )
     return found[0]
 
 

@@ -64,7 +64,7 @@ class Registry(Protocol):
         """Note when keys were last used; a later use that was noted before stands."""
 
     def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
-        """Keep an artefact for as long as a score may name it; nothing happens if it is there."""
+        """Keep an artefact for as long as a score may name it; the newest writing of it stands."""
 
     def model(self, model_id: str) -> bytes:
         """The artefact with this id, or `StoreUnfit`."""

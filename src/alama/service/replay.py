@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from alama.core import model as models
+from alama.core.application import may_have_been_word
 from alama.core.assess import Assessment, assess
 from alama.core.intake import Intake
 from alama.core.lending import policy_text
@@ -60,7 +61,8 @@ def recall(registry: Registry, row: ScoreRow) -> Record:
 
 def replay(record: Record) -> tuple[Difference, ...]:
     """Assess a stored application again and say what differs; nothing should."""
-    application = Intake(record.model.catalogue).read(record.sealed.application)
+    intake = Intake(record.model.catalogue, may_have_been_word)
+    application = intake.read(record.sealed.application)
     said = record.sealed.assessment
     again = assess(record.model, record.policy, application, said.holds)
     stored = {**_parts(said), **_columns_of(record.row)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.core.application import may_have_been_word
 from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
 from alama.core.lending.simulation import Case
@@ -34,7 +35,7 @@ class StoredCases:
         """Take the catalogue of the model that will score them."""
         self._scores = scores
         self._book = book
-        self._intake = Intake(catalogue)
+        self._intake = Intake(catalogue, may_have_been_word)
         self.unfit = 0
 
     def first(self, count: int) -> Iterator[Case]:

@@ -39,6 +39,8 @@ def require_current(database: Database) -> None:
         raise StoreUnfit("the database is empty", hint="`alama db upgrade` prepares it")
     if found > schema.HEAD:
         raise _too_new(found)
+    if found < schema.OLDEST:
+        raise _too_old(found)
     raise StoreUnfit(
         f"the database stands at schema {found}, this version of Alama needs {schema.HEAD}",
         hint="`alama db upgrade` brings it up to date",
@@ -52,6 +54,8 @@ def upgrade(database: Database) -> bool:
         return False
     if found is not None and found > schema.HEAD:
         raise _too_new(found)
+    if found is not None and found < schema.OLDEST:
+        raise _too_old(found)
     from alembic import command  # noqa: PLC0415  see above
     from alembic.config import Config  # noqa: PLC0415
 
@@ -72,6 +76,14 @@ def _too_new(found: str) -> StoreUnfit:
     return StoreUnfit(
         f"the database stands at schema {found}, this version of Alama knows {schema.HEAD}",
         hint="run the version of Alama that upgraded it, or a newer one",
+    )
+
+
+def _too_old(found: str) -> StoreUnfit:
+    return StoreUnfit(
+        f"the database stands at schema {found}, of before the first release: its scores cannot "
+        "be read any more",
+        hint="move it away, or set ALAMA_DATABASE or ALAMA_HOME to another place",
     )
 
 

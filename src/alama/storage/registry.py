@@ -161,12 +161,15 @@ class SqlRegistry:
 
     def _keep(self, table: Table, document_id: str, document: bytes, created_us: int) -> None:
         row = {"id": document_id, "document": document, "created_us": created_us}
+        query = select(table.c.document).where(table.c.id == document_id)
         with self._database.reading() as connection:
-            query = select(table.c.id).where(table.c.id == document_id)
-            if connection.execute(query).first() is not None:
+            if connection.execute(query).scalar() == document:
                 return
         with self._database.writing() as connection:
             insert_new(connection, table, row)
+            # The same content in other words, or what was there is damaged.
+            newest = update(table).where(table.c.id == document_id).values(document=document)
+            connection.execute(newest)
 
     def _document(self, table: Table, document_id: str) -> bytes:
         query = select(table.c.document).where(table.c.id == document_id)

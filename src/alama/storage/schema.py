@@ -32,6 +32,9 @@ from sqlalchemy import (
 HEAD: Final = "0002"
 """The migration that this code was written for."""
 
+OLDEST: Final = "0002"
+"""The first migration that was promised to be carried on."""
+
 METADATA: Final = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -137,7 +140,7 @@ scores = Table(
     Column("processing_ms", Integer, nullable=False),
     Column("seal_key_id", String(40)),
     Column("sealed", LargeBinary, nullable=False),
-    Column("expected_loss", Float(53), nullable=False, server_default="0"),
+    Column("expected_loss", Float(53), nullable=False),
     # Ids sort by time, so this is also the order in which scores are listed.
     PrimaryKeyConstraint("lender", "mode", "request_id"),
 )

@@ -68,10 +68,10 @@ def test_an_upgrade_says_whether_there_was_anything_to_do(database: Database) ->
     ("found", "problem", "remedy"),
     [
         (None, "empty", "alama db upgrade"),
-        ("0000", "stands at schema 0000, this version of Alama needs", "alama db upgrade"),
+        ("0001", "stands at schema 0001, of before the first release", "move it away"),
         ("9999", "stands at schema 9999, this version of Alama knows", "a newer one"),
     ],
-    ids=["empty", "old", "new"],
+    ids=["empty", "too old", "new"],
 )
 def test_a_schema_that_does_not_fit_is_told_with_the_way_out(
     database: Database, found: str | None, problem: str, remedy: str
@@ -81,6 +81,23 @@ def test_a_schema_that_does_not_fit_is_told_with_the_way_out(
     with pytest.raises(StoreUnfit, match=problem) as caught:
         migrate.require_current(database)
     assert remedy in str(caught.value.hint)
+
+
+def test_a_schema_of_an_older_release_asks_for_an_upgrade(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(database)
+    monkeypatch.setattr(schema, "HEAD", "0003")
+    with pytest.raises(StoreUnfit, match="this version of Alama needs 0003") as caught:
+        migrate.require_current(database)
+    assert "alama db upgrade" in str(caught.value.hint)
+
+
+def test_a_schema_of_before_the_first_release_is_not_touched(database: Database) -> None:
+    set_version(database, "0001")
+    with pytest.raises(StoreUnfit, match="of before the first release"):
+        migrate.upgrade(database)
+    assert migrate.current(database) == "0001"
 
 
 def test_a_schema_of_a_newer_version_is_not_touched(database: Database) -> None:

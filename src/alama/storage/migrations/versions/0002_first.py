@@ -1,11 +1,11 @@
-"""The first schema."""
+"""The first schema that is promised to be carried on: what 0001 held was never released."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "0002"
 down_revision = None
 
 
@@ -74,6 +74,8 @@ def _what_answers() -> None:
         sa.Column("model_id", sa.String(length=80), nullable=True),
         sa.Column("policy_id", sa.String(length=80), nullable=True),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
+        sa.Column("signed_by", sa.Text(), nullable=True),
+        sa.Column("note", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_deployments_lender")),
         sa.ForeignKeyConstraint(["model_id"], ["models.id"], name=op.f("fk_deployments_model_id")),
         sa.ForeignKeyConstraint(
@@ -84,6 +86,16 @@ def _what_answers() -> None:
     )
     op.create_index(
         op.f("ix_deployments_lender_mode_id"), "deployments", ["lender", "mode", "id"], unique=False
+    )
+    op.create_table(
+        "pauses",
+        sa.Column("lender", sa.String(length=40), nullable=False),
+        sa.Column("mode", sa.String(length=4), nullable=False),
+        sa.Column("paused_us", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_pauses_lender")),
+        sa.PrimaryKeyConstraint("lender", "mode", name=op.f("pk_pauses")),
+        comment="books whose every decision is left to a person",
     )
 
 
@@ -107,7 +119,19 @@ def _what_was_answered() -> None:
         sa.Column("processing_ms", sa.Integer(), nullable=False),
         sa.Column("seal_key_id", sa.String(length=40), nullable=True),
         sa.Column("sealed", sa.LargeBinary(), nullable=False),
+        sa.Column("expected_loss", sa.Float(precision=53), nullable=False),
         sa.PrimaryKeyConstraint("lender", "mode", "request_id", name=op.f("pk_scores")),
+    )
+    op.create_table(
+        "approvals",
+        sa.Column("lender", sa.String(length=40), nullable=False),
+        sa.Column("mode", sa.String(length=4), nullable=False),
+        sa.Column("hour", sa.Integer(), nullable=False),
+        sa.Column("writer", sa.String(length=40), nullable=False),
+        sa.Column("volume", sa.Float(precision=53), nullable=False),
+        sa.Column("expected_loss", sa.Float(precision=53), nullable=False),
+        sa.PrimaryKeyConstraint("lender", "mode", "hour", "writer", name=op.f("pk_approvals")),
+        comment="what was approved in each hour since 1970, a row for each process that wrote it",
     )
     op.create_table(
         "idempotency",
