@@ -18,7 +18,14 @@ from alama.api import openapi
 GOLDEN = Path(__file__).parent / "golden" / "openapi.json"
 RECORD = "python -m tests.compatibility"
 
-ALLOWED: dict[str, str] = {}
+ALLOWED: dict[str, str] = {
+    **{
+        f"POST /v1/score: request field {word} no longer accepts a value outside its pattern": (
+            "a word could write escapes to the terminal of whoever runs the service"
+        )
+        for word in ("device_type", "loan_purpose", "region", "applicant_ref")
+    },
+}
 """Breakages that were decided on, each with its reason. A line stays: it is history."""
 
 Json = dict[str, Any]

@@ -23,6 +23,7 @@ CORE = {
     "airtime_regularity": "0.8",
 }
 MARK = "Zq7MARKED"
+ODD_WORDS = ("\x1b[2J", "a\u202eb", "a\u200db", "\tx\n", "a\nb", "a\u00a0b", "\ue000")
 
 Member = tuple[str, str]
 """A name as JSON text, and a value as JSON text: how each is written is part of the test."""
@@ -64,7 +65,9 @@ def numbers(field: Field) -> st.SearchStrategy[str]:
 
 def words() -> st.SearchStrategy[str]:
     texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=70)
-    chosen = st.sampled_from(["smartphone", " Business ", "a:b", "", " ", "x" * 65, "+254 712 345"])
+    chosen = st.sampled_from(
+        ["smartphone", " Business ", "a:b", "", " ", "x" * 65, "+254 712 345", *ODD_WORDS]
+    )
     return st.builds(
         lambda text, escaped: json.dumps(text, ensure_ascii=escaped),
         texts | chosen,

@@ -13,6 +13,7 @@ import msgspec
 
 from alama.api import meanings, problems, wire
 from alama.core.catalogue import Kind, Use
+from alama.core.characters import HIDDEN
 from alama.core.intake import request_type
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ SPACE: Final = r"\s\x1c-\x1f\x85"
 """What Python strips from a string; other languages know fewer kinds of space."""
 
 NOT_BLANK: Final = rf"[^{SPACE}]"
+WORD: Final = rf"^[{SPACE}]*[^{SPACE}{HIDDEN}]([^{HIDDEN}]*[^{SPACE}{HIDDEN}])?[{SPACE}]*$"
+"""A word with space around it (`may_be_word`, its length aside; held by a test)."""
+
 NOT_PERSONAL: Final = (
     rf"@|^[{SPACE}]*(\+[\d{SPACE}().-]{{6,}}|[\d().-][\d{SPACE}().-]{{5,}})[\d().-][{SPACE}]*$"
 )
@@ -43,8 +47,10 @@ What a lender knows about an applicant: one object of numbers and words. Four fi
 and three of these have a second, compact spelling; send one spelling of each. Every other field \
 is optional and may be null. Averages are over the last six full months, or since the first \
 transaction where that is shorter; a wallet without activity sends 0. Money is in the lender's \
-currency. Words are compared without case; one that the model never met is scored as "other". A \
-name that stands twice is refused, and so is every name that is not listed here."""
+currency. Words are in any script, without characters that steer a terminal, turn the direction \
+of writing or have no width; they are compared without case, and one that the model never met is \
+scored as "other". A name that stands twice is refused, and so is every name that is not listed \
+here."""
 
 
 def reference(name: str) -> Schema:
@@ -114,7 +120,7 @@ def _property(written: Schema, name: str, field: Field) -> Schema:
         # Decoded as a number, since 24.0 is a whole number too, in JSON as in JSON Schema.
         written = {**written, "type": ["integer", "null"]}
     if field.kind is Kind.WORD:
-        added["pattern"] = NOT_BLANK
+        added["pattern"] = WORD
     if field.use is Use.REFERENCE:
         added["not"] = {"type": "string", "pattern": NOT_PERSONAL}
     if field.required and field.other_spelling is None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from alama.files.cells import inert
+
 if TYPE_CHECKING:
     from alama.batch.listing import Band, Listing, PairRow
 
@@ -65,6 +67,8 @@ def _cell(value: object) -> object:
         case bool():
             return "true" if value else "false"
         case tuple():
-            return "|".join(value)
+            return inert("|".join(value))
+        case str():
+            return inert(value)
         case _:
             return value

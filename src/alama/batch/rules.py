@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alama.core import kernel
-from alama.core.catalogue import WORD_LENGTH_MAX, Kind
+from alama.core.application import may_be_word
+from alama.core.catalogue import Kind
 from alama.core.kernel import Column, Words
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def _wrong(field: Field, column: Column) -> NDArray[np.bool_]:
     """Mark the rows whose value is not what the field holds; a missing one is not wrong."""
     if isinstance(column, Words):
         # The last entry answers for code -1, which is missing.
-        too_long = np.array([*(len(w) > WORD_LENGTH_MAX for w in column.vocabulary), False])
-        marked: NDArray[np.bool_] = too_long[column.codes]
+        no_word = np.array([*(not may_be_word(word) for word in column.vocabulary), False])
+        marked: NDArray[np.bool_] = no_word[column.codes]
         return marked
     wrong = np.zeros(len(column), dtype=np.bool_)
     # Comparisons with NaN are false, so that a missing value passes each of them.

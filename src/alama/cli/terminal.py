@@ -14,20 +14,36 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.text import Text
+
+from alama.core.characters import visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import ConsoleOptions, RenderableType
 
 # Where nobody is looking (a file, a pipe) tables get this width rather than rich's cramped 80.
 WIDTH_UNSEEN: Final = 120
 
 
 class _PlainConsole(Console):
-    """A console that leaves a closed pipe to the front door, where rich would exit by itself."""
+    """A console that leaves a closed pipe to the front door, where rich would exit by itself.
+
+    What it prints may come from anywhere: a stored word, the name of a column. No such text steers
+    the terminal; only rich does, by styles and by segments of control.
+    """
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(visible_lines(text), style)
 
 
 @functools.cache

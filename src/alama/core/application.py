@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
+from alama.core.characters import is_visible
 from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Value = float | int | str | None
 
@@ -48,8 +49,21 @@ def fold(word: str) -> str:
     return word.strip().casefold()
 
 
+def may_be_word(word: str) -> bool:
+    """Say whether a word, without space around it, is one that an application may hold."""
+    return 1 <= len(word) <= WORD_LENGTH_MAX and is_visible(word)
+
+
+def may_have_been_word(word: str) -> bool:
+    """Say whether an application that was stored may hold a word: once any character would do."""
+    return 1 <= len(word) <= WORD_LENGTH_MAX
+
+
 def read(
-    catalogue: Catalogue, sent: Mapping[str, object], repeated: Sequence[str] = ()
+    catalogue: Catalogue,
+    sent: Mapping[str, object],
+    repeated: Sequence[str] = (),
+    is_word: Callable[[str], bool] = may_be_word,
 ) -> Application:
     """Parse what was sent, or raise `InvalidApplication` with every broken rule at once.
 
@@ -75,7 +89,7 @@ def read(
         if raw is None:
             continue
         field = catalogue.fields[place]
-        value, problem = _parse(field, name, raw)
+        value, problem = _parse(field, name, raw, is_word)
         if problem is not None:
             problems.append(problem)
         elif place in spelled and values[place] != value:
@@ -123,9 +137,11 @@ def _missing(
     return problems
 
 
-def _parse(field: Field, name: str, raw: object) -> tuple[Value, FieldProblem | None]:
+def _parse(
+    field: Field, name: str, raw: object, is_word: Callable[[str], bool]
+) -> tuple[Value, FieldProblem | None]:
     if field.kind is Kind.WORD:
-        return _parse_word(field, name, raw)
+        return _parse_word(field, name, raw, is_word)
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return None, FieldProblem(name, "wrong_type", field.rule)
     number = _finite(raw)
@@ -146,11 +162,13 @@ def _finite(raw: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _parse_word(field: Field, name: str, raw: object) -> tuple[Value, FieldProblem | None]:
+def _parse_word(
+    field: Field, name: str, raw: object, is_word: Callable[[str], bool]
+) -> tuple[Value, FieldProblem | None]:
     if not isinstance(raw, str):
         return None, FieldProblem(name, "wrong_type", field.rule)
     word = raw.strip()
-    if not 1 <= len(word) <= WORD_LENGTH_MAX:
+    if not is_word(word):
         return None, FieldProblem(name, "out_of_range", field.rule)
     if field.use is Use.REFERENCE and looks_personal(word):
         return None, FieldProblem(name, "personal_identifier", _OPAQUE)

@@ -98,7 +98,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     def rule(self) -> str:
         """Say in words what a value must be."""
         if self.kind is Kind.WORD:
-            return f"must be a string of 1 to {WORD_LENGTH_MAX} characters"
+            return f"must be a string of 1 to {WORD_LENGTH_MAX} printable characters"
         noun = "a whole number" if self.kind is Kind.INTEGER else "a number"
         bounds = []
         if self.above is not None:

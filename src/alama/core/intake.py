@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from alama.core.application import Application, looks_personal, read
+from alama.core.application import Application, looks_personal, may_be_word, read
 from alama.core.catalogue import WORD_LENGTH_MAX, Field, Kind, Use
 from alama.core.errors import MalformedDocument
 
@@ -28,13 +28,18 @@ _DIGITS_MAX: Final = 400
 
 
 class Intake:
-    """Reads the bodies of one catalogue."""
+    """Reads the bodies of one catalogue.
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    `is_word` says which words they may hold; those that were stored keep the rules of their day
+    (`may_have_been_word`).
+    """
+
+    def __init__(self, catalogue: Catalogue, is_word: Callable[[str], bool] = may_be_word) -> None:
         """Compile the decoder, and note which places need a second look."""
         fields = catalogue.fields
         others = [place for place, field in enumerate(fields) if field.other_spelling]
         self._catalogue = catalogue
+        self._is_word = is_word
         self._decoder = msgspec.json.Decoder(request_type(catalogue))
         self._width = len(fields)
         self._other_spellings = tuple(
@@ -106,7 +111,8 @@ class Intake:
             word = values[place]
             if word is not None:
                 values[place] = word = word.strip()
-                if not word:
+                # Few words are not printable, and fewer still are in order.
+                if not (word and word.isprintable()):
                     return False
         return not self._names_somebody(values)
 
@@ -121,7 +127,7 @@ class Intake:
         sent = members(body)
         times_sent = Counter(name for name, _ in sent)
         repeated = [name for name, times in times_sent.items() if times > 1]
-        return read(self._catalogue, dict(sent), repeated)
+        return read(self._catalogue, dict(sent), repeated, self._is_word)
 
 
 def request_type(catalogue: Catalogue) -> type[msgspec.Struct]:

@@ -22,9 +22,12 @@ def jurisdictions() -> tuple[Jurisdiction, ...]:
 
 
 def jurisdiction(code: str) -> Jurisdiction:
-    """Give the pack of this code, in either case; `UnknownJurisdiction` lists what there is."""
+    """Give the pack of this code or name of a place, in either case.
+
+    `UnknownJurisdiction` lists the codes there are.
+    """
     packs = jurisdictions()
     for pack in packs:
-        if pack.code.casefold() == code.casefold():
+        if code.strip().casefold() in {pack.code.casefold(), pack.name.casefold()}:
             return pack
     raise UnknownJurisdiction(code, [pack.code for pack in packs])

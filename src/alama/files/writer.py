@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from alama.core.errors import FileProblem
+from alama.files import cells
 from alama.files.promise import promised, told_as_file_problem
 
 if TYPE_CHECKING:
@@ -71,7 +73,8 @@ class _CsvWriter:
         self._writer = pyarrow.csv.CSVWriter(sink, schema)  # type: ignore[arg-type]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
+        columns = [_inert(column) for column in batch.columns]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=batch.schema))
 
     def finish(self) -> None:
         self._writer.close()
@@ -79,6 +82,17 @@ class _CsvWriter:
     def release(self) -> None:
         with suppress(OSError):
             self._writer.close()
+
+
+def _inert(column: pa.Array[Any]) -> pa.Array[Any]:
+    """Give a column in which no text is a formula, as `cells.inert` does it."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    if not pc.any(pc.match_substring_regex(column, cells.FORMULA)).as_py():
+        return column
+    quoted = pc.replace_substring_regex(column, cells.FORMULA, rf"{cells.APOSTROPHE}\0")
+    told: pa.Array[Any] = pc.if_else(pc.match_substring_regex(column, cells.NUMBER), column, quoted)
+    return told
 
 
 class _ParquetWriter:

@@ -75,6 +75,12 @@ def text_by_id(registry: Registry, book: Book, policy_id: str | None) -> bytes:
     return text
 
 
+def policy_by_id(registry: Registry, book: Book, policy_id: str | None) -> Policy:
+    """Give a policy that answered, as `text_by_id` gives its text."""
+    text = text_by_id(registry, book, policy_id)
+    return policy_text.read(text) if policy_id is None else policy_text.decode(text, policy_id)
+
+
 def activate(
     registry: Registry, book: Book, text: bytes, signed: Signed, builtin: Callable[[], Model]
 ) -> Policy:
@@ -127,7 +133,7 @@ def reactivate(
     """Go back to a policy that answered in this book before, or to the default one."""
     _check_signature(signed)
     policy_id = recall(registry, book, reference)
-    policy = policy_text.read(text_by_id(registry, book, policy_id))
+    policy = policy_by_id(registry, book, policy_id)
     # The model may have changed since: it must fit that one.
     require_fit(registry, book, policy, builtin)
     registry.deploy_policy(book, policy_id, signed)

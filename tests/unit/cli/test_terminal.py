@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from alama.cli import terminal
+from alama.cli.tables import facts
 
 
 def unseen() -> Console:
@@ -72,6 +73,31 @@ def test_a_warning_goes_to_stderr_as_it_is_written(capsys: pytest.CaptureFixture
     terminal.warn("column [x] was ignored")
     out, err = capsys.readouterr()
     assert (out, err) == ("", "warning: column [x] was ignored\n")
+
+
+@pytest.mark.parametrize("text", ["a\x1b[2Jb", "a\x9b2Jb", "a\u202eb", "a\x00b"], ids=ascii)
+def test_no_text_steers_the_terminal(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = f"a?{text[2:]}"
+    terminal.stdout().print(text, markup=False)
+    terminal.stdout().print(facts([("region", text)]))
+    terminal.error(text, hint=text)
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{shown}\nregion  a?")
+    assert text[1] not in out
+    assert err == f"error: {shown}\n  hint: {shown}\n"
+
+
+def test_styles_still_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    terminal.stdout.cache_clear()
+    try:
+        with terminal.stdout().capture() as captured:
+            terminal.stdout().print("x\x1b[2J", style="bold", markup=False)
+    finally:
+        terminal.stdout.cache_clear()
+    assert captured.get() == "\x1b[1mx?[2J\x1b[0m\n"
 
 
 def test_results_go_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:

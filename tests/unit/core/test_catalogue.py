@@ -95,7 +95,7 @@ def test_a_catalogue_cut_down_keeps_what_the_model_does_not_read() -> None:
         ),
         (number("a", above=0, maximum=5), "must be a number above 0 and at most 5"),
         (Field("a", Kind.INTEGER), "must be a whole number"),
-        (Field("a", Kind.WORD), "must be a string of 1 to 64 characters"),
+        (Field("a", Kind.WORD), "must be a string of 1 to 64 printable characters"),
     ],
 )
 def test_a_rule_reads_as_a_sentence(field: Field, rule: str) -> None:

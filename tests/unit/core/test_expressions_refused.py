@@ -28,12 +28,19 @@ def test_a_refusal_says_what_is_wrong_and_where_and_what_to_write() -> None:
         ("mobile_money_month < 3", 1, "not a field", "did you mean mobile_money_months?"),
         ("region == nairobi", 11, "nairobi is not a field", 'in quotes ("nairobi")'),
         ("xyzzy < 3", 1, "not a field", "the fields are mm_months, avg_inflow,"),
+        ("score < 600", 1, "is what Alama answers", "use the tiers for that"),
+        ("mm_months < 3 and Tier == 'D'", 19, "is what Alama answers", "use the tiers for that"),
         ("applicant_ref == 'a'", 1, "no fact about them", "what is known of the applicant"),
         ("Gender == 'f'", 1, "must never be part of a credit decision", "other fields"),
     ],
 )
 def test_a_name_that_cannot_be_used(text: str, column: int, fault: str, advice: str) -> None:
     check(text, column, fault, advice)
+
+
+def test_quotes_are_advised_only_where_a_word_may_stand() -> None:
+    assert "in quotes" in str(refusal("region == qwerty").hint)
+    assert "in quotes" not in str(refusal("qwerty == 'nairobi'").hint)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +71,18 @@ def test_a_sign_of_another_language(text: str, column: int, fault: str, advice: 
         ("avg_inflow < .5", 14, "'.' means nothing", "0.5"),
         ("avg_inflow < 1__0", 15, "followed by '_'", "1_500"),
         ("avg_inflow < 007", 14, "starts with a 0", "1500"),
-        ("avg_inflow in [1,000]", 18, "starts with a 0", "1_500"),
-        ("avg_inflow < 1,500", 15, "',' is out of place", "1_000"),
+        ("avg_inflow in [1,000]", 18, "starts with a 0", "write 1000 or 1_000"),
+        ("avg_inflow < 20,000", 17, "starts with a 0", "write 20000 or 20_000"),
+        ("avg_inflow < 1,500", 15, "',' is out of place", "write 1500 or 1_500"),
+        ("balance_stability < 0,35", 22, "',' is out of place", "write 0.35, with a point"),
+        ("avg_inflow < 1,5,250", 15, "',' is out of place", "commas stand only in lists"),
+        ("avg_inflow < 1,500,250", 15, "',' is out of place", "write 1500250 or 1_500_250"),
+        (
+            "avg_inflow < 1,5 and mm_months < 3",
+            15,
+            "',' is out of place",
+            "write 1.5, with a point",
+        ),
         ("avg_inflow < 1e999", 14, "too large", "smaller"),
         ('region == " "', 11, "is empty", "is missing"),
         (f'region == "{"x" * 65}"', 11, "longer than 64 characters", "close its quotes"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from alama.core.application import may_have_been_word
 from alama.core.catalogue import Kind
 from alama.core.errors import FAULTS_MAX, InvalidApplication, MalformedDocument
 from alama.core.intake import Intake, request_type
@@ -178,6 +179,24 @@ def test_a_word_is_trimmed_before_it_is_measured(word: str, read: str) -> None:
 @pytest.mark.parametrize("word", ["", " ", "x" * 65])
 def test_a_word_has_1_to_64_characters(word: str) -> None:
     assert problems(body(device_type=word)) == [("/device_type", "out_of_range")]
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\x9b", "\u202e", "\n", "\t", "\x00"], ids=ascii)
+@pytest.mark.parametrize("name", ["region", "device_type", "loan_purpose", "applicant_ref"])
+def test_a_word_that_would_steer_a_terminal_is_refused(name: str, character: str) -> None:
+    sent = body(**{name: f"a{character}b"})
+    assert problems(sent) == [(f"/{name}", "out_of_range")]
+    stored = Intake(PRODUCT, may_have_been_word).read(sent)
+    assert stored.values[PRODUCT.position[name]] == f"a{character}b"
+
+
+@pytest.mark.parametrize("word", ["\u0915\u094d\u200d\u0937", "Lagos\u00a0Island"], ids=ascii)
+def test_a_word_may_be_in_any_script(word: str) -> None:
+    assert value_of("region", body(region=word)) == word
+
+
+def test_space_around_a_word_may_be_of_any_kind() -> None:
+    assert value_of("region", body(region="\t Nyeri\r\n")) == "Nyeri"
 
 
 def test_characters_are_counted_not_bytes() -> None:

@@ -90,6 +90,10 @@ def test_a_code_may_be_in_either_case() -> None:
     assert jurisdiction("waemu") == jurisdiction("WAEMU")
 
 
+def test_a_place_may_be_called_by_its_name() -> None:
+    assert jurisdiction("kenya ") == jurisdiction("KE")
+
+
 def test_an_unknown_code_is_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownJurisdiction, match="there is no jurisdiction pack 'XX'") as refused:
         jurisdiction("XX")

@@ -201,7 +201,11 @@ def test_a_new_deployment_answers_within_a_second(
 
 
 @pytest.mark.parametrize(
-    ("damaged", "told"), [("model", "not a model"), ("policy", "stored policy sha256:damaged was changed or is damaged")]
+    ("damaged", "told"),
+    [
+        ("model", "not a model"),
+        ("policy", "stored policy sha256:damaged was changed or is damaged"),
+    ],
 )
 def test_a_key_is_recognised_though_what_answers_it_cannot_be_used(
     directory: Directory,

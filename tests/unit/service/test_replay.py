@@ -55,6 +55,12 @@ def test_a_stored_score_is_given_again_to_the_last_bit(record: Record) -> None:
     assert replay.replay(record) == ()
 
 
+def test_a_score_of_the_days_when_a_word_held_any_character_is_given_again(record: Record) -> None:
+    sent = msgspec.json.decode(record.sealed.application, type=dict[str, object])
+    old = msgspec.json.encode({**sent, "applicant_ref": "a\x1b[2Jb"})
+    assert replay.replay(record._replace(sealed=Sealed(old, record.sealed.assessment))) == ()
+
+
 def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installation) -> None:
     book = Book("demo", Mode.TEST)
     bounded = with_parts(draft.default_policy("KES"), daily={"volume_max": 0.0})

@@ -80,6 +80,14 @@ def test_what_the_catalogue_cannot_read_is_left_out_and_counted(scores: SqlScore
     assert cases.unfit == 1
 
 
+def test_a_word_of_the_days_when_any_character_would_do_is_read(scores: SqlScores) -> None:
+    keep(scores, sealed(COMPACT[:-1] + b', "region": "a\\u001b[2Jb"}'))
+    cases = StoredCases(scores, DEMO, PRODUCT)
+    (case,) = cases.first(10)
+    assert case.application.values[PRODUCT.position["region"]] == "a\x1b[2Jb"
+    assert cases.unfit == 0
+
+
 def test_a_damaged_record_is_told(scores: SqlScores) -> None:
     (request_id,) = keep(scores, b"{")
     with pytest.raises(StoreUnfit, match=f"the record of {request_id} is damaged"):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from alama.core.application import fold
-from alama.core.catalogue import WORD_LENGTH_MAX, Kind
+from alama.core.application import fold, may_be_word
+from alama.core.catalogue import Kind
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.kernel import Words
 from alama.files.columns import MISSING_MARKERS, days, numbers_and_markers, words
@@ -46,7 +46,8 @@ class Request:
     """What to read: the field behind each column, the outcome, and perhaps the day.
 
     A day that nobody asked for by name (`day_wanted` False) is given up where it cannot be read.
-    So is a column of overlong words whose kind was `guessed`; under a catalogue they are an error.
+    So is a column of texts that are no words and whose kind was `guessed`; under a catalogue they
+    are an error.
     """
 
     fields: Mapping[str, Field]
@@ -70,7 +71,7 @@ class Gathered:
     dates: NDArray[np.datetime64] | None
     rows_without_outcome: int
     markers: dict[str, int]
-    overlong: tuple[str, ...]
+    no_words: tuple[str, ...]
     overflowing: tuple[str, ...]
     day_refused: str | None
 
@@ -105,7 +106,7 @@ def gather(table: Table, request: Request, watch: Callable[[], None]) -> Gathere
         dates=calendar.dates(),
         rows_without_outcome=first_row - 1 - len(found),
         markers={name: reader.markers for name, reader in numeric.items() if reader.markers},
-        overlong=tuple(name for name, reader in wordy.items() if reader.overlong),
+        no_words=tuple(name for name, reader in wordy.items() if reader.no_words),
         overflowing=tuple(name for name, reader in wordy.items() if reader.overflowing),
         day_refused=calendar.refused,
     )
@@ -225,7 +226,7 @@ class _WordCodes:
 
     def __init__(self, name: str, field: Field, problems: _Problems | None) -> None:
         self.overflowing = False
-        self.overlong = False
+        self.no_words = False
         self._name = name
         self._field = field
         self._problems = problems
@@ -234,24 +235,24 @@ class _WordCodes:
 
     @property
     def given_up(self) -> bool:
-        return self.overflowing or self.overlong
+        return self.overflowing or self.no_words
 
     def add(self, column: pa.Array[Any], first_row: int, known: Mask) -> None:
         if self.given_up:
             return
         found = words(column, self._name, first_row)
-        overlong = [len(word) > WORD_LENGTH_MAX for word in found.vocabulary]
-        if any(overlong):
+        refused = [not may_be_word(word) for word in found.vocabulary]
+        if any(refused):
             if self._problems is None:
-                self._give_up(overlong=True)
+                self._give_up(no_words=True)
                 return
-            rows = np.flatnonzero(np.array([*overlong, False])[found.codes])
+            rows = np.flatnonzero(np.array([*refused, False])[found.codes])
             self._problems.add_rows(self._name, self._field, rows + first_row)
         codes = [
             self._code_of.setdefault(fold(word), len(self._code_of)) for word in found.vocabulary
         ]
         if len(self._code_of) > VOCABULARY_MAX:
-            self._give_up(overlong=False)
+            self._give_up(no_words=False)
             return
         self._parts.append(np.array([*codes, -1], dtype=np.int32)[found.codes[known]])
 
@@ -260,8 +261,8 @@ class _WordCodes:
         self._parts.clear()
         return Words(codes, tuple(self._code_of))
 
-    def _give_up(self, *, overlong: bool) -> None:
-        self.overlong, self.overflowing = overlong, not overlong
+    def _give_up(self, *, no_words: bool) -> None:
+        self.no_words, self.overflowing = no_words, not no_words
         self._parts.clear()
         self._code_of.clear()
 

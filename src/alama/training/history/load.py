@@ -324,8 +324,8 @@ def _judged(
     """Give the column where something can be learnt from it, and what to say about it."""
     if name in gathered.overflowing:
         reason: str | None = f"more than {VOCABULARY_MAX:,} different words name the rows"
-    elif name in gathered.overlong:
-        reason = f"it holds texts of more than {WORD_LENGTH_MAX} characters"
+    elif name in gathered.no_words:
+        reason = f"it holds texts of more than {WORD_LENGTH_MAX} characters, or unprintable ones"
     else:
         column = gathered.columns[name]
         reason = quality.uselessness(column)

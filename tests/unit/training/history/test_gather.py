@@ -116,7 +116,7 @@ def test_little_evidence_is_said_to_be_little(
         ("mm_months", 2.5, "must be a whole number at least 0 and at most 600"),
         ("avg_inflow", float("inf"), "must be a finite number"),
         ("avg_inflow", float("-inf"), "must be a finite number"),
-        ("region", "x" * 65, "must be a string of 1 to 64 characters"),
+        ("region", "x" * 65, "must be a string of 1 to 64 printable characters"),
     ],
 )
 @pytest.mark.parametrize("write", [write_csv, write_parquet])

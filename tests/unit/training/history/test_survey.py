@@ -75,6 +75,7 @@ def test_words_have_one_vocabulary_over_all_batches(tmp_path: Path) -> None:
         ("customer", [f"c{row}" for row in range(ROWS)], "name the rows"),
         ("street", [f"s{row % 1000}" for row in range(ROWS)], "none of its 1,000 words"),
         ("essay", ["because " * 9 + str(row % 3) for row in range(ROWS)], "64 characters"),
+        ("colour", [f"\x1b[3{row % 3}mx" for row in range(ROWS)], "unprintable"),
         ("row", [ROWS - row for row in range(ROWS)], "numbers the rows"),
         ("", [row % 9 for row in range(ROWS)], "without a name"),
     ],
