@@ -22,11 +22,11 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format lint-api bench bench-serve model reliability mutate test-all lock clean
+.PHONY: help setup run test check format lint-api bench bench-serve bench-lending model reliability mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
-	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## Create .venv with everything locked in requirements/dev.txt
 
@@ -79,6 +79,9 @@ bench: setup ## Measure the engine beside its peers (SIZE=full: an hour or two, 
 
 bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minutes, into docs/benchmarks.md)
 	$(BIN)/python -m bench.serve $(SIZE)
+
+bench-lending: setup ## Measure what deciding costs, and a simulation: a minute, into docs/benchmarks.md
+	$(BIN)/python -m bench.lending
 
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
