@@ -105,7 +105,7 @@ def random_policy(rng: Rng) -> Policy:
                 funding=Apr(funding),
                 margin=Apr(margin),
                 fee_per_loan=Money(one_of(rng, 0.0, 0.0, 30.0)),
-                fee_share=one_of(rng, 0.0, 0.0, 0.05),
+                fee_share=one_of(rng, 0.0, 0.0, 0.0003),
             ),
             caps=Caps(
                 apr_max=Apr(funding + margin + rng.uniform(0.1, 200.0)),

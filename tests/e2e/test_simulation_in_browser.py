@@ -14,7 +14,8 @@ pytestmark = needs_chromium
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(render(a_simulation(count=1_000), "those in loans.parquet"), "utf-8")
+    shown = render(a_simulation(count=1_000), "those in loans.parquet", "2026-11-15")
+    path.write_text(shown, "utf-8")
     return path
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from alama.batch.applications import applications
 from alama.batch.field_columns import FieldColumns
-from alama.core.application import looks_personal
-from alama.core.catalogue import WORD_LENGTH_MAX, Use
+from alama.core.application import looks_personal, may_be_word
+from alama.core.catalogue import Use
 from alama.core.lending.simulation import Case
 from alama.files import columns as file_columns
 
@@ -34,11 +34,12 @@ class TableCases:
     are, None where only reading tells. `ignored` lists the columns that the catalogue does not
     name, `absent` the fields that the file lacks, `meant` the field that an ignored column looks
     like. After reading, `markers` counts by column the marks such as NA that were taken as missing,
-    and `unnamed` the references that could not be used.
+    and `unnamed` the references that could not be used; `ended` says whether that was all there is.
     """
 
     def __init__(self, catalogue: Catalogue, source: Table) -> None:
         self.total = source.rows
+        self._name = source.path.name
         self._catalogue = catalogue
         self._fields = tuple(field for field in catalogue.fields if field.use is not Use.REFERENCE)
         self._file = FieldColumns(source, self._fields)
@@ -49,6 +50,7 @@ class TableCases:
         self.meant = self._file.meant(self.ignored)
         self.markers = self._file.markers
         self.unnamed = 0
+        self.ended = False
 
     def first(self, count: int) -> Iterator[Case]:
         """Read the first so many, or all there are; FileProblem where a value breaks a rule.
@@ -57,6 +59,13 @@ class TableCases:
         a phone number must not travel in a report.
         """
         return islice(self._cases(), count)
+
+    def described(self, count: int) -> str:
+        """Say which the `count` applications of the latest reading are: all of the file or not."""
+        if self.ended or count == self.total:
+            return f"those in {self._name}"
+        total = "" if self.total is None else f" of {self.total:,}"
+        return f"the first{total} in {self._name}"
 
     def remarks(self) -> list[str]:
         """Say what the latest reading took otherwise than a reader of the file might."""
@@ -72,12 +81,13 @@ class TableCases:
         if self.unnamed:
             told.append(
                 f"{self.unnamed:,} references look like phone numbers, e-mail addresses or "
-                "national ids, or are too long; these applications go by their row"
+                "national ids, are too long or not printable; these applications go by their row"
             )
         return told
 
     def _cases(self) -> Iterator[Case]:
         self.unnamed = 0
+        self.ended = False
         keep = () if self._reference is None else (self._reference,)
         row = 1
         for batch, columns in self._file.read(CHUNK_ROWS, keep):
@@ -85,6 +95,7 @@ class TableCases:
             read = applications(self._catalogue, columns, batch.num_rows)
             yield from map(Case, references, read)
             row += batch.num_rows
+        self.ended = True
 
     def _references(self, batch: pa.RecordBatch, first_row: int) -> list[str]:
         rows = [f"row {first_row + place}" for place in range(batch.num_rows)]
@@ -100,4 +111,4 @@ class TableCases:
 
 
 def _is_usable(reference: str) -> bool:
-    return len(reference) <= WORD_LENGTH_MAX and not looks_personal(reference)
+    return may_be_word(reference) and not looks_personal(reference)

@@ -1,10 +1,13 @@
-"""The applications that two policies decide otherwise, as a table for other programs."""
+"""The applications on which two policies differ, as a table for other programs."""
 
 from __future__ import annotations
 
 import csv
 import io
 from typing import TYPE_CHECKING, Final
+
+from alama.core.lending.offer_changes import what_changes
+from alama.files.cells import inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,19 +18,21 @@ _SIDE: Final = ("decision", "score", "tier", "limit", "term_days", "apr", "rules
 
 CSV_COLUMNS: Final = (
     "reference",
+    "changed",
     *(f"{side}_{name}" for name in _SIDE for side in ("old", "new")),
 )
 
 
 def as_csv(switches: Iterable[Switch]) -> str:
-    """Give one row an application; rules have bars between them."""
+    """Give one row an application: what changed, and both sides; lists have bars between them."""
     text = io.StringIO()
     rows = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
     rows.writeheader()
     for switch in switches:
         rows.writerow(
             {
-                "reference": switch.reference,
+                "reference": inert(switch.reference),
+                "changed": "|".join(what_changes(switch)),
                 **_cells("old", switch.old),
                 **_cells("new", switch.new),
             }
@@ -39,7 +44,7 @@ def _cells(side: str, stance: Stance) -> dict[str, object]:
     values = (
         stance.decision.value,
         stance.score,
-        stance.tier,
+        inert(stance.tier),
         stance.limit,
         stance.term_days,
         stance.apr,

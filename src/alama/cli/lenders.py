@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.service.policies import Pause
     from alama.service.ports import Registry
+    from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
 Add, list and pause the lenders of this installation. Keys, scores, models and policies belong to a
@@ -25,8 +26,8 @@ history answers, is not in this version."""
 
 LIST_DESCRIPTION: Final = """\
 List the lenders of this installation, oldest first: the id that commands take, the name, the
-currency, whether live keys are answered, and which modes are paused, since when and why. Live mode
-is not in this version."""
+currency, whether live keys are answered, which modes are paused, since when and why, and where the
+day stands if the policy bounds it. Live mode is not in this version."""
 
 PAUSE_DESCRIPTION: Final = """\
 Leave every decision of a lender to a person, within a second, in every
@@ -124,12 +125,14 @@ def show(_: argparse.Namespace) -> int:
     from alama.service.policies import is_open  # noqa: PLC0415
 
     table = plain_table("lender", "name", "currency", "added", "live mode", "paused")
-    pauses = []
+    pauses: list[tuple[Book, Pause]] = []
+    days: list[str] = []
     with existing_installation() as opened:
         for lender in opened.registry.lenders():
             live = is_open(opened.registry, Book(lender.id, Mode.LIVE))
             found = dict(_pauses(opened.registry, lender.id))
-            pauses += [(lender.id, mode, pause) for mode, pause in found.items()]
+            pauses += [(Book(lender.id, mode), pause) for mode, pause in found.items()]
+            days += _days(opened, lender.id)
             table.add_row(
                 lender.id,
                 lender.name,
@@ -142,10 +145,41 @@ def show(_: argparse.Namespace) -> int:
         words.remark("There are no lenders yet; `alama lenders add` adds one.")
         return 0
     words.say(table)
-    for lender_id, mode, standing in pauses:
+    for book, standing in pauses:
         since = words.minute(standing.since_us)
-        words.say(f"\n{lender_id} is paused in {mode} mode since {since} UTC: {standing.reason}")
+        words.say(f"\n{_paused(book)} since {since} UTC: {standing.reason}")
+    for said in days:
+        words.say(f"\n{said}")
     return 0
+
+
+def _days(opened: Installation, lender_id: str) -> Iterator[str]:
+    """Say where the day of a lender stands, in each mode in which its policy bounds it."""
+    from alama import wiring  # noqa: PLC0415  see `show`
+    from alama.cli.policy_words import day_so_far  # noqa: PLC0415
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
+    from alama.core.lending import policy_text  # noqa: PLC0415
+    from alama.service.holds import first_hour  # noqa: PLC0415
+    from alama.service.policies import text_in_force  # noqa: PLC0415
+
+    for mode in Mode:
+        book = Book(lender_id, mode)
+        try:
+            policy = policy_text.read(text_in_force(opened.registry, book))
+        except InvalidPolicy as error:  # whoever looks for a pause must still see the list
+            yield f"{lender_id} in {mode} mode has a policy that cannot be read: {error}"
+            continue
+        since_hour = first_hour(wiring.now_us(), policy.daily.utc_offset_hours)
+        said = day_so_far(policy, opened.scores.approved(book, since_hour))
+        if said:
+            yield f"{lender_id} in {mode} mode, today since {_hour(since_hour)}: {said}"
+
+
+def _hour(since_1970: int) -> str:
+    from alama.cli import words  # noqa: PLC0415  see `show`
+    from alama.service.holds import HOUR_US  # noqa: PLC0415
+
+    return f"{words.minute(since_1970 * HOUR_US)} UTC"
 
 
 def _pauses(registry: Registry, lender_id: str) -> Iterator[tuple[Mode, Pause]]:
@@ -166,17 +200,26 @@ def pause(args: argparse.Namespace) -> int:
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         standing = opened.registry.pause_of(book)
+        is_open = policies.is_open(opened.registry, book)
         policies.pause(opened.registry, wiring.now_us, book, args.reason)
     if standing is not None:
         since = words.minute(standing.since_us)
         words.say(f"{book.lender} was paused in {book.mode} mode at {since} UTC already.")
         words.remark(f"The reason that stands: {standing.reason}")
         return 0
-    words.say(
-        f"{book.lender} is paused in {book.mode} mode: every decision is REVIEW within a second."
-    )
+    if is_open:
+        words.say(f"{_paused(book)}: every decision is REVIEW within a second.")
+    else:
+        words.say(f"{_paused(book)}: every decision will be REVIEW once that mode is open.")
+        words.remark(
+            "It is not open yet, and test decisions go on: to pause those, add --mode test"
+        )
     words.remark(f"To end it: alama lenders resume {book.lender} --mode {book.mode}")
     return 0
+
+
+def _paused(book: Book) -> str:
+    return f"{book.lender} is paused in {book.mode} mode"
 
 
 def resume(args: argparse.Namespace) -> int:
@@ -189,8 +232,11 @@ def resume(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         opened.registry.lender(book.lender)
         ended = opened.registry.resume(book)
+        still = dict(_pauses(opened.registry, book.lender))
     if ended is None:
         words.say(f"{book.lender} was not paused in {book.mode} mode.")
+        for mode in still:
+            words.remark(f"{_paused(Book(book.lender, mode))}: add --mode {mode} to end that.")
         return 0
     lasted = words.span(wiring.now_us() - ended.since_us)
     words.say(f"{book.lender} decides again in {book.mode} mode; it was paused for {lasted}.")

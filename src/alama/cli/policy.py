@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +15,7 @@ from alama.service.book import Book, Mode
 if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.core.lending.policy import Policy
+    from alama.core.model import Model, ReadyModel
     from alama.service.ports import Registry
 
 DESCRIPTION: Final = """\
@@ -33,7 +36,8 @@ examples:
 CHECK_DESCRIPTION: Final = """\
 Say whether a policy is sound, and everything that is wrong with it, line by line; whether it fits
 the model; and whether it is certified as monotone: that a better value of a field that has a
-direction never worsens the decision. Exits with 2 where it is not sound."""
+direction never worsens the decision. What is sound and looks wrong, such as a price above the
+law of its jurisdiction, is listed for a second look. Exits with 2 where it is not sound."""
 
 SHOW_DESCRIPTION: Final = """\
 Print the text of the policy that answers for a lender, as it was written, or of another that
@@ -49,7 +53,7 @@ ACTIVATE_EXAMPLES: Final = """\
 examples:
   alama policy activate policy.toml --lender demo --mode test \\
     --by "W. Mutua" --note "cut-off of tier C from 605 to 615"
-  alama policy activate 3f9a1c0d --lender demo --mode test
+  alama policy activate 3f9a1c0d --lender demo --mode live --by "W. Mutua"
   alama policy activate default --lender demo --mode test"""
 
 HISTORY_DESCRIPTION: Final = """\
@@ -132,7 +136,7 @@ def _register_activate(actions: Subparsers) -> None:
         "policy", metavar="FILE|ID", help="a file, - for standard input, an id, or default"
     )
     _add_book(activated)
-    activated.add_argument("--by", metavar="NAME", help="who signs it off")
+    activated.add_argument("--by", metavar="NAME", help="who signs it off; live mode asks for it")
     activated.add_argument("--note", metavar="TEXT", help="why, for the history")
     activated.set_defaults(run=activate)
 
@@ -183,21 +187,26 @@ def check(args: argparse.Namespace) -> int:
     from alama.cli import policy_words, words  # noqa: PLC0415  not for the front door
     from alama.core.errors import InvalidPolicy  # noqa: PLC0415
     from alama.core.lending import policy_check, policy_text  # noqa: PLC0415
+    from alama.core.lending.policy_doubts import doubts_about  # noqa: PLC0415
     from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
-    from alama.core.model import ReadyModel  # noqa: PLC0415
+    from alama.files.jurisdictions import jurisdictions  # noqa: PLC0415
     from alama.files.models import model_at  # noqa: PLC0415
     from alama.files.texts import named, read_bytes  # noqa: PLC0415
 
     model = model_at(args.model)
+    text = read_bytes(args.file, policy_text.SIZE_MAX)
     try:
-        policy = policy_text.read(read_bytes(args.file, policy_text.SIZE_MAX), model.catalogue)
+        policy = policy_text.read(text, model.catalogue)
+        priced = _in_its_currency(model, policy, text)
     except InvalidPolicy as error:
         if not error.faults:
             raise
         words.say(f"{named(args.file)} is not sound:\n")
         words.say(policy_words.fault_table(error.faults))
+        if error.hint:
+            words.remark(f"hint: {error.hint}")
         return NOT_SOUND
-    ready = ReadyPolicy(policy, ReadyModel(model, policy.currency))
+    ready = ReadyPolicy(policy, priced)
     words.say(f"{named(args.file)} is sound.\n")
     words.say(f"{policy.name}, version {policy.version}\n{policy.id}\n")
     words.say(policy_words.summary(ready))
@@ -207,15 +216,32 @@ def check(args: argparse.Namespace) -> int:
     for table in tables:
         words.say("")
         words.say(table)
+    if doubts := list(doubts_about(policy, model.catalogue, jurisdictions())):
+        words.say("")
+        words.say(policy_words.doubt_table(policy_text.located(text, doubts)))
     unsteady = list(policy_check.unsteady(policy, model.catalogue))
     words.say("")
     words.say(policy_words.certificate(policy, unsteady))
     return 0
 
 
+def _in_its_currency(model: Model, policy: Policy, text: bytes) -> ReadyModel:
+    """Lay a model out in the currency of a policy, or raise `InvalidPolicy` with its line."""
+    from alama.core.errors import InvalidPolicy, UnknownCurrency  # noqa: PLC0415  see `check`
+    from alama.core.lending import policy_text  # noqa: PLC0415
+    from alama.core.model import ReadyModel  # noqa: PLC0415
+
+    try:
+        return ReadyModel(model, policy.currency)
+    except UnknownCurrency as error:
+        fault = (("currency",), f"{error}; {error.hint}")
+        raise InvalidPolicy.of(policy_text.located(text, [fault])) from error
+
+
 def show(args: argparse.Namespace) -> int:
-    """Print the text of a policy, byte for byte."""
+    """Print the text of a policy: as it was written, but a terminal takes no orders from it."""
     from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.core.characters import visible_lines  # noqa: PLC0415
     from alama.service import policies  # noqa: PLC0415
 
     book = Book(args.lender, Mode(args.mode))
@@ -224,14 +250,15 @@ def show(args: argparse.Namespace) -> int:
             text = policies.text_in_force(opened.registry, book)
         else:
             text = policies.text_of(opened.registry, book, args.id)
-    sys.stdout.write(text.decode())
+    written = text.decode()
+    sys.stdout.write(visible_lines(written) if sys.stdout.isatty() else written)
     return 0
 
 
 def activate(args: argparse.Namespace) -> int:
     """Let a policy answer, and say what answered before."""
     from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import policy_words, words  # noqa: PLC0415
+    from alama.cli import policy_words, terminal, words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.policy_file import is_file, told_of  # noqa: PLC0415
     from alama.core.lending import policy_text  # noqa: PLC0415
@@ -240,6 +267,7 @@ def activate(args: argparse.Namespace) -> int:
     from alama.service import policies  # noqa: PLC0415
 
     book = Book(args.lender, Mode(args.mode))
+    _require_name(args.by, book)
     with existing_installation() as opened:
         registry = opened.registry
         before = _in_force(registry, book)
@@ -252,24 +280,61 @@ def activate(args: argparse.Namespace) -> int:
         else:
             policies.reactivate(registry, book, args.policy, signed, builtin)
         now = _in_force(registry, book)
+        assert now is not None  # it has just been read
+        namesake = _namesake(registry, book, now)
         when = _FROM_WHEN[policies.is_open(registry, book)]
     where = f"for {book.lender} in {book.mode} mode"
-    if now.id == before.id:
+    if before is not None and now.id == before.id:
         words.say(f"{_named(now)} answers {where}, as it did before.")
         return 0
     words.say(f"{_named(now)} answers {where}, {when}.")
+    if before is None:
+        words.remark("Before it was one that cannot be read any more.")
+        return 0
     words.remark(f"Before it was {_named(before)}.")
     back = f"{policy_words.short_id(before.id)} --lender {book.lender} --mode {book.mode}"
-    words.remark(f"To go back: alama policy activate {back}")
+    signature = "" if args.by is None else f" --by {shlex.quote(args.by)}"
+    words.remark(f"To go back: alama policy activate {back}{signature}")
+    if namesake is not None:
+        terminal.warn(
+            f"{_named(namesake)} answered here too, by the same name; give each its own version"
+        )
     return 0
+
+
+def _require_name(by: str | None, book: Book) -> None:
+    """Raise where a live policy would change and the history could not say by whom."""
+    from alama.service.errors import InvalidName  # noqa: PLC0415  see `activate`
+
+    if by is None and book.mode is Mode.LIVE:
+        raise InvalidName(
+            "a live policy is signed by whoever puts it in force",
+            hint='add --by "W. Mutua"; the history keeps it',
+        )
+
+
+def _namesake(registry: Registry, book: Book, policy: Policy) -> Policy | None:
+    """Give the latest other policy that answered in the book under the same name and version."""
+    from alama.cli.policy_file import is_namesake  # noqa: PLC0415  see `activate`
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
+    from alama.service import policies  # noqa: PLC0415
+
+    ids = dict.fromkeys(step.policy_id for step in reversed(policies.history(registry, book)))
+    for one in [*ids, None]:
+        # One that cannot be read any more has no name, and must not spoil what was done.
+        with suppress(InvalidPolicy):
+            other = policies.policy_by_id(registry, book, one)
+            if is_namesake(other, policy):
+                return other
+    return None
 
 
 def history(args: argparse.Namespace) -> int:
     """List what has answered in a book, newest first."""
-    from alama.cli import policy_words, words  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.tables import plain_table  # noqa: PLC0415
-    from alama.core.lending import policy_text  # noqa: PLC0415
+    from alama.core.characters import visible  # noqa: PLC0415
     from alama.service import policies  # noqa: PLC0415
 
     book = Book(args.lender, Mode(args.mode))
@@ -279,14 +344,11 @@ def history(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         opened.registry.lender(book.lender)
         for step in reversed(policies.history(opened.registry, book)):
-            text = policies.text_by_id(opened.registry, book, step.policy_id)
-            policy = policy_text.read(text)
             table.add_row(
                 words.minute(step.signed.at_us),
-                policy_words.short_id(policy.id),
-                f"{policy.name}, version {policy.version}",
-                step.signed.by or "",
-                step.signed.note or "",
+                *_id_and_title(opened.registry, book, step.policy_id),
+                visible(step.signed.by or ""),
+                visible(step.signed.note or ""),
             )
     if not table.row_count:
         words.remark(
@@ -297,14 +359,33 @@ def history(args: argparse.Namespace) -> int:
     return 0
 
 
-def _in_force(registry: Registry, book: Book) -> Policy:
-    from alama.core.lending import policy_text  # noqa: PLC0415  see `activate`
+def _id_and_title(registry: Registry, book: Book, policy_id: str | None) -> tuple[str, str]:
+    from alama.cli.policy_file import titled  # noqa: PLC0415  see `history`
+    from alama.cli.policy_words import short_id  # noqa: PLC0415
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
     from alama.service import policies  # noqa: PLC0415
 
-    return policy_text.read(policies.text_in_force(registry, book))
+    try:
+        policy = policies.policy_by_id(registry, book, policy_id)
+    except InvalidPolicy:
+        return short_id(policy_id or ""), "(changed since, or damaged)"
+    return short_id(policy.id), titled(policy)
+
+
+def _in_force(registry: Registry, book: Book) -> Policy | None:
+    """Give the policy that answers; None where it cannot be read, and answers nobody."""
+    from alama.core.errors import InvalidPolicy  # noqa: PLC0415  see `activate`
+    from alama.service import policies  # noqa: PLC0415
+
+    deployed = registry.deployed(book)
+    try:
+        return policies.policy_by_id(registry, book, None if deployed is None else deployed[1])
+    except InvalidPolicy:
+        return None
 
 
 def _named(policy: Policy) -> str:
-    from alama.cli.policy_words import short_id  # noqa: PLC0415  see `activate`
+    from alama.cli.policy_file import titled  # noqa: PLC0415  see `activate`
+    from alama.cli.policy_words import short_id  # noqa: PLC0415
 
-    return f"{policy.name}, version {policy.version} ({short_id(policy.id)})"
+    return f"{titled(policy)} ({short_id(policy.id)})"

@@ -35,6 +35,16 @@ def told_of(path: Path) -> Iterator[None]:
         raise InvalidPolicy(f"{named(path)}:{listing}", hint=hint) from error
 
 
+def titled(policy: Policy) -> str:
+    """Name a policy as its owner does."""
+    return f"{policy.name}, version {policy.version}"
+
+
+def is_namesake(one: Policy, other: Policy) -> bool:
+    """Say whether two policies say different things under one name: people mix them up."""
+    return one.id != other.id and titled(one) == titled(other)
+
+
 def is_file(given: str) -> bool:
     """Say whether a file is meant where an id would do too: an id has no ending."""
     path = Path(given)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import gc
+import sys
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,7 +15,7 @@ from alama.core.errors import InvalidPolicy
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from alama.batch.cases import TableCases
     from alama.cli.command import Subparsers
@@ -27,7 +30,7 @@ DESCRIPTION: Final = """\
 Decide applications by two policies and say what changes: how many are
 approved, declined or left to a person, how much is lent, what it is expected
 to lose and at what price, by tier, region and device, which rules objected,
-and which applications change decision. Nothing is stored, and nobody's
+and which applications change decision or offer. Nothing is stored, and nobody's
 decision changes.
 
 The applications are those that the service has scored (--on scores, the
@@ -57,7 +60,9 @@ examples:
   alama policy simulate new.toml --against old.toml --on loans.csv --limit 5000"""
 
 SCORES: Final = "scores"
-_LIMIT: Final = 100_000
+_SCORES_LIMIT: Final = 100_000
+"""Of those that were scored; of a file all are taken, unless fewer are asked for."""
+
 _LIMIT_MAX: Final = 10_000_000
 _TOLD_EVERY: Final = 250
 _GARBAGE_THRESHOLD: Final = 200_000
@@ -90,13 +95,18 @@ def register(actions: Subparsers) -> None:
     add("--against", metavar="FILE|ID", help="the old policy (default: the one that answers now)")
     add("--model", type=Path, metavar="MODEL", help="a model file (default: the one that answers)")
     add("--output", type=Path, metavar="PAGE", help="the whole comparison, an HTML page")
-    add("--switched", type=Path, metavar="FILE", help="all that change decision, as CSV")
+    add(
+        "--switched",
+        type=Path,
+        metavar="FILE",
+        help="all whose decision, limit, term or price changes, as CSV; text that a spreadsheet "
+        "would take for a formula gets a ' in front",
+    )
     add(
         "--limit",
         type=_count,
-        default=_LIMIT,
         metavar="N",
-        help="applications at most (default: %(default)s)",
+        help=f"applications at most (default: {_SCORES_LIMIT:,} scores, or the whole file)",
     )
     parser.set_defaults(run=run)
 
@@ -108,37 +118,46 @@ class _Question(NamedTuple):
     old: Policy
     new: Policy
     cases: StoredCases | TableCases
-    described: str
+    limit: int
+    described: Callable[[int], str]
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, show a summary, and write what was asked for."""
-    from alama.cli import simulate_summary, terminal, words  # noqa: PLC0415  not for the front door
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import simulate_summary, terminal, words  # noqa: PLC0415
     from alama.files.promise import promised  # noqa: PLC0415
 
     with ExitStack() as held:
         # Places are held first: a long run must not fail at its last line.
         page = held.enter_context(promised(args.output)) if args.output else None
         table = held.enter_context(promised(args.switched)) if args.switched else None
-        question, simulation = _simulated(args)
+        simulation, described = _simulated(args)
         if page is not None:
             from alama.pages.policy_report import render  # noqa: PLC0415  only where it is asked for
 
-            page.write(render(simulation, question.described).encode())
+            made_on = words.day(wiring.now_us())
+            page.write(render(simulation, described, made_on).encode())
         if table is not None:
             from alama.batch.switches import as_csv  # noqa: PLC0415  only where it is asked for
 
-            table.write(as_csv(simulation.switches).encode())
-    simulate_summary.show(simulation, question.described, terminal.stdout())
+            changed = chain(simulation.switches, simulation.reoffered)
+            table.write(as_csv(changed).encode())
+    simulate_summary.show(simulation, described, terminal.stdout())
     if args.output:
         words.remark(f"{args.output}: the whole comparison")
     if args.switched:
-        words.remark(f"{args.switched}: all {len(simulation.switches):,} that change decision")
+        words.remark(
+            f"{args.switched}: the {len(simulation.switches):,} that change decision, then the "
+            f"{len(simulation.reoffered):,} that keep it with another offer"
+        )
     return 0
 
 
-def _simulated(args: argparse.Namespace) -> tuple[_Question, Simulation]:
+def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
+    """Simulate, and say on what."""
     from alama.cli import terminal  # noqa: PLC0415  see `run`
+    from alama.cli.policy_file import is_namesake, titled  # noqa: PLC0415
     from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
     from alama.core.lending.simulation import simulate  # noqa: PLC0415
     from alama.core.model import ReadyModel  # noqa: PLC0415
@@ -148,10 +167,12 @@ def _simulated(args: argparse.Namespace) -> tuple[_Question, Simulation]:
         question = _question(args, opened)
         model = ReadyModel(question.model, question.new.currency)
         old, new = ReadyPolicy(question.old, model), ReadyPolicy(question.new, model)
+        if is_namesake(question.old, question.new):
+            terminal.warn(f"both are called {titled(question.new)}; give the new one its own")
         known = question.cases.total
-        total = None if known is None else min(known, args.limit)
+        total = None if known is None else min(known, question.limit)
         with terminal.progress("Simulating", total, unit="applications") as progress:
-            cases = _watched(question.cases.first(args.limit), progress)
+            cases = _watched(question.cases.first(question.limit), progress)
             with _collecting_seldom():
                 simulation = simulate(model, old, new, cases)
     for remark in question.cases.remarks():
@@ -161,7 +182,7 @@ def _simulated(args: argparse.Namespace) -> tuple[_Question, Simulation]:
             f"{args.lender} has no scores in {args.mode} mode to simulate on",
             hint="name another --lender or --mode, or simulate on a file: --on loans.parquet",
         )
-    return question, simulation
+    return simulation, question.described(simulation.count)
 
 
 # ----------------------------------------------------------------------------- what is compared
@@ -202,14 +223,25 @@ def _question(args: argparse.Namespace, opened: Installation | None) -> _Questio
         from alama.service.stored_cases import StoredCases  # noqa: PLC0415  see `run`
 
         cases = StoredCases(opened.scores, book, model.catalogue)
-        described = f"the latest that {book.lender} has asked about in {book.mode} mode"
-        return _Question(model, old, new, cases, described)
+        latest = f"the latest that {book.lender} has asked about in {book.mode} mode"
+        limit = _SCORES_LIMIT if args.limit is None else args.limit
+        return _Question(model, old, new, cases, limit, lambda _: latest)
     from alama.batch.cases import TableCases  # noqa: PLC0415  Arrow takes a while to load
     from alama.files.reader import open_table  # noqa: PLC0415
 
-    source = open_table(Path(args.on))
-    described = f"those in {source.path.name}"
-    return _Question(model, old, new, TableCases(model.catalogue, source), described)
+    _refuse_near_scores(args.on)
+    rows = TableCases(model.catalogue, open_table(Path(args.on)))
+    limit = sys.maxsize if args.limit is None else args.limit
+    return _Question(model, old, new, rows, limit, rows.described)
+
+
+def _refuse_near_scores(given: str) -> None:
+    """Raise where the word `scores` is meant, and no file."""
+    from alama.core.errors import FileProblem  # noqa: PLC0415  see `run`
+
+    meant = difflib.get_close_matches(given.casefold(), [SCORES])
+    if meant and not Path(given).exists():
+        raise FileProblem(f"{given} does not exist", hint=f"did you mean --on {SCORES}?")
 
 
 def _model(args: argparse.Namespace, opened: Installation | None, book: Book) -> Model:

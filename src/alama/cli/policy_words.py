@@ -10,7 +10,7 @@ from rich.text import Text
 from alama.batch.listing import number
 from alama.cli.tables import facts, plain_table
 from alama.core import calibration
-from alama.core.lending.policy import Decision
+from alama.core.lending.policy import Decision, Sufficiency
 from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from alama.core.lending.policy_check import Unsteady
     from alama.core.lending.pricing import Tariff
     from alama.core.lending.ready_policy import ReadyPolicy
+    from alama.service.holds import Approved
 
 _DIGITS: Final = 12
 _AT_CAP: Final = "*"
@@ -47,6 +48,13 @@ def fault_table(faults: Sequence[PolicyFault]) -> Table:
     return table
 
 
+def doubt_table(doubts: Sequence[PolicyFault]) -> Table:
+    """List what is sound and deserves a second look."""
+    table = fault_table(doubts)
+    table.columns[2].header = "worth a second look"
+    return table
+
+
 # ------------------------------------------------------------------------ what it says
 
 
@@ -58,10 +66,27 @@ def summary(ready: ReadyPolicy) -> Table:
         ("terms", _terms(ready)),
         ("price at most", _caps(policy.caps)),
         ("in a day", _daily(policy.currency, policy.daily)),
+        ("to a person", _referrals(policy)),
     ]
     if not policy.rules:
         rows.append(("own rules", "none"))
     return facts(rows)
+
+
+def _referrals(policy: Policy) -> str:
+    """Say which applications are left to a person whatever their tier."""
+    asked, ratio = policy.sufficiency, policy.affordability.outflow_ratio_max
+    found = []
+    if ratio is not None:
+        found.append(f"outflow above {number(ratio)} times the inflow")
+    if asked.fields_min:
+        found.append(f"fewer than {asked.fields_min} fields")
+    if asked.outside_times is not None:
+        found.append(f"a value {number(asked.outside_times)} times beyond training")
+    if asked.unlike_share is not None:
+        found.append(f"stranger than all but {number(100 * asked.unlike_share)} % of training")
+    said = "; ".join(found) or "nothing beside tiers and rules"
+    return said if asked != Sufficiency() else f"{said}; [sufficiency] asks for nothing"
 
 
 def _terms(ready: ReadyPolicy) -> str:
@@ -91,6 +116,21 @@ def _daily(currency: str, daily: Daily) -> str:
     if not bounds:
         return "no bound"
     return f"at most {' and '.join(bounds)}; it begins at midnight of UTC{_offset(daily)}"
+
+
+def day_so_far(policy: Policy, approved: Approved) -> str:
+    """Say what was approved of what a day may bring; nothing where the policy bounds no day."""
+    daily, currency = policy.daily, policy.currency
+    parts, reached = [], False
+    for most, so_far, what in (
+        (daily.volume_max, approved.volume, "approved"),
+        (daily.expected_loss_max, approved.expected_loss, "expected to be lost"),
+    ):
+        if most is not None:
+            parts.append(f"{currency} {so_far:,.0f} of {number(most)} {what}")
+            reached = reached or so_far >= most
+    said = ", ".join(parts)
+    return f"{said}; every decision is REVIEW until the next day" if reached else said
 
 
 def _offset(daily: Daily) -> str:

@@ -168,10 +168,11 @@ def _facts(row: ScoreRow, sealed: Sealed) -> list[tuple[str, str]]:
     import msgspec  # noqa: PLC0415  see `show`
 
     from alama.cli import words  # noqa: PLC0415
+    from alama.core.characters import visible  # noqa: PLC0415
 
     drawn = {contribution.feature for contribution in sealed.assessment.contributions}
     sent = msgspec.json.decode(sealed.application, type=dict[str, object])
-    also = [f"{name} {value}" for name, value in sent.items() if name not in drawn]
+    also = [visible(f"{name} {value}") for name, value in sent.items() if name not in drawn]
     rows = [
         ("given", f"{words.second(row.created_us)} UTC, in {row.processing_ms} ms"),
         ("to", f"{row.lender}, {row.mode} mode, {row.key_id}"),
@@ -215,9 +216,11 @@ def _request_id(text: str) -> str:
 
 
 def _shown(value: object) -> str:
+    from alama.core.characters import visible  # noqa: PLC0415  see `show`
+
     if isinstance(value, list | tuple):
-        return ", ".join(value) or "none"
-    return "none" if value is None else str(value)
+        return visible(", ".join(value)) or "none"
+    return "none" if value is None else visible(str(value))
 
 
 def _count(text: str) -> int:

@@ -8,6 +8,8 @@ from rich.text import Text
 
 from alama.cli.bars import LOWERS, RAISES
 from alama.cli.tables import plain_table
+from alama.core.characters import visible
+from alama.core.lending.offer_changes import offer_changes, told
 from alama.core.lending.policy import SEVERITY, Decision
 from alama.core.lending.policy_changes import changes
 from alama.core.lending.simulation import Figures
@@ -36,7 +38,7 @@ def show(simulation: Simulation, described: str, console: Console) -> None:
     old, new = simulation.old.policy, simulation.new.policy
     _line(console, f"old  {_named(old)}")
     _line(console, f"new  {_named(new)}")
-    _line(console, f"on   {simulation.count:,} applications: {described}")
+    _line(console, f"on   {_applications(simulation.count)}: {described}")
     _section(console, "What the new policy changes", _changes(old, new))
     _section(console, "In total", _totals(simulation))
     tiers = _by_tier(simulation.old, simulation.new)
@@ -64,13 +66,22 @@ def _sentence(simulation: Simulation) -> str:
     was = _percent(simulation.old.total.share(Decision.APPROVED))
     would = _percent(simulation.new.total.share(Decision.APPROVED))
     count = len(simulation.switches)
-    applications = "application" if count == 1 else "applications"
-    return (
-        f"The new policy would approve {would} instead of {was}, "
-        f"and decide {count:,} {applications} otherwise."
+    offers = offer_changes(simulation.reoffered)
+    decided = (
+        f"The new policy would approve {would} instead of {was}, and decide "
+        f"{_applications(count)} otherwise."
         if count
         else f"The new policy would decide every application alike, and approve {would}."
     )
+    if offers.changed:
+        verb = "keeps its" if offers.changed == 1 else "keep their"
+        ways = told(offers, "{:,}".format)
+        return f"{decided}\n{offers.changed:,} {verb} decision and would get another offer: {ways}."
+    return decided if count else f"{decided} Every offer stays as it is."
+
+
+def _applications(count: int) -> str:
+    return f"{count:,} application" if count == 1 else f"{count:,} applications"
 
 
 def _changes(old: Policy, new: Policy) -> Table:
@@ -110,8 +121,8 @@ def _totals(simulation: Simulation) -> Table:
 
 
 def _add_money(table: Table, name: str, was: float | None, would: float | None) -> None:
-    change = "" if not was or would is None else f"{(would - was) / was:+.1%}"
-    table.add_row(name, _whole(was), _whole(would), change)
+    grown = 0.0 if not was or would is None else round((would - was) / was, 3)
+    table.add_row(name, _whole(was), _whole(would), f"{grown:+.1%}" if grown else "")
 
 
 def _by_tier(old: Portfolio, new: Portfolio) -> list[tuple[str, Figures, Figures]]:
@@ -128,7 +139,7 @@ def _groups(
     for name, was, would in listed:
         before, after = was.share(Decision.APPROVED), would.share(Decision.APPROVED)
         table.add_row(
-            Text(name),
+            Text(visible(name)),
             _pair(f"{was.count:,}", f"{would.count:,}"),
             _pair(_percent(before), _percent(after)),
             _points(before, after),
@@ -174,7 +185,7 @@ def _switches(simulation: Simulation) -> Table:
         table.columns[place].justify = "right"
     for reference, old, new in simulation.switches[:SWITCHES_MAX]:
         table.add_row(
-            Text(reference),
+            Text(visible(reference)),
             _pair(str(old.score), str(new.score)),
             Text(old.decision),
             Text(new.decision, _style(old.decision, new.decision)),

@@ -13,6 +13,7 @@ from alama.batch.listing import NOT_GIVEN, number
 from alama.cli.bars import Glyphs, Scale, glyphs, style_of
 from alama.core import calibration
 from alama.core.assess import Assessment
+from alama.core.characters import visible
 from alama.core.lending.policy import Decision
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.core.assess import ExplainedScore
+    from alama.core.lending.policy import Policy
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
 
@@ -50,12 +52,13 @@ def drawing(
     model = ready.model
     sources = [f"{model.name}, {said.card} scorecard, {model.id[:_ID_SHOWN]}"]
     if policy is not None:
-        sources.append(f"{policy.policy.name} policy, {policy.id[:_ID_SHOWN]}")
+        sources.append(f"{_called(policy.policy)}, {policy.id[:_ID_SHOWN]}")
     lines = [
         Text(),
         _headline(said),
         _gauge(said.score, width, made_of),
         *(_decision(said, ready.currency) if isinstance(said, Assessment) else ()),
+        *(_objections(said, policy.policy) if isinstance(said, Assessment) and policy else ()),
         Text(),
         *_waterfall(ready, said, width, made_of),
         Text(),
@@ -111,6 +114,18 @@ def _decision(said: Assessment, currency: str | None) -> list[Text]:
         f"{price.running_cost:.2f} + funding {price.funding:.2f} + margin {price.margin:.2f}"
     )
     return [Text(), answer, Text(parts, "dim")]
+
+
+def _called(policy: Policy) -> str:
+    """Name a policy so that it can be told from a model: many are called a policy already."""
+    is_told = policy.name.casefold().endswith("policy")
+    return policy.name if is_told else f"{policy.name} policy"
+
+
+def _objections(said: Assessment, policy: Policy) -> list[Text]:
+    """Say why the policy's own rules objected, in the words of those who wrote them."""
+    why = {rule.name: rule.says for rule in policy.rules if rule.says}
+    return [Text(f"{code}: {why[code]}") for code in said.rules if code in why]
 
 
 def _gauge(score: int, width: int, made_of: Glyphs) -> Text:
@@ -196,6 +211,6 @@ def _value(ready: ReadyModel, feature: str, value: Value) -> str:
     if value is None:
         return NOT_GIVEN
     if isinstance(value, str):
-        return value
+        return visible(value)
     money = ready.catalogue.field(feature).money and ready.currency
     return f"{ready.currency} {number(value)}" if money else number(value)

@@ -19,6 +19,7 @@ surfaces is a defect of Alama.
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class UnknownJurisdiction(AlamaError):
         """Name the codes there are."""
         super().__init__(
             f"there is no jurisdiction pack {code[:40]!r}",
-            hint=f"there is one for {', '.join(known)}",
+            hint=f"{did_you_mean(code.upper(), known)}there is one for {', '.join(known)}",
         )
 
 
@@ -144,11 +145,20 @@ class UnknownCurrency(AlamaError):
     """The model has no reference inflow for a currency, so money cannot be compared."""
 
     def __init__(self, currency: str, known: Sequence[str]) -> None:
-        """Name the currencies that would do."""
+        """Name the currencies that would do, the one that may have been meant first."""
+        near = did_you_mean(currency, known)
         super().__init__(
-            f"this model has no reference inflow for the currency {currency}",
-            hint=f"it knows {', '.join(sorted(known))}" if known else "it was trained without one",
+            f"{currency} is no currency that this model knows",
+            hint=f"{near}it knows {', '.join(sorted(known))}"
+            if known
+            else "it was trained without one",
         )
+
+
+def did_you_mean(given: str, known: Sequence[str]) -> str:
+    """Open a hint with the name that may have been meant, if one is near."""
+    near = difflib.get_close_matches(given, known, n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 class FileProblem(AlamaError):

@@ -116,15 +116,27 @@ def _bar_of_parts(parts: Sequence[Part], x: svg.Linear, y: float) -> Markup:
     return join(*drawn)
 
 
-def dumbbells(
-    listed: Sequence[Pair], form: Callable[[float], str], title: str, caption: str
-) -> Markup:
-    """Draw where each name stood and where it would stand, and the way between."""
-    frame = Frame(520.0, len(listed) * _ROW_PX + 74.0, left=126.0, right=96.0, top=28.0)
+def extent(listed: Sequence[Pair]) -> tuple[float, float]:
+    """Give an axis on which all of these have room: drawings to be compared share one."""
     known = [v for pair in listed for v in (pair.before, pair.after) if v is not None] or [0.0]
     low, high = min(known), max(known)
     room = max(0.08 * (high - low), 0.01 * max(abs(high), abs(low)), 1e-6)
-    x = frame.x(low - room, high + room)
+    return low - room, high + room
+
+
+def dumbbells(
+    listed: Sequence[Pair],
+    form: Callable[[float], str],
+    title: str,
+    caption: str,
+    bounds: tuple[float, float],
+) -> Markup:
+    """Draw where each name stood and where it would stand, and the way between.
+
+    No wider than half a page, so that its type keeps its size where two stand side by side.
+    """
+    frame = Frame(430.0, len(listed) * _ROW_PX + 74.0, left=126.0, right=56.0, top=28.0)
+    x = frame.x(*bounds)
     marks: list[str] = []
     for place, pair in enumerate(listed):
         y = frame.y1 + (place + 0.5) * _ROW_PX

@@ -166,38 +166,49 @@ def _ribbon(policy: Policy, low: float, high: float) -> list[Stretch]:
 def groups(simulation: Simulation) -> Markup | None:
     """Draw the approval rate by region and by device; None where nobody gave either."""
     currency = simulation.new.policy.currency
-    parts = [
-        _group(noun, listed, currency)
+    drawn = [
+        (noun, listed)
         for noun, listed in (("Region", simulation.regions), ("Device", simulation.devices))
         if len(listed) > 1
     ]
-    if not parts:
+    if not drawn:
         return None
+    pairs = [[_approval(group) for group in listed] for _, listed in drawn]
+    extent = comparisons.extent([pair for listed in pairs for pair in listed])
+    parts = [
+        _group(noun, listed, drawing, extent, currency)
+        for (noun, listed), drawing in zip(drawn, pairs, strict=True)
+    ]
     return join(
         page.paragraph(
-            "The approval rate of each group, and at the right how many applied. A change that "
-            "meets one group harder than the others deserves a reason."
+            "The approval rate of each group, and at the right how many applied; all on one scale. "
+            "A change that meets one group harder than the others deserves a reason."
         ),
-        page.side_by_side(*parts),
+        tag("div", *parts, class_="pair groups"),
     )
 
 
-def _group(noun: str, listed: Sequence[Group], currency: str) -> Markup:
-    pairs = [
-        Pair(
-            group.name,
-            group.old.share(Decision.APPROVED),
-            group.new.share(Decision.APPROVED),
-            numbers.count(group.new.count),
-        )
-        for group in listed
-    ]
-    picture = comparisons.dumbbells(
-        pairs, _percent_tick, f"Approval rate by {noun.lower()}", "approval rate"
+def _approval(group: Group) -> Pair:
+    return Pair(
+        group.name,
+        group.old.share(Decision.APPROVED),
+        group.new.share(Decision.APPROVED),
+        numbers.count(group.new.count),
     )
-    return page.figure(
-        picture,
-        f"By {noun.lower()}.",
+
+
+def _group(
+    noun: str,
+    listed: Sequence[Group],
+    pairs: Sequence[Pair],
+    extent: tuple[float, float],
+    currency: str,
+) -> Markup:
+    title = f"Approval rate by {noun.lower()}"
+    return tag(
+        "div",
+        page.heading(f"By {noun.lower()}"),
+        page.figure(comparisons.dumbbells(pairs, _percent_tick, title, "approval rate", extent)),
         page.unfold("As a table", _figures_table(noun, listed, currency)),
     )
 
@@ -289,8 +300,7 @@ def rules(simulation: Simulation) -> Markup:
         ),
     ]
     if said:
-        own_table = page.table(["Own rule", "When", "Says"], said, words=3)
-        parts.append(page.unfold("The policies\u2019 own rules", own_table))
+        parts.append(page.table(["Own rule", "When", "Says"], said, words=3))
     return join(*parts)
 
 
@@ -301,7 +311,8 @@ def switch_table(listed: Sequence[Switch]) -> Markup:
         [
             [
                 switch.reference,
-                f"{switch.old.decision} {ARROW} {switch.new.decision}",
+                # Unbroken: on paper a second line for each row would double the pages.
+                numbers.NO_BREAK.join((switch.old.decision, ARROW, switch.new.decision)),
                 _pair(_codes(switch.old.rules), _codes(switch.new.rules)),
                 _pair(str(switch.old.score), str(switch.new.score)),
                 _pair(numbers.count(switch.old.limit), numbers.count(switch.new.limit)),
@@ -309,6 +320,24 @@ def switch_table(listed: Sequence[Switch]) -> Markup:
             for switch in listed
         ],
         words=3,
+    )
+
+
+def offer_table(listed: Sequence[Switch]) -> Markup:
+    """List applications that keep their decision and are offered something else."""
+    return page.table(
+        ["Application", "Decision", "Limit", "Days", "APR, %"],
+        [
+            [
+                switch.reference,
+                switch.new.decision,
+                _pair(numbers.count(switch.old.limit), numbers.count(switch.new.limit)),
+                _pair(str(switch.old.term_days), str(switch.new.term_days)),
+                _pair(numbers.fixed(switch.old.apr, 2), numbers.fixed(switch.new.apr, 2)),
+            ]
+            for switch in listed
+        ],
+        words=2,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.core.lending.offer_changes import offer_changes, told
 from alama.core.lending.policy import SEVERITY, Decision
 from alama.core.lending.policy_changes import changes
 from alama.pages import numbers, page, policy_figures
@@ -15,10 +16,10 @@ from alama.pages.page import Section, Tile
 from alama.pages.policy_figures import ARROW, change_of, from_to, points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from alama.core.lending.policy import Policy
-    from alama.core.lending.simulation import Simulation
+    from alama.core.lending.simulation import Figures, Simulation, Switch
     from alama.pages.markup import Markup
 
 SWITCHES_MAX: Final = 500
@@ -30,12 +31,15 @@ _MOVED_MIN: Final = 0.005
 """Groups whose approval rate moves by less are not worth a sentence."""
 
 _GROUP_ROWS_MIN: Final = 50
+_TERM_MOVED_MIN: Final = 0.5
+"""Days of a mean term, and percent a year of a mean price, that are worth a sentence."""
 
 
-def render(simulation: Simulation, described: str) -> str:
+def render(simulation: Simulation, described: str, made_on: str) -> str:
     """Give the report as one self-contained HTML page, without script.
 
-    `described` says which applications these were: "those in loans.parquet".
+    `described` says which applications these were: "those in loans.parquet"; `made_on` is the day
+    of the simulation.
     """
     sections = [
         Section("glance", "At a glance", _glance(simulation)),
@@ -52,14 +56,14 @@ def render(simulation: Simulation, described: str) -> str:
         sections.append(Section("rules", "Rules that objected", policy_figures.rules(simulation)))
     sections += [
         Section("switches", "Applications that change decision", _switches(simulation)),
+        Section("offers", "Offers that change alone", _reoffered(simulation)),
         Section("reading", "How to read this page", _reading(simulation)),
     ]
     return page.document(
         f"Simulation of {simulation.new.policy.name}",
-        _header(simulation, described),
+        _header(simulation, described, made_on),
         sections,
-        f"Alama simulation of policy {simulation.new.policy.id} against "
-        f"{simulation.old.policy.id}, by model {simulation.model.id}.",
+        f"Alama simulation of {made_on}.",
     )
 
 
@@ -69,18 +73,22 @@ def headline(simulation: Simulation) -> str:
     would = simulation.new.total.share(Decision.APPROVED)
     before, after = numbers.percent(was), numbers.percent(would)
     if not simulation.switches:
-        return f"The new policy would decide alike, and approve {after}"
+        alike = f"The new policy would decide alike, and approve {after}"
+        offers = offer_changes(simulation.reoffered)
+        if not offers.changed:
+            return f"{alike}, on the same terms"
+        return f"{alike}, with other offers: {told(offers, numbers.count)}"
     if before == after:
         count = numbers.plural(len(simulation.switches), "application")
         return f"The new policy would approve {after} as before, and decide {count} otherwise"
     return f"The new policy would approve {after} instead of {before}"
 
 
-def _header(simulation: Simulation, described: str) -> Markup:
+def _header(simulation: Simulation, described: str, made_on: str) -> Markup:
     old, new, currency = simulation.old.total, simulation.new.total, _currency(simulation)
     count = numbers.plural(simulation.count, "application")
     return join(
-        tag("p", "Policy simulation", class_="kicker"),
+        tag("p", f"Policy simulation, {made_on}", class_="kicker"),
         tag("h1", headline(simulation)),
         tag(
             "p",
@@ -164,10 +172,40 @@ def _share(percent: float | None) -> float | None:
 
 def _findings(simulation: Simulation) -> Iterator[str]:
     """Say what a reader should not miss."""
-    moved = len(simulation.switches)
-    if not moved:
-        yield "No application changes its decision; limits and prices may differ all the same."
+    if simulation.switches:
+        yield from _decisions_that_move(simulation)
+    else:
+        yield "No application changes its decision."
+    offers = offer_changes(simulation.reoffered)
+    yield (
+        f"{numbers.plural(offers.changed, 'application')} would keep the decision and get another "
+        f"offer: {told(offers, numbers.count)}."
+        if offers.changed
+        else "Who keeps the decision keeps the limit, the term and the price."
+    )
+    yield from _price_against_term(simulation.old.total, simulation.new.total)
+
+
+def _price_against_term(old: Figures, new: Figures) -> Iterator[str]:
+    """Explain an average price that rises because terms get shorter, or the other way round."""
+    if old.apr_mean is None or new.apr_mean is None:
         return
+    assert old.term_mean is not None
+    assert new.term_mean is not None
+    dearer, longer = new.apr_mean - old.apr_mean, new.term_mean - old.term_mean
+    if min(abs(dearer), abs(longer)) < _TERM_MOVED_MIN or (dearer > 0) == (longer > 0):
+        return
+    yield (
+        f"The average price {'rises' if dearer > 0 else 'falls'} with "
+        f"{'shorter' if longer < 0 else 'longer'} terms ({numbers.fixed(old.term_mean, 1)} {ARROW} "
+        f"{numbers.fixed(new.term_mean, 1)} days): what a loan costs once, running it and the risk "
+        f"of it, is earned in {'less' if longer < 0 else 'more'} time, at a "
+        f"{'higher' if longer < 0 else 'lower'} rate a year."
+    )
+
+
+def _decisions_that_move(simulation: Simulation) -> Iterator[str]:
+    moved = len(simulation.switches)
     better = sum(
         number
         for (was, would), number in simulation.moves.items()
@@ -234,7 +272,8 @@ def _moves(simulation: Simulation) -> Markup:
         page.paragraph(
             f"{numbers.plural(stayed, 'application')} "
             f"({numbers.percent(stayed / max(simulation.count, 1))}) would be decided as before; "
-            "they stand on the diagonal. Above it decisions get worse, below it better."
+            "they stand on the diagonal. Above it decisions get worse, below it better. Limits and "
+            "prices can change all the same: see the offers that change alone."
         ),
         policy_figures.moves(simulation),
     )
@@ -244,31 +283,50 @@ def _moves(simulation: Simulation) -> Markup:
 
 
 def _switches(simulation: Simulation) -> Markup:
-    found = simulation.switches
+    return _listed(
+        simulation.switches,
+        "What was decided and what would be, with the limit and the rules that objected",
+        policy_figures.switch_table,
+    )
+
+
+def _reoffered(simulation: Simulation) -> Markup:
+    return _listed(
+        simulation.reoffered,
+        "These keep their decision, and get another limit, term or price",
+        policy_figures.offer_table,
+    )
+
+
+def _listed(
+    found: Sequence[Switch], said: str, table: Callable[[Sequence[Switch]], Markup]
+) -> Markup:
+    """List applications, the first in sight and the others in a fold, which paper leaves out."""
     if not found:
         return page.paragraph("None.")
     shown = found[:SWITCHES_MAX]
-    left_out = (
-        [
-            f" The first {numbers.count(len(shown))} of {numbers.count(len(found))} are listed; ",
-            tag("code", "--switched FILE.csv"),
-            " writes them all.",
-        ]
-        if len(found) > len(shown)
-        else []
-    )
+    in_sight = shown[:_SWITCHES_OPEN]
     parts = [
         page.paragraph(
-            "What was decided and what would be, with the limit and the rules that objected, in "
-            "the order in which the applications were read.",
-            *left_out,
+            f"{said}, in the order in which the applications were read.",
+            _left_out("screen", len(shown), len(found)),
+            _left_out("paper", len(in_sight), len(found)),
         ),
-        policy_figures.switch_table(shown[:_SWITCHES_OPEN]),
+        table(in_sight),
     ]
     if rest := shown[_SWITCHES_OPEN:]:
-        summary = f"The next {numbers.count(len(rest))}"
-        parts.append(page.unfold(summary, policy_figures.switch_table(rest)))
+        parts.append(page.unfold(f"The next {numbers.count(len(rest))}", table(rest)))
     return join(*parts)
+
+
+def _left_out(medium: str, shown: int, count: int) -> Markup:
+    """Say how many of a list can be read on screen or on paper, and where the others are."""
+    if count <= shown:
+        return join()
+    listed = f" The first {numbers.count(shown)} of {numbers.count(count)} are listed; "
+    return tag(
+        "span", listed, tag("code", "--switched FILE.csv"), " writes them all.", class_=medium
+    )
 
 
 # ------------------------------------------------------------------------------------- reading

@@ -53,10 +53,9 @@ p { margin: 8px 0; max-width: 46em; }
   padding: 10px 18px 10px 34px; }
 .findings li { margin: 3px 0; }
 .note, figcaption { color: var(--soft); font-size: 0.9rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(158px, 1fr)); gap: 12px;
-  margin: 8px 0 14px; }
-.tile { background: var(--panel); border: 1px solid var(--rule); border-radius: 8px;
-  padding: 12px 14px; }
+.tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 8px 0 14px; }
+.tile { flex: 1 1 158px; background: var(--panel); border: 1px solid var(--rule);
+  border-radius: 8px; padding: 12px 14px; }
 .tile p { margin: 0; }
 .tile-name { font-size: 0.85rem; color: var(--soft); }
 .tile .tile-figure { font-size: 1.9rem; font-weight: 650; line-height: 1.25;
@@ -148,6 +147,7 @@ svg .would { stroke: var(--good); stroke-width: 1.4; }
 svg .rise { stroke: var(--good); stroke-width: 3; opacity: 0.45; }
 svg .fall { stroke: var(--bad); stroke-width: 3; opacity: 0.55; }
 
+@media not print { .paper { display: none; } }
 @media print {
   @page { size: A4; margin: 16mm 14mm; }
   html { scroll-behavior: auto; }
@@ -159,13 +159,18 @@ svg .fall { stroke: var(--bad); stroke-width: 3; opacity: 0.55; }
   nav ol { columns: 3; border-left: 0; }
   nav a { padding: 1px 0; }
   .pair { grid-template-columns: 1fr 1fr; gap: 8px 18px; }
-  .tiles { grid-template-columns: repeat(3, 1fr); gap: 8px; }
-  .tile { break-inside: avoid; }
+  .pair.groups { grid-template-columns: 1fr; }
+  .tiles { gap: 8px; }
+  .tile { flex-basis: 30%; break-inside: avoid; }
   h2, h3, h4, section > p { break-after: avoid; }
+  p, ul, dl { break-inside: avoid; }
   p { orphans: 3; widows: 3; }
   figure, tr { break-inside: avoid; }
   .scroll { overflow: visible; }
-  details { display: none; }
+  details, .screen { display: none; }
+  footer { break-before: avoid; padding-bottom: 0; }
+  table { font-size: 8.5pt; }
+  th, td { padding: 3px 12px 3px 0; }
   a { color: inherit; text-decoration: none; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 }

@@ -52,6 +52,17 @@ def test_rows_of_several_batches_keep_their_numbers(
     assert [case.reference for case in cases.first(1)] == ["row 1"]
 
 
+def test_a_part_of_a_file_is_not_taken_for_all_of_it(tmp_path: Path) -> None:
+    in_csv = written(tmp_path, "\n".join([HEAD, *ROWS]))
+    path = tmp_path / "loans.parquet"
+    columns = {name: [1, 1, 1] for name in HEAD.split(",")}
+    pyarrow.parquet.write_table(pa.table(columns), path)
+    in_parquet = TableCases(PRODUCT, open_table(path))
+    for cases, part in ((in_csv, "the first in loans.csv"), (in_parquet, "the first of 3 in ")):
+        assert cases.described(len(list(cases.first(2)))).startswith(part)
+        assert cases.described(len(list(cases.first(9)))).startswith("those in loans.")
+
+
 @pytest.mark.parametrize("column", ["request_id", "applicant_ref"])
 def test_an_application_goes_by_its_reference(tmp_path: Path, column: str) -> None:
     rows = [f"{name},{row}" for name, row in zip(("a-1", "", "a-3"), ROWS, strict=True)]
@@ -66,6 +77,15 @@ def test_what_looks_like_a_person_does_not_become_a_reference(tmp_path: Path) ->
     cases = written(tmp_path, "\n".join([f"applicant_ref,{HEAD}", *rows]))
     assert [case.reference for case in cases.first(10)] == ["row 1", "row 2", "a-3"]
     assert cases.unnamed == 2
+
+
+def test_what_would_steer_a_terminal_does_not_become_a_reference(tmp_path: Path) -> None:
+    names = ("a\x1b[2J", "a\u202eb", "a-3")
+    rows = [f"{name},{row}" for name, row in zip(names, ROWS, strict=True)]
+    cases = written(tmp_path, "\n".join([f"applicant_ref,{HEAD}", *rows]))
+    assert [case.reference for case in cases.first(10)] == ["row 1", "row 2", "a-3"]
+    assert "2 references" in cases.remarks()[-1]
+    assert "not printable" in cases.remarks()[-1]
 
 
 def test_a_row_that_breaks_a_rule_stops_the_reading(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_filled_field_that_the_policy_forbids_refuses_the_file_with_column_and
     tmp_path: Path, model: ReadyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CHUNK_ROWS", 2)
-    policy = forbidding(model, "region", "device_type", "applicant_ref", "no_such_field")
+    policy = forbidding(model, "region", "device_type", "applicant_ref", "contacts")
     columns = {**CORE, "region": [None, None, None, "kiambu"], "device_type": [None] * 4}
     told = refusal(tmp_path, policy, columns)
     assert told.endswith("loans.parquet fills what the policy forbids to use: region (row 4)")

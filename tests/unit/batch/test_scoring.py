@@ -179,12 +179,18 @@ def test_broken_rules_are_told_by_row_in_order_and_without_the_values(
         "  row 1: mm_months must be a whole number at least 0 and at most 600",
         "  row 1: avg_inflow must be a number at least 0 and at most 1,000,000,000,000",
         "  row 2: requested_amount must be a number above 0 and at most 1,000,000,000,000",
-        "  row 2: region must be a string of 1 to 64 characters",
+        "  row 2: region must be a string of 1 to 64 printable characters",
         "  row 3: mm_months is required",
         "  row 3: stability_score must be a number at least 0 and at most 1",
         "  row 4: mm_months must be a whole number at least 0 and at most 600",
     ]
     assert not any(value in told for value in ("9123", "9,123", "7777", "yyy"))
+
+
+def test_a_word_that_would_steer_a_terminal_breaks_a_rule(tmp_path: Path, model: Model) -> None:
+    told = refusal(tmp_path, model, {**CORE, "region": ["Nyeri", "\x1b[2J"]})
+    assert "row 2: region must be a string of 1 to 64 printable characters" in told
+    assert "\x1b" not in told
 
 
 def test_after_ten_broken_rules_reading_stops(

@@ -7,8 +7,11 @@ import pytest
 
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
+from alama.core.lending.draft import default_text
 from alama.service.book import Book, Mode
+from alama.service.policies import Signed
 from tests.lending import open_live
+from tests.stored import give_score
 
 ADD = ["lenders", "add", "umoja-sacco", "--name", "Umoja [bold] SACCO", "--currency", "ugx"]
 
@@ -95,6 +98,9 @@ def pauses(home: Path) -> dict[Mode, str | None]:
 def test_a_pause_is_of_the_live_decisions_unless_told_otherwise(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    open_live(opened.registry, Book("demo", Mode.LIVE))
+    opened.close()
     assert main(["lenders", "pause", "demo", "--reason", "payments are down"]) == 0
     out, err = capsys.readouterr()
     assert out == "demo is paused in live mode: every decision is REVIEW within a second.\n"
@@ -102,6 +108,18 @@ def test_a_pause_is_of_the_live_decisions_unless_told_otherwise(
     assert pauses(home) == {Mode.LIVE: "payments are down", Mode.TEST: None}
     assert main(["lenders", "pause", "demo", "--mode", "test", "--reason", "a rehearsal"]) == 0
     assert pauses(home) == {Mode.LIVE: "payments are down", Mode.TEST: "a rehearsal"}
+
+
+@pytest.mark.usefixtures("installed")
+def test_to_pause_a_mode_that_is_not_open_is_said_to_stop_nothing_yet(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["lenders", "pause", "demo", "--reason", "payments are down"]) == 0
+    out, err = capsys.readouterr()
+    assert out == (
+        "demo is paused in live mode: every decision will be REVIEW once that mode is open.\n"
+    )
+    assert "test decisions go on: to pause those, add --mode test\n" in err
 
 
 @pytest.mark.usefixtures("installed")
@@ -125,7 +143,9 @@ def test_a_lender_decides_again_once_it_is_resumed(
     main(["lenders", "pause", "demo", "--mode", "test", "--reason", "payments are down"])
     capsys.readouterr()
     assert main(["lenders", "resume", "demo"]) == 0
-    assert capsys.readouterr().out == "demo was not paused in live mode.\n"
+    out, err = capsys.readouterr()
+    assert out == "demo was not paused in live mode.\n"
+    assert err == "demo is paused in test mode: add --mode test to end that.\n"
     assert main(["lenders", "resume", "demo", "--mode", "test"]) == 0
     said = r"demo decides again in test mode; it was paused for \d+ s\.\n"
     assert re.fullmatch(said, capsys.readouterr().out)
@@ -149,6 +169,43 @@ def test_the_list_says_who_is_paused_since_when_and_why(
     for mode in Mode:
         since = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
         assert re.search(rf"\ndemo is paused in {mode} mode since {since}: \[bold\] {mode}\n", out)
+
+
+@pytest.mark.parametrize(
+    ("volume_max", "said"),
+    [
+        (1_000_000, r"KES [\d,]+ of 1,000,000 approved"),
+        (500, r"KES [\d,]+ of 500 approved; every decision is REVIEW until the next day"),
+    ],
+)
+def test_the_list_says_where_a_day_that_is_bounded_stands(
+    volume_max: int, said: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give_score()
+    text = default_text("KES").replace(b"# volume_max = 1_000_000", b"volume_max = %d" % volume_max)
+    (home / "ours.toml").write_bytes(text)
+    assert main(["policy", "activate", str(home / "ours.toml")]) == 0
+    capsys.readouterr()
+    assert main(["lenders", "list"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    since = r"20\d\d-\d\d-\d\d 00:00 UTC"
+    assert re.fullmatch(rf"demo in test mode, today since {since}: {said}", last)
+    assert "KES 0 " not in last
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_policy_that_cannot_be_read_does_not_spoil_the_list(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened.registry.keep_policy("sha256:damaged", b"damaged", wiring.now_us())
+    signed = Signed(wiring.now_us())
+    opened.registry.deploy_policy(Book("demo", Mode.TEST), "sha256:damaged", signed)
+    opened.close()
+    assert main(["lenders", "list"]) == 0
+    out = capsys.readouterr().out
+    assert "\ndemo in test mode has a policy that cannot be read: " in out
+    assert re.search(r"\ndemo +Demo lender +KES ", out)
 
 
 @pytest.mark.usefixtures("installed")

@@ -115,10 +115,24 @@ def test_a_sound_policy_is_summed_up(capsys: pytest.CaptureFixture[str]) -> None
     day = "in a day at most KES 2,500,000 approved; it begins at midnight of UTC+3"
     assert day in lines
     assert "own rules none" in lines
+    asked = "to a person outflow above 1.5 times the inflow; fewer than 4 fields; a value"
+    assert asked in " ".join(lines)
     assert "A from 690 up to 3.0% APPROVED 40% up to 50,000" in lines
     assert "E 300 to 554 24.5 to 96.4% DECLINED 20% up to 5,000" in lines
     assert "Certified as monotone: a better value" in out
     assert err == ""
+
+
+def test_a_policy_that_asks_for_no_data_in_particular_is_told_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = ("[sufficiency]", "fields_min = ", "outside_times = ", "unlike_share = ")
+    text = default_text("KES").decode()
+    kept = [line for line in text.splitlines() if not line.startswith((*lines, "outflow_ratio"))]
+    Path("ours.toml").write_text("\n".join(kept), "utf-8")
+    assert run("check", "ours.toml") == 0
+    said = "to a person nothing beside tiers and rules; [sufficiency] asks for nothing"
+    assert said in squeezed(capsys.readouterr().out)
 
 
 def test_what_a_loan_costs_is_shown_for_the_tiers_that_lend(
@@ -177,12 +191,50 @@ def test_everything_that_is_wrong_is_listed_with_its_line(
     told = {match[2]: (written_lines[int(match[1]) - 1], match[3]) for match in found if match}
     assert told == {
         "limit_step": ("limit_step = 0  # limits are whole steps", told["limit_step"][1]),
-        "tiers[1].score_min": ("score_min = 750", "must be below that of A"),
-        "rules[0].when": (
+        "tiers.B.score_min": ("score_min = 750", "is 750, not below A's 690"),
+        "rules.new_wallet.when": (
             'when = "mm_month < 3"',
             "is wrong at column 1: mm_month is not a field; did you mean mm_months?",
         ),
     }
+
+
+def test_what_deserves_a_second_look_is_listed_with_its_line_and_refuses_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rule = RULES.replace("mm_months > 60", "balance_stability > 40")
+    written("ours", ("margin = 10", "margin = 0.1"), ('"neutral"', '"Kenya"'), more=rule)
+    assert run("check", "ours.toml") == 0
+    out, err = capsys.readouterr()
+    lines = squeezed(out)
+    start = lines.index("line key worth a second look")
+    told = [line.partition(" ")[2] for line in lines[start + 2 : start + 5]]
+    assert told == [
+        "jurisdiction Kenya is no known pack, so no law was looked at; did you mean KE?",
+        "pricing.margin is 0.1 percent a year: did you mean 10?",
+        "rules.old_wallet.when is never true: balance_stability is from 0 up to 1 and always given",
+    ]
+    assert err == ""
+
+
+def test_a_currency_that_the_model_does_not_know_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written("ours", ('currency = "KES"', 'currency = "KSH"'))
+    assert run("check", "ours.toml") == EXIT_MISTAKE
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"\d+ currency KSH is no currency that this model knows; did you mean KES\?", out
+    )
+
+
+def test_that_a_guess_may_hide_more_faults_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    text = default_text("KES").decode().replace("apr_max = 150", "apr_max = true")
+    Path("ours.toml").write_text(text, "utf-8")
+    assert run("check", "ours.toml") == EXIT_MISTAKE
+    out, err = capsys.readouterr()
+    assert "caps.apr_max must be a number" in " ".join(out.split())
+    assert err.startswith("hint: mend these first; ")
 
 
 @pytest.mark.parametrize("sound", [True, False], ids=["sound", "not sound"])

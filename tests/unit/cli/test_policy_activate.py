@@ -51,6 +51,30 @@ def test_a_policy_is_activated_and_the_way_back_is_shown(
 
 
 @pytest.mark.usefixtures("installed")
+def test_the_way_back_is_signed_by_the_same_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    written("ours")
+    assert run("activate", "ours.toml", "--mode", "live", "--by", "W. Mutua") == 0
+    assert capsys.readouterr().err.endswith(" --lender demo --mode live --by 'W. Mutua'\n")
+
+
+@pytest.mark.usefixtures("installed")
+def test_another_policy_under_the_same_name_and_version_is_warned_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = written("ours")
+    run("activate", "ours.toml")
+    written("other")
+    run("activate", "other.toml")
+    capsys.readouterr()
+    written("ours", ("limit_max = 50_000", "limit_max = 60_000"))
+    assert run("activate", "ours.toml") == 0
+    told = f"warning: ours, version 1 ({digits(first)}) answered here too, by the same name"
+    assert told in capsys.readouterr().err
+    assert run("activate", "other.toml") == 0
+    assert "warning" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("installed")
 def test_the_same_policy_again_is_no_news(capsys: pytest.CaptureFixture[str]) -> None:
     ours = written("ours")
     run("activate", "ours.toml", "--by", "W. Mutua")
@@ -97,14 +121,14 @@ def test_a_live_book_without_a_model_is_not_said_to_be_answered(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     written("ours")
-    assert run("activate", "ours.toml", "--mode", "live") == 0
+    assert run("activate", "ours.toml", "--mode", "live", "--by", "W. Mutua") == 0
     assert capsys.readouterr().out.endswith(
         "answers for demo in live mode, as soon as a model of its own does.\n"
     )
     opened = wiring.open_installation(settings.read(os.environ))
     open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
-    assert run("activate", "ours.toml", "--mode", "live") == 0
+    assert run("activate", "ours.toml", "--mode", "live", "--by", "W. Mutua") == 0
     assert capsys.readouterr().out.endswith("in live mode, in every process within a second.\n")
 
 
@@ -119,6 +143,8 @@ def test_a_live_book_without_a_model_is_not_said_to_be_answered(
         (["default", "--lender", "nobody"], "there is no lender nobody"),
         (["ours.toml", "--by", ""], "1 to 200 characters, all on one line"),
         (["ours.toml", "--note", "a\nb"], "1 to 200 characters, all on one line"),
+        (["ours.toml", "--mode", "live"], 'hint: add --by "W. Mutua"; the history keeps it'),
+        (["00"], "00 is too short to name a policy\n  hint: give the first 4 digits"),
         (["0a1b2c3d"], "no policy 0a1b2c3d ever answered here"),
         (["ours"], "no policy ours ever answered here"),
         (["x" * 5_000], "ever answered here"),
@@ -157,7 +183,7 @@ def test_the_history_says_what_answered_since_when_by_whom_and_why(
     main(["db", "upgrade"])
     main(["lenders", "add", "umoja", "--name", "Umoja", "--currency", "KES"])
     ours, theirs = written("ours"), written("theirs")
-    where = ["--lender", "umoja", "--mode", "live"]
+    where = ["--lender", "umoja", "--mode", "test"]
     run("activate", "ours.toml", *where, "--by", "W. [bold] Mutua", "--note", "our first")
     run("activate", "theirs.toml", *where)
     run("activate", digits(ours)[:6], *where, "--by", "A. Njeri", "--note", "theirs lost money")
@@ -209,6 +235,20 @@ def test_a_policy_is_shown_as_it_was_written(capsys: pytest.CaptureFixture[str])
     for reference in ("default", digits(default_policy("KES"))):
         assert run("show", "--id", reference) == 0
         assert capsys.readouterr().out == default_text("KES").decode()
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_policy_gives_no_orders_to_a_terminal_and_keeps_its_bytes_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written("ours", more="# ours\t\u009b2J \u202eyad\n")
+    run("activate", "ours.toml")
+    capsys.readouterr()
+    assert run("show") == 0
+    assert capsys.readouterr().out == Path("ours.toml").read_text("utf-8")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run("show") == 0
+    assert "# ours\t?2J ?yad\n" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("installed")

@@ -112,7 +112,47 @@ def test_no_more_than_the_limit_are_looked_at(
     tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(written(tmp_path, shifted(5)), "--on", loans, "--limit", 7) == 0
-    assert "on   7 applications" in capsys.readouterr().out
+    assert "on   7 applications: the first in loans.csv\n" in capsys.readouterr().out
+
+
+def test_a_file_is_read_to_its_end_unless_fewer_are_asked_for(
+    tmp_path: Path,
+    loans: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(policy_simulate, "_SCORES_LIMIT", 10)
+    new = written(tmp_path, shifted(5))
+    for limit in ([], ["--limit", "100"]):
+        assert run(new, "--on", loans, *limit) == 0
+        assert "on   40 applications: those in loans.csv\n" in capsys.readouterr().out
+
+
+def test_other_limits_and_prices_alone_are_counted_and_listed(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = default_policy("KES")
+    pricing = msgspec.structs.replace(old.pricing, margin=12.0)
+    new = seal(msgspec.structs.replace(old, id="", version="2", pricing=pricing))
+    table = tmp_path / "met.csv"
+    assert run(written(tmp_path, new), "--on", loans, "--switched", table) == 0
+    out, err = capsys.readouterr()
+    assert "The new policy would decide every application alike" in out
+    count, dearer = re.findall(r"(\d+) keep their decision and .* (\d+) dearer", out)[0]
+    rows = list(csv.DictReader(table.read_text("utf-8").splitlines()))
+    assert len(rows) == int(count) > 10
+    assert sum(float(row["new_apr"]) > float(row["old_apr"]) for row in rows) == int(dearer)
+    assert {"price"} <= {row["changed"] for row in rows}
+    assert f"the 0 that change decision, then the {count} that keep it with another offer" in err
+
+
+def test_two_policies_of_one_name_and_version_are_warned_of(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = written(tmp_path, shifted(5), "old.toml")
+    other = msgspec.structs.replace(shifted(5), id="", limit_step=1_000)
+    assert run(written(tmp_path, seal(other)), "--on", loans, "--against", old) == 0
+    assert "warning: both are called shifted by 5, version 1; give" in capsys.readouterr().err
 
 
 def test_equal_policies_are_said_to_decide_alike(
@@ -123,6 +163,7 @@ def test_equal_policies_are_said_to_decide_alike(
     out = capsys.readouterr().out
     assert "\nnothing" in out
     assert "would decide every application alike" in out
+    assert "Every offer stays as it is." in out
 
 
 def test_the_default_is_at_hand_without_an_installation(
@@ -198,8 +239,28 @@ def test_stored_applications_that_the_model_cannot_read_are_left_out(
     database.close()
     assert run(written(tmp_path, shifted(30)), "--on", "scores") == 0
     out, err = capsys.readouterr()
-    assert "on   1 applications" in out
+    assert "on   1 application: " in out
     assert "warning: 1 that this model cannot read were left out" in err
+
+
+def test_words_that_were_stored_with_escapes_do_not_steer_the_terminal(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = give_score()
+    give_score()
+    database = connect(settings.Settings(home=str(home)).database_address)
+    kept = records.unseal(SqlScores(database).find(Book("demo", Mode.TEST), first))
+    sent = json.loads(kept.application) | {"region": "a\x1b[2J\nb\u202e"}
+    old = records.seal(msgspec.structs.replace(kept, application=json.dumps(sent).encode()))
+    with database.writing() as connection:
+        chosen = schema.scores.c.request_id == first
+        connection.execute(update(schema.scores).where(chosen).values(sealed=old))
+    database.close()
+    assert run(written(tmp_path, shifted(30)), "--on", "scores") == 0
+    out = capsys.readouterr().out
+    assert "on   2 applications" in out
+    assert "\na?[2j?b? " in out
+    assert not {"\x1b", "\u202e"} & set(out)
 
 
 def test_references_that_look_like_people_are_not_shown(
@@ -219,6 +280,7 @@ def test_references_that_look_like_people_are_not_shown(
     [
         (["--on", "scores"], "there is no installation at "),
         (["--on", "nowhere.csv"], "nowhere.csv does not exist"),
+        (["--on", "Score"], "Score does not exist\n  hint: did you mean --on scores?"),
         (["--on", "LOANS", "--against", "nowhere.toml"], "cannot read nowhere.toml"),
         (["--on", "LOANS", "--against", "3f9a1c0d"], "there is no installation at "),
         (["--on", "LOANS", "--output", "no/such/page.html"], "the folder no/such does not exist"),

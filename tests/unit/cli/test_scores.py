@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from alama import settings
 from alama.cli.main import EXIT_MISTAKE, main
+from alama.core.lending.draft import default_text
 from alama.service.book import Mode
 from alama.service.records import Sealed
 from alama.storage import schema
@@ -108,6 +109,49 @@ def test_one_score_is_shown_as_it_was_given(
     assert "\nscore 637   default probability 7.25%" in out
     assert "\ntier C   DECLINED (unaffordable)\n" in out
     assert re.search(r"\nmonthly_inflow +KES 18,000 +\+\d", out)
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_a_rule_of_the_policy_says_is_shown_where_it_objected(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = (
+        b'[[rules]]\nname = "new_wallet"\nwhen = "mm_months < 24"\ndecision = "REVIEW"\n'
+        b'says = "younger than [two] years"\n'
+    )
+    text = default_text("KES").replace(b'"default KES"', b'"our KES policy"') + rule
+    (home / "ours.toml").write_bytes(text)
+    assert main(["policy", "activate", str(home / "ours.toml")]) == 0
+    request_id = give_score(compact())
+    capsys.readouterr()
+    assert main(["scores", "show", request_id]) == 0
+    out = capsys.readouterr().out
+    assert "\nnew_wallet: younger than [two] years\n" in out
+    assert "\nour KES policy, sha256:" in out
+
+
+def test_words_that_were_stored_with_escapes_are_shown_without_and_replayed_with_them(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A body of the days when a word could hold any character.
+    request_id = give_score(json.dumps({**COMPACT, "region": "nowhere"}).encode())
+    record = msgspec.msgpack.decode(sealed(home), type=Sealed)
+    sent = {**COMPACT, "region": "\x1b[2J\nx", "applicant_ref": "a\u202eb\nmodel fine"}
+    parts = [
+        msgspec.structs.replace(part, value="\x1b[2J\nx") if part.feature == "region" else part
+        for part in record.assessment.contributions
+    ]
+    old = Sealed(
+        json.dumps(sent).encode(),
+        msgspec.structs.replace(record.assessment, contributions=tuple(parts)),
+    )
+    tamper(home, sealed=msgspec.msgpack.encode(old))
+    assert main(["scores", "show", request_id]) == 0
+    out = capsys.readouterr().out
+    assert "applicant_ref a?b?model fine" in out
+    assert re.search(r"\nregion +\?\[2J\?x ", out)
+    assert not {"\x1b", "\u202e"} & set(out)
+    assert main(["scores", "replay", request_id]) == 0
 
 
 def test_a_score_is_replayed_to_the_last_digit_on_either_database(

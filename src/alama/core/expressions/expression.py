@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from alama.core.expressions.certainty import certainty_of
 from alama.core.expressions.meaning import judge_of
 from alama.core.expressions.parser import tree_of
 from alama.core.expressions.slopes import Slope, slope_of
-from alama.core.expressions.tree import fields_read
+from alama.core.expressions.tree import fields_read, fields_sought
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,19 @@ class Expression:
         given. UNKNOWN promises nothing, and is the slope of every word that is read.
         """
         return slope_of(self._tree, self._catalogue.field(field_name).name)
+
+    @property
+    def sought(self) -> frozenset[str]:
+        """The fields of which it asks whether they are given."""
+        return fields_sought(self._tree)
+
+    @property
+    def certainly(self) -> bool | None:
+        """Say what is true whatever the application: True, False, or None where it depends.
+
+        Of fields that may be missing this speaks for values that are given.
+        """
+        return certainty_of(self._tree)
 
     def __repr__(self) -> str:
         """Show the text for a failing test."""

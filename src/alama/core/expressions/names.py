@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from alama.core.application import fold
 from alama.core.catalogue import Use
@@ -16,12 +16,27 @@ if TYPE_CHECKING:
     from alama.core.expressions.tokens import Token
 
 
-def field_named(token: Token, catalogue: Catalogue) -> NumberField | WordField:
-    """Give the field of this name, in either spelling, or raise `InvalidExpression`."""
+_BEFORE_WORDS: Final = ("==", "!=")
+_ANSWERS: Final = frozenset(
+    (
+        *("score", "tier", "decision", "limit", "recommended_limit", "apr"),
+        *("probability", "default_probability", "probability_of_default"),
+    )
+)
+"""What people look for among the fields, and Alama works out from them."""
+
+
+def field_named(
+    token: Token, before: Token | None, catalogue: Catalogue
+) -> NumberField | WordField:
+    """Give the field of this name, in either spelling, or raise `InvalidExpression`.
+
+    The token before it tells whether a word may have been meant.
+    """
     name = token.text
     place = catalogue.position.get(name)
     if place is None:
-        raise _unknown(token, catalogue)
+        raise _unknown(token, before, catalogue)
     field = catalogue.fields[place]
     if field.use is Use.REFERENCE:
         raise InvalidExpression(
@@ -32,7 +47,7 @@ def field_named(token: Token, catalogue: Catalogue) -> NumberField | WordField:
     return NumberField(field, place) if field.numeric else WordField(field, place)
 
 
-def _unknown(token: Token, catalogue: Catalogue) -> InvalidExpression:
+def _unknown(token: Token, before: Token | None, catalogue: Catalogue) -> InvalidExpression:
     name = token.text
     if fold(name) in catalogue.prohibited:
         return InvalidExpression(
@@ -40,12 +55,18 @@ def _unknown(token: Token, catalogue: Catalogue) -> InvalidExpression:
             column=token.column,
             hint="decide by other fields",
         )
+    if fold(name) in _ANSWERS:
+        return InvalidExpression(
+            f"{name} is what Alama answers, and no field of an application",
+            column=token.column,
+            hint="use the tiers for that: their score_min, decision and limit_max",
+        )
     return InvalidExpression(
-        f"{name} is not a field", column=token.column, hint=_advice(name, catalogue)
+        f"{name} is not a field", column=token.column, hint=_advice(name, before, catalogue)
     )
 
 
-def _advice(name: str, catalogue: Catalogue) -> str:
+def _advice(name: str, before: Token | None, catalogue: Catalogue) -> str:
     if fold(name) in KEYWORDS:
         return f"write {fold(name)} in small letters"
     facts = [field for field in catalogue.fields if field.use is not Use.REFERENCE]
@@ -54,4 +75,6 @@ def _advice(name: str, catalogue: Catalogue) -> str:
     near = difflib.get_close_matches(fold(name), names + others, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]}?"
-    return f'put a word in quotes ("{name}"); the fields are {", ".join(names)}'
+    fields = f"the fields are {', '.join(names)}"
+    may_be_word = before is not None and before.text in _BEFORE_WORDS
+    return f'put a word in quotes ("{name}"); {fields}' if may_be_word else fields

@@ -24,7 +24,7 @@ from alama.core.errors import InvalidExpression
 from alama.core.expressions import kinds
 from alama.core.expressions.kinds import Part
 from alama.core.expressions.names import field_named
-from alama.core.expressions.tokens import Token, TokenKind, tokens_of
+from alama.core.expressions.tokens import Token, TokenKind, tokens_of, write_without_commas
 from alama.core.expressions.tree import (
     And,
     Arithmetic,
@@ -77,7 +77,7 @@ class _Parser:
             )
         part = self._condition()
         if not self._is_at_end():
-            raise self._refusal(_BEHIND.get(self._token.text, _JOIN))
+            raise self._refusal(self._ungrouped() or _BEHIND.get(self._token.text, _JOIN))
         return kinds.condition(part)
 
     def _condition(self) -> Part:
@@ -186,8 +186,9 @@ class _Parser:
             case TokenKind.WORD:
                 return Part(Word(fold(self._advance().text)), token.column, 1)
             case TokenKind.NAME:
+                before = self._tokens[self._next - 1] if self._next else None
                 self._advance()
-                return Part(field_named(token, self._catalogue), token.column, 1)
+                return Part(field_named(token, before, self._catalogue), token.column, 1)
             case _:
                 pass
         if any(self._is_next(keyword) for keyword in ("missing", "given")):
@@ -226,6 +227,17 @@ class _Parser:
         ends = self._is_at_end()
         fault = "the expression ends too early" if ends else f"{self._token.text!r} is out of place"
         return InvalidExpression(fault, column=self._token.column, hint=hint)
+
+    def _ungrouped(self) -> str | None:
+        """Say how to write a number that has commas in it, if this is the first of them."""
+        pieces: list[str] = []
+        start = self._next - 1
+        for place, token in enumerate(self._tokens[start:]):
+            if place % 2 == 0 and token.kind is TokenKind.NUMBER:
+                pieces.append(token.text)
+            elif token.text != ",":
+                break
+        return write_without_commas(pieces) if len(pieces) > 1 else None
 
     def _deeper(self, token: Token, read: Callable[[], Part]) -> Part:
         """Read what is nested behind a token, unless it is nested too deep."""

@@ -105,6 +105,12 @@ def slope_of(node: ConditionNode, name: str) -> Slope:
             assert_never(node)
 
 
+def range_of(node: NumberNode) -> tuple[float, float]:
+    """Give the least and the greatest that a number can be, where it is known."""
+    course = _course(node, "")
+    return course.low, course.high
+
+
 def _unordered(node: ConditionNode, name: str) -> Slope:
     return Slope.UNKNOWN if name in fields_read(node) else Slope.CONSTANT
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.application import fold
 from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import InvalidExpression
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LENGTH_MAX: Final = 1000
 """Characters of an expression: more than that, nobody reads as one rule."""
@@ -28,6 +31,8 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_CUT_BY_COMMAS: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})*),\Z")
+_THOUSANDS: Final = 3
 _NUMBERS: Final = "write a number as 1500, 1_500, 0.5 or 1e6, without a unit"
 _STRAIGHT_QUOTES: Final = 'put words in straight quotes: "nairobi"'
 _INSTEAD: Final = {
@@ -110,6 +115,14 @@ def tokens_of(text: str) -> list[Token]:
     return [*tokens, Token(TokenKind.END, "", len(text) + 1)]
 
 
+def write_without_commas(pieces: Sequence[str]) -> str | None:
+    """Say how to write a number that commas cut into pieces, unless it is none."""
+    first, *others = pieces
+    if first == "0" or any(len(piece) != _THOUSANDS for piece in others):
+        return f"write {first}.{others[0]}, with a point" if len(others) == 1 else None
+    return f"write {''.join(pieces)} or {'_'.join(pieces)}, without commas"
+
+
 def _check_number(text: str, match: re.Match[str]) -> None:
     piece = match.group()
     rest = text[match.end() : match.end() + 1]
@@ -119,8 +132,10 @@ def _check_number(text: str, match: re.Match[str]) -> None:
         )
     if piece[0] == "0" and piece[1:2].isdecimal():
         # Nobody writes 007 on purpose; [1,000] is one thousand gone wrong.
+        cut = _CUT_BY_COMMAS.search(text[: match.start()])
+        hint = write_without_commas([*cut[1].split(","), piece]) if cut else None
         raise InvalidExpression(
-            f"the number {piece} starts with a 0", column=match.start() + 1, hint=_NUMBERS
+            f"the number {piece} starts with a 0", column=match.start() + 1, hint=hint or _NUMBERS
         )
     if math.isinf(float(piece)):
         raise InvalidExpression(

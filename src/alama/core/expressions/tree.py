@@ -147,6 +147,19 @@ ConditionNode = Comparison | SameWord | NumberAmong | WordAmong | Missing | Not 
 Node = NumberNode | WordNode | ConditionNode
 
 
+def fields_sought(node: Node) -> frozenset[str]:
+    """Give the names of the fields of which an expression asks whether they are given."""
+    match node:
+        case Missing():
+            return fields_read(node.operand)
+        case Not():
+            return fields_sought(node.operand)
+        case And() | Or():
+            return frozenset().union(*(fields_sought(part) for part in node.parts))
+        case _:
+            return frozenset()
+
+
 def fields_read(node: Node) -> frozenset[str]:
     """Give the names of the fields that a part of an expression reads."""
     match node:

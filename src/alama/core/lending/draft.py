@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.core.errors import InvalidPolicy
+from alama.core.errors import InvalidPolicy, did_you_mean
 from alama.core.lending import policy_check, policy_writer
 from alama.core.lending.jurisdiction import Jurisdiction
 from alama.core.lending.policy import (
     SCHEMA,
     Affordability,
     Caps,
+    Daily,
     Decision,
     Law,
     Policy,
@@ -60,9 +61,10 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
     """Give a policy to start from, within what the pack says."""
     inflow = REFERENCE_INFLOW_MONTHLY.get(currency)
     if inflow is None:
+        known = sorted(REFERENCE_INFLOW_MONTHLY)
         raise InvalidPolicy(
             f"there is no default policy for the currency {currency}",
-            hint=f"there is one for {', '.join(sorted(REFERENCE_INFLOW_MONTHLY))}",
+            hint=f"{did_you_mean(currency, known)}there is one for {', '.join(known)}",
         )
     step = _round_step(inflow // 40)
     apr_max = place.apr_max.value if place.apr_max else _APR_MAX
@@ -103,6 +105,7 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
                 notice_days=place.notice_days.value if place.notice_days else None,
                 forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
             ),
+            daily=Daily(utc_offset_hours=place.utc_offset_hours),
         )
     )
 
@@ -130,6 +133,11 @@ def _remarks(place: Jurisdiction) -> Iterator[tuple[str, str]]:
         figure = getattr(place, field)
         if figure is not None:
             yield key, f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"
+    if place.apr_max is None:
+        yield "caps.apr_max", "No law's that we know of: a bound to start from. Set your own."
+    elif round(place.apr_max.value / 6) < _MARGIN:
+        said = f"Lower than elsewhere, to leave room below a cap of {place.apr_max.value:g}: "
+        yield "pricing.funding", f"{said}funding and margin are yours to set."
     if place.inflow_share_max is not None:
         figure = place.inflow_share_max
         said = f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"

@@ -28,6 +28,7 @@ Percent = Annotated[float, Meta(gt=0, le=1000)]
 Times = Annotated[float, Meta(gt=0, le=10)]
 Share = Annotated[float, Meta(gt=0, le=1)]
 Days = Annotated[int, Meta(ge=1, le=36_525)]
+UtcOffset = Annotated[int, Meta(ge=-12, le=14)]
 Names = Annotated[tuple[Annotated[str, Meta(pattern=r"\A[a-z][a-z_]*\Z")], ...], Meta(min_length=1)]
 
 
@@ -48,7 +49,8 @@ class Sourced(msgspec.Struct, Generic[T], frozen=True, forbid_unknown_fields=Tru
 class Jurisdiction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules of one place. A figure is None where no public rule is known that gives it.
 
-    `currencies` are ISO 4217 codes; where none is named, any will do. Of the figures:
+    `currencies` are ISO 4217 codes; where none is named, any will do. `utc_offset_hours` are the
+    whole hours that its clock is ahead of UTC. Of the figures:
 
     - `apr_max`: the highest price, nominal percent a year;
     - `charges_max`: the most that interest and fees may come to, as a share of the amount lent
@@ -62,6 +64,7 @@ class Jurisdiction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: Code
     name: Text
     currencies: tuple[Currency, ...]
+    utc_offset_hours: UtcOffset = 0
     apr_max: Sourced[Percent] | None = None
     charges_max: Sourced[Times] | None = None
     inflow_share_max: Sourced[Share] | None = None

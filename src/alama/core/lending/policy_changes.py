@@ -59,5 +59,5 @@ def _flat(path: str, value: object) -> Iterator[tuple[str, str]]:
 
 def _written(value: object) -> str:
     if isinstance(value, int | float):
-        return f"{value:.12g}"
+        return f"{value:,.12g}"
     return str(value)

@@ -11,11 +11,13 @@ import json
 import math
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
 
 from alama.core import calibration, document
 from alama.core.catalogue import Direction
-from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault
+from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault, did_you_mean
 from alama.core.expressions import Slope, parse
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.policy import SEVERITY, Decision, Rule
@@ -24,7 +26,7 @@ from alama.core.likeness import SHARE_MAX
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from alama.core.catalogue import Catalogue
     from alama.core.lending.policy import Policy, Tier
@@ -38,6 +40,10 @@ STEPS_MAX: Final = 1000
 TERM_DAYS_MAX: Final = 3650
 TIERS_MAX: Final = 26
 RULES_MAX: Final = 100
+LOAN_RULES_MAX: Final = 10
+"""Each of them is tried on many loans of every application."""
+
+TERMS_MAX: Final = 24
 TEXT_MAX: Final = 200
 RETENTION_DAYS_MAX: Final = 36_500
 OUTSIDE_TIMES_MAX: Final = 1e6
@@ -47,6 +53,16 @@ RATE_MAX: Final = 10_000.0
 CHARGES_MAX: Final = 10.0
 APR_MIN: Final = 0.1
 """Of funding and margin together, so that no price is shown as nothing."""
+
+PERCENT_MIN: Final = 2.0
+PERCENT_MAX: Final = 100.0
+"""Between these a share was written in percent."""
+
+SHARE_LIKE_MAX: Final = 10.0
+"""A cap in percent up to which it looks like a share: 1.5 for 150 percent."""
+
+_IN_LIST: Final = 2
+"""Steps of the path of an element: the list and the place in it."""
 
 _SHOWN_MAX: Final = 60
 _BARE_KEY: Final = re.compile(f"[A-Za-z0-9_-]{{1,{_SHOWN_MAX}}}")
@@ -58,20 +74,41 @@ _CODES: Final = frozenset(rule.value for rule in Rule)
 def seal(policy: Policy, catalogue: Catalogue = PRODUCT) -> Policy:
     """Give the policy with the id that its content has, or raise `InvalidPolicy`."""
     if found := list(faults(policy, catalogue)):
-        raise InvalidPolicy.of(PolicyFault(None, spell(path), fault) for path, fault in found)
+        tree = msgspec.to_builtins(policy)
+        raise InvalidPolicy.of(PolicyFault(None, spell(path, tree), fault) for path, fault in found)
     return document.seal(policy)
 
 
-def spell(path: Path) -> str:
-    """Write a path as people do: `tiers[0].score_min`."""
-    return "".join(map(_spelled, path)).removeprefix(".")
+def spell(path: Path, tree: Mapping[str, Any]) -> str:
+    """Write a path as people do: `tiers.B.score_min`, or `tiers[2].score_min` for want of a name.
+
+    The tree is the policy as its text has it. Places are counted from 1.
+    """
+    spelled = ""
+    for place, step in enumerate(path):
+        name = _name_at(path[: place + 1], tree) if isinstance(step, int) else step
+        spelled += f"[{int(step) + 1}]" if name is None else _spelled(name)
+    return spelled.removeprefix(".")
 
 
-def _spelled(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
+def _spelled(step: str) -> str:
     # Whatever stands in quotes in a text is shown so, without its control characters.
     return f".{step}" if _BARE_KEY.fullmatch(step) else f".{json.dumps(step[:_SHOWN_MAX])}"
+
+
+def _name_at(path: Path, tree: Mapping[str, Any]) -> str | None:
+    """Give the name of a tier or a rule, if it has one that no other has."""
+    table, place = path[0], path[1]
+    elements = tree.get(str(table))
+    if (
+        len(path) != _IN_LIST
+        or not isinstance(place, int)
+        or not isinstance(elements, list | tuple)
+    ):
+        return None
+    names = [one.get("name") if isinstance(one, dict) else None for one in elements]
+    name = names[place] if place < len(names) else None
+    return name if isinstance(name, str) and name and names.count(name) == 1 else None
 
 
 def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
@@ -91,14 +128,19 @@ def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     yield from _daily_faults(policy)
 
 
+def _as_share(value: float) -> str:
+    """Say how to write a share that was written in percent."""
+    return f": {value / 100:g} for {value:g} percent" if PERCENT_MIN <= value <= PERCENT_MAX else ""
+
+
 def _is_line(text: str) -> bool:
     return bool(text.strip()) and len(text) <= TEXT_MAX and text.isprintable()
 
 
 def _term_faults(policy: Policy) -> Iterator[Fault]:
     terms = policy.terms_days
-    if not terms:
-        yield ("terms_days",), "must offer a term"
+    if not 1 <= len(terms) <= TERMS_MAX:
+        yield ("terms_days",), f"must offer 1 to {TERMS_MAX} terms"
     for place, days in enumerate(terms):
         if not 1 <= days <= TERM_DAYS_MAX:
             yield ("terms_days", place), f"must be 1 to {TERM_DAYS_MAX} days"
@@ -126,7 +168,7 @@ def _tier_faults(policy: Policy) -> Iterator[Fault]:
             yield ("tiers", place, "name"), "is the name of a tier above"
     for place, (better, worse) in enumerate(pairwise(tiers), start=1):
         for key, fault in _disorder(better, worse):
-            yield ("tiers", place, key), f"{fault} that of {better.name}"
+            yield ("tiers", place, key), fault
     if tiers[-1].score_min != calibration.SCORE_MIN:
         fault = f"must be {calibration.SCORE_MIN} in the last tier: every score needs a tier"
         yield ("tiers", len(tiers) - 1, "score_min"), fault
@@ -136,7 +178,7 @@ def _faults_of(tier: Tier, policy: Policy) -> Iterator[tuple[str, str]]:
     if not _TIER_NAME.fullmatch(tier.name):
         yield "name", "must be 1 to 8 letters, digits, + or -"
     if not 0.0 <= tier.inflow_share <= 1.0:
-        yield "inflow_share", "must be 0 to 1"
+        yield "inflow_share", f"must be 0 to 1{_as_share(tier.inflow_share)}"
     if not _is_whole_steps(tier.limit_max, policy.limit_step):
         yield "limit_max", f"must be a multiple of limit_step, at most {STEPS_MAX}-fold"
     if not calibration.SCORE_MIN <= tier.score_min <= calibration.SCORE_MAX:
@@ -151,15 +193,16 @@ def _is_whole_steps(limit: int, step: int) -> bool:
 
 
 def _disorder(better: Tier, worse: Tier) -> Iterator[tuple[str, str]]:
-    """Yield where a tier is not worse than the one above it."""
+    """Yield where a tier is not worse than the one above it, with both values."""
+    above = f"{better.name}'s"
     if worse.score_min >= better.score_min:
-        yield "score_min", "must be below"
+        yield "score_min", f"is {worse.score_min}, not below {above} {better.score_min}"
     if SEVERITY[worse.decision] < SEVERITY[better.decision]:
-        yield "decision", "must not be better than"
+        yield "decision", f"is {worse.decision}, better than {above} {better.decision}"
     if worse.inflow_share > better.inflow_share:
-        yield "inflow_share", "must not exceed"
+        yield "inflow_share", f"is {worse.inflow_share:g}, above {above} {better.inflow_share:g}"
     if worse.limit_max > better.limit_max:
-        yield "limit_max", "must not exceed"
+        yield "limit_max", f"is {worse.limit_max:_}, above {above} {better.limit_max:_}"
 
 
 # ------------------------------------------------------------------------ rules and data
@@ -176,8 +219,10 @@ def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
                 ("rules", place, "name"),
                 "must be lower-case letters, digits and _, a letter first, at most 40 of them",
             )
-        elif rule.name in _CODES or rule.name in names:
-            yield ("rules", place, "name"), "is taken by another rule"
+        elif rule.name in _CODES:
+            yield ("rules", place, "name"), "is a code of Alama's own; choose another name"
+        elif rule.name in names:
+            yield ("rules", place, "name"), "is the name of a rule above"
         names.add(rule.name)
         if rule.decision is Decision.APPROVED:
             fault = (
@@ -186,20 +231,36 @@ def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
             yield ("rules", place, "decision"), fault
         if rule.says and not _is_line(rule.says):
             yield ("rules", place, "says"), f"must be one line of at most {TEXT_MAX} characters"
-        try:
-            parse(rule.when, catalogue)
-        except InvalidExpression as error:
-            advice = f"; {error.hint}" if error.hint else ""
-            yield (
-                ("rules", place, "when"),
-                f"is wrong at column {error.column}: {error.fault}{advice}",
-            )
+        for fault in _condition_faults(rule.when, catalogue):
+            yield ("rules", place, "when"), fault
+    loan_rules = sum(_speaks_of_the_loan(rule.when, catalogue) for rule in policy.rules)
+    if loan_rules > LOAN_RULES_MAX:
+        yield ("rules",), f"must be at most {LOAN_RULES_MAX} that speak of amount or term"
+
+
+def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
+    try:
+        expression = parse(when, catalogue)
+    except InvalidExpression as error:
+        advice = f"; {error.hint}" if error.hint else ""
+        yield f"is wrong at column {error.column}: {error.fault}{advice}"
+        return
+    for name in sorted(expression.sought & {AMOUNT, TERM}):
+        yield f"asks whether {name} is missing, and it never is: the standard loan stands in for it"
+
+
+def _speaks_of_the_loan(when: str, catalogue: Catalogue) -> bool:
+    try:
+        return bool(parse(when, catalogue).fields & {AMOUNT, TERM})
+    except InvalidExpression:
+        return False
 
 
 def _data_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     affordability, sufficiency = policy.affordability, policy.sufficiency
     if not 0.0 <= affordability.existing_repayments_share <= 1.0:
-        yield ("affordability", "existing_repayments_share"), "must be 0 to 1"
+        fault = f"must be 0 to 1{_as_share(affordability.existing_repayments_share)}"
+        yield ("affordability", "existing_repayments_share"), fault
     ratio = affordability.outflow_ratio_max
     if ratio is not None and not 0.0 < ratio < math.inf:
         yield ("affordability", "outflow_ratio_max"), "must be above 0 and finite"
@@ -217,9 +278,18 @@ def _data_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
         days = getattr(policy.law, name)
         if days is not None and not 0 <= days <= RETENTION_DAYS_MAX:
             yield ("law", name), f"must be 0 to {RETENTION_DAYS_MAX} days"
+    yield from _forbidden_faults(policy, catalogue)
+
+
+def _forbidden_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     for place, name in enumerate(policy.law.forbidden_fields):
-        if name in catalogue.position and catalogue.field(name).required:
-            yield ("law", "forbidden_fields", place), "is required, so it cannot be forbidden"
+        if name in catalogue.position:
+            if catalogue.field(name).required:
+                yield ("law", "forbidden_fields", place), "is required, so it cannot be forbidden"
+        elif name not in catalogue.prohibited:
+            meant = did_you_mean(name, [*catalogue.position, *catalogue.prohibited])
+            fault = f"is neither a field nor a name that is always refused; {meant}".rstrip("; ")
+            yield ("law", "forbidden_fields", place), fault
 
 
 # ------------------------------------------------------------------------ money
@@ -236,18 +306,25 @@ _PRICING_MOST: Final = {
 
 
 def _pricing_faults(policy: Policy) -> Iterator[Fault]:
-    pricing, caps = policy.pricing, policy.caps
+    pricing = policy.pricing
     if not 0.0 <= pricing.loss_given_default < 1.0:
-        yield ("pricing", "loss_given_default"), "must be at least 0 and below 1"
+        fault = f"must be at least 0 and below 1{_as_share(pricing.loss_given_default)}"
+        yield ("pricing", "loss_given_default"), fault
     for name, most in _PRICING_MOST.items():
         if not 0.0 <= getattr(pricing, name) <= most:
-            yield ("pricing", name), f"must be 0 to {most:_.0f}"
+            advice = _as_share(getattr(pricing, name)) if most == 1.0 else ""
+            yield ("pricing", name), f"must be 0 to {most:_.0f}{advice}"
     if pricing.funding + pricing.margin < APR_MIN:
         yield ("pricing", "margin"), f"must be at least {APR_MIN} together with funding"
+    yield from _cap_faults(policy)
+
+
+def _cap_faults(policy: Policy) -> Iterator[Fault]:
+    pricing, caps = policy.pricing, policy.caps
     if not 0.0 < caps.apr_max <= RATE_MAX:
         yield ("caps", "apr_max"), f"must be above 0 and at most {RATE_MAX:_.0f}"
     elif pricing.funding + pricing.margin >= caps.apr_max:
-        yield ("caps", "apr_max"), "must be above funding and margin together"
+        yield ("caps", "apr_max"), _below_costs(policy)
     if caps.charges_max is not None:
         # At the longest term a bound on all charges is the lowest bound on the price.
         years = max(policy.terms_days, default=YEAR_DAYS) / YEAR_DAYS
@@ -257,6 +334,18 @@ def _pricing_faults(policy: Policy) -> Iterator[Fault]:
             yield ("caps", "charges_max"), fault
     if caps.below_break_even is Decision.APPROVED:
         yield ("caps", "below_break_even"), f"must be {Decision.REVIEW} or {Decision.DECLINED}"
+    longest = max(policy.terms_days, default=YEAR_DAYS) / YEAR_DAYS
+    charged = min(caps.apr_max / 100.0 * longest, caps.charges_max or math.inf)
+    if 0.0 < charged < pricing.fee_share <= 1.0:
+        fault = f"is above the caps at every term: they leave {charged:.2g} of the amount at most"
+        yield ("pricing", "fee_share"), fault
+
+
+def _below_costs(policy: Policy) -> str:
+    cap, costs = policy.caps.apr_max, policy.pricing.funding + policy.pricing.margin
+    meant = f"; did you mean {100 * cap:g}?" if cap <= SHARE_LIKE_MAX else ""
+    said = f"is {cap:g} percent a year, not above funding and margin together, {costs:g} percent"
+    return said + meant
 
 
 def _daily_faults(policy: Policy) -> Iterator[Fault]:

@@ -10,25 +10,34 @@ import tomllib
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from alama.core import document, lines
 from alama.core.errors import FAULTS_MAX, InvalidPolicy, PolicyFault
 from alama.core.lending import policy_check
-from alama.core.lending.policy import SCHEMA, Decision, Policy
+from alama.core.lending.policy import SCHEMA
+from alama.core.lending.policy_shape import shaped
+from alama.core.lending.toml_advice import advice_on
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from alama.core.catalogue import Catalogue
-    from alama.core.lending.policy_check import Path
+    from alama.core.lending.policy import Policy
+    from alama.core.lending.policy_check import Fault
 
 SIZE_MAX: Final = 2**18
 """Bytes beyond which a text is refused unread."""
 
 DOTS_MAX: Final = 300
 """Dots in one line. tomllib takes the square of a dotted key's length; no figure needs as many."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+"""What some editors of Windows put in front of a text."""
+
+_MORE: Final = (
+    "mend these first; behind a key that is missing or of the wrong kind `alama policy check` may "
+    "find more"
+)
 
 
 def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
@@ -46,24 +55,31 @@ def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
             f"the policy says {said}; this version reads {SCHEMA!r}",
             hint=f'its first line should be: schema = "{SCHEMA}"',
         )
-    if "id" in tree:
-        raise _refusal(text, [(("id",), "is worked out from the rest; leave it out")])
-    try:
-        policy = msgspec.convert({**tree, "id": ""}, Policy)
-    except msgspec.ValidationError as error:
-        raise _refusal(text, [_understood(error)]) from None
-    if faults := list(policy_check.faults(policy, catalogue)):
-        raise _refusal(text, faults)
-    return document.seal(policy)
+    found = shaped(tree)
+    faults = list(found.faults)
+    if found.policy is not None:
+        known = policy_check.faults(found.policy, catalogue)
+        faults += [fault for fault in known if found.is_certain(fault[0])]
+    if faults or found.policy is None:
+        raise _refusal(text, tree, faults, hint=_MORE if found.guessed else None)
+    return document.seal(found.policy)
 
 
 def decode(written: bytes, policy_id: str) -> Policy:
-    """Read a stored policy, or raise `InvalidPolicy` if it is not the one of that id."""
-    policy = read(written)
-    if policy.id != policy_id:
+    """Read a stored policy, or raise `InvalidPolicy` if it is not the one of that id.
+
+    It was sound when it was stored. To judge it again would close a lender's book, and every replay
+    of its decisions, as soon as a later version of Alama asks for more.
+    """
+    try:
+        found = shaped(_parsed(_decoded(written))).policy
+    except InvalidPolicy:
+        found = None
+    policy = None if found is None else document.seal(found)
+    if policy is None or policy.id != policy_id:
         raise InvalidPolicy(
-            "the content of the policy does not match its id: it was changed or damaged",
-            hint="restore it from a backup",
+            f"the stored policy {policy_id} was changed or is damaged",
+            hint="activate it again from its file, or another one, or restore it from a backup",
         )
     return policy
 
@@ -72,6 +88,7 @@ def decode(written: bytes, policy_id: str) -> Policy:
 
 
 def _decoded(written: bytes) -> str:
+    written = written.removeprefix(_BYTE_ORDER_MARK)
     try:
         text = written.decode()
     except UnicodeDecodeError as error:
@@ -88,7 +105,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _unreadable(_syntax_fault(str(error))) from None
+        raise _unreadable(_syntax_fault(str(error), text)) from None
     except RecursionError:
         raise _unreadable(PolicyFault(None, "", "the text is nested too deeply")) from None
     except ValueError:
@@ -101,57 +118,37 @@ def _unreadable(fault: PolicyFault) -> InvalidPolicy:
     return InvalidPolicy.of([fault], hint="`alama policy init` writes a policy to start from")
 
 
-def _syntax_fault(message: str) -> PolicyFault:
+def _syntax_fault(message: str, text: str) -> PolicyFault:
     """Take the line out of what tomllib says: "Invalid value (at line 3, column 9)"."""
     place = r"line (\d+), column \d+|end of document"
     found = re.fullmatch(rf"(.*) \(at (?:{place})\)", message, re.DOTALL)
     if found is None:
         return PolicyFault(None, "", message)
-    line = None if found[2] is None else int(found[2])
-    where = "" if line is not None else " at the end of the text"
-    return PolicyFault(line, "", f"this is not TOML: {found[1][0].lower()}{found[1][1:]}{where}")
+    said, number = found[1], found[2]
+    if number is None:
+        fault = f"this is not TOML: {said[0].lower()}{said[1:]} at the end of the text"
+        return PolicyFault(None, "", fault)
+    line = int(number)
+    return PolicyFault(line, "", advice_on(text.split("\n")[line - 1], said))
 
 
-_COMPLAINT: Final = re.compile(r"(.*?)(?: - at `\$((?:\.\w+|\[\d+\])*)`)?", re.DOTALL)
+# ------------------------------------------------------------------------ telling
 
 
-def _understood(error: msgspec.ValidationError) -> tuple[Path, str]:
-    """Turn "Expected `int`, got `str` - at `$.tiers[0].score_min`" into a path and a sentence."""
-    found = _COMPLAINT.fullmatch(str(error))
-    assert found is not None
-    said, place = found[1], found[2] or ""
-    path: Path = tuple(
-        int(step[1:-1]) if step.startswith("[") else step[1:]
-        for step in re.findall(r"\[\d+\]|\.\w+", place)
-    )
-    if unknown := re.search(r"unknown field `(.*)`", said, re.DOTALL):
-        return (*path, unknown[1]), "is not a key of the policy; a typing error?"
-    if missing := re.search(r"missing required field `(.*)`", said):
-        return (*path, missing[1]), "is missing"
-    if said.startswith("Invalid enum value"):
-        return path, f"must be one of {', '.join(Decision)}"
-    if expected := re.fullmatch(r"Expected `(.*)`, got `.*`", said):
-        return path, f"must be {_KINDS.get(expected[1], expected[1])}"
-    if said == "Number out of range":
-        return path, "is too large a number"
-    return path, said[0].lower() + said[1:]
+def located(written: bytes, told: Iterable[Fault]) -> tuple[PolicyFault, ...]:
+    """Give what is told of a policy that can be read with its lines, in the order of the text."""
+    text = _decoded(written)
+    return tuple(sorted(_located(text, _parsed(text), told), key=lambda fault: fault.line or 0))
 
 
-_KINDS: Final = {
-    "int": "a whole number",
-    "float": "a number",
-    "int | null": "a whole number",
-    "float | null": "a number",
-    "str": "a text in quotes",
-    "array": "a list",
-    "object": "a table",
-}
-
-
-def _refusal(text: str, faults: Iterable[tuple[Path, str]]) -> InvalidPolicy:
-    shown = list(islice(faults, FAULTS_MAX))
+def _located(text: str, tree: Mapping[str, Any], told: Iterable[Fault]) -> Iterator[PolicyFault]:
+    shown = list(islice(told, FAULTS_MAX))
     found = lines.lines_of(text, [path for path, _ in shown])
-    return InvalidPolicy.of(
-        PolicyFault(line, policy_check.spell(path), fault)
-        for line, (path, fault) in zip(found, shown, strict=True)
-    )
+    for line, (path, fault) in zip(found, shown, strict=True):
+        yield PolicyFault(line, policy_check.spell(path, tree), fault)
+
+
+def _refusal(
+    text: str, tree: Mapping[str, Any], faults: Iterable[Fault], hint: str | None
+) -> InvalidPolicy:
+    return InvalidPolicy.of(_located(text, tree, faults), hint=hint)

@@ -80,7 +80,7 @@ _KEYS: Final[Mapping[str, str]] = {
     "caps.below_break_even": "where every loan on offer would lose money at the cap",
     "daily.volume_max": "sum of the limits",
     "daily.expected_loss_max": "sum of what they are expected to lose",
-    "daily.utc_offset_hours": "when your day begins",
+    "daily.utc_offset_hours": "of your clock, in whole hours ahead of UTC; 3 in Nairobi",
     "law.retention_days": "for the record: how long scores have to be kept",
     "law.notice_days": "for the record: how long before its terms change a borrower is told",
     "law.forbidden_fields": "a request that holds one of them is refused",

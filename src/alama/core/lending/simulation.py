@@ -63,9 +63,14 @@ class Stance(NamedTuple):
     apr: Apr
     expected_loss: Money
 
+    @property
+    def offer(self) -> tuple[int, int, Apr] | None:
+        """Give limit, term and APR; None where nothing is offered."""
+        return (self.limit, self.term_days, self.apr) if self.limit else None
+
 
 class Switch(NamedTuple):
-    """An application that the two policies decide otherwise."""
+    """An application that the two policies decide otherwise, or offer something else."""
 
     reference: str
     old: Stance
@@ -186,8 +191,9 @@ class Simulation:
     """What changes from the old policy to the new one.
 
     `moves` counts applications by their old and their new decision. `switches` are those that
-    changed it, in the order they came in. `regions` and `devices` stand with the most frequent
-    first, then `OTHER`, then `NOT_GIVEN`; words are folded.
+    changed it, `reoffered` those that keep it, and are offered another limit, term or price, both
+    in the order they came in. `regions` and `devices` stand with the most frequent first, then
+    `OTHER`, then `NOT_GIVEN`; words are folded.
     """
 
     model: Model
@@ -195,6 +201,7 @@ class Simulation:
     new: Portfolio
     moves: Mapping[tuple[Decision, Decision], int]
     switches: Sequence[Switch]
+    reoffered: Sequence[Switch]
     regions: Sequence[Group]
     devices: Sequence[Group]
 
@@ -216,7 +223,8 @@ def simulate(
     before, after = _Tally(old.policy), _Tally(new.policy)
     region, device = (_Reader(model, field) for field in (REGION, DEVICE))
     old_desk, new_desk = _Desk(old), _Desk(new)
-    switches = []
+    switches: list[Switch] = []
+    reoffered: list[Switch] = []
     for reference, application in cases:
         was, would = _decide_twice(old_desk, new_desk, application)
         words = region.word(application), device.word(application)
@@ -224,6 +232,8 @@ def simulate(
         after.add(would, words)
         if was.decision is not would.decision:
             switches.append(Switch(reference, was, would))
+        elif was.offer != would.offer:
+            reoffered.append(Switch(reference, was, would))
     portfolio = before.portfolio()
     return Simulation(
         model=model.model,
@@ -231,6 +241,7 @@ def simulate(
         new=after.portfolio(),
         moves=_moves(portfolio.total, switches),
         switches=switches,
+        reoffered=reoffered,
         regions=_groups(before.by_word(0), after.by_word(0)),
         devices=_groups(before.by_word(1), after.by_word(1)),
     )

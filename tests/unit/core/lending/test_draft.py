@@ -65,6 +65,9 @@ def test_a_currency_without_a_reference_has_no_default() -> None:
     with pytest.raises(InvalidPolicy, match="no default policy for the currency CHF") as caught:
         default_policy("CHF")
     assert "KES" in str(caught.value.hint)
+    with pytest.raises(InvalidPolicy) as caught:
+        default_policy("KSH")
+    assert str(caught.value.hint).startswith("did you mean KES? there is one for ")
 
 
 @every_place
@@ -102,6 +105,24 @@ def test_a_draft_says_the_source_and_the_date_of_every_figure_of_the_law(
             assert " ".join(cited.split()) in text
     for note in place.notes:
         assert " ".join(note.split()) in text
+
+
+@pytest.mark.parametrize(
+    ("code", "hours"),
+    [("KE", 3), ("UG", 3), ("TZ", 3), ("NG", 1), ("GH", 0), ("WAEMU", 0), ("IN", 5)],
+)
+def test_the_day_of_a_draft_begins_when_it_does_there(code: str, hours: int) -> None:
+    place = jurisdiction(code)
+    assert draft(place.currencies[0], place).daily.utc_offset_hours == hours
+
+
+@every_place
+def test_a_draft_says_which_of_its_prices_are_no_law_s(place: Jurisdiction, currency: str) -> None:
+    policy = draft(currency, place)
+    text = draft_text(policy, place)
+    assert ("No law's that we know of" in text) == (place.apr_max is None)
+    is_lowered = policy.pricing.margin < default_policy(currency).pricing.margin
+    assert ("Lower than elsewhere, to leave room below a cap of" in text) == is_lowered
 
 
 def test_a_draft_of_a_place_says_that_it_is_no_legal_advice() -> None:

@@ -75,6 +75,8 @@ def test_a_figure_without_its_value_rule_source_or_date_is_refused(line: str) ->
         ('code = "XA"', 'code = "X A"', "code"),
         ('name = "Atlantis"', 'name = ""', "name"),
         ('["USD"]', '["usd"]', "currencies"),
+        ('["USD"]', '["USD"]\nutc_offset_hours = 15', "utc_offset_hours"),
+        ('["USD"]', '["USD"]\nutc_offset_hours = 5.5', "utc_offset_hours"),
         ('["Ask counsel."]', '["Ask\\ncounsel."]', "notes"),
         ("value = 36", "value = 0", "apr_max.value"),
         ("value = 36", "value = nan", "apr_max.value"),

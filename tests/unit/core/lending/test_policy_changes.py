@@ -21,7 +21,7 @@ def test_each_key_that_differs_is_named_with_both_values() -> None:
     assert changes(old, new) == (
         Change("version", "1", "2"),
         Change("pricing.margin", "10", "12.5"),
-        Change("law.retention_days", None, "2555"),
+        Change("law.retention_days", None, "2,555"),
         Change("law.forbidden_fields", None, "region, device_type"),
     )
 

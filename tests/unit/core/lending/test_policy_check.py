@@ -41,13 +41,15 @@ def rule(name: str = "a", when: str = "mm_months < 3", says: str = "") -> OwnRul
 
 
 def told_of(policy: Policy) -> list[str]:
-    return [f"{spell(path)} {fault}" for path, fault in faults(policy, PRODUCT)]
+    tree = msgspec.to_builtins(policy)
+    return [f"{spell(path, tree)} {fault}" for path, fault in faults(policy, PRODUCT)]
 
 
 LINE = "must be a text of 1 to 200 characters on one line"
 STEPS = "must be a multiple of limit_step, at most 1000-fold"
 FIELDS = "must be 0 to 15, the fields there are beside amount and term"
 RULE_NAME = "must be lower-case letters, digits and _, a letter first, at most 40 of them"
+BELOW_COSTS = "percent a year, not above funding and margin together, 24 percent"
 UP_TO_A_TRILLION = "must be above 0 and at most 1_000_000_000_000"
 
 
@@ -56,7 +58,7 @@ def test_a_step_that_cannot_be_hides_no_other_fault(step: int) -> None:
     policy = msgspec.structs.replace(tier_with(1, score_min=690), limit_step=step)
     assert told_of(policy) == [
         "limit_step must be 1 to 1_000_000_000_000",
-        "tiers[1].score_min must be below that of A",
+        "tiers.B.score_min is 690, not below A's 690",
     ]
 
 
@@ -72,10 +74,10 @@ def test_a_step_that_cannot_be_hides_no_other_fault(step: int) -> None:
         (altered(currency="KES\n"), "currency must be three capital letters"),
         (altered(limit_step=0), "limit_step must be 1 to 1_000_000_000_000"),
         (altered(limit_step=10**400), "limit_step must be 1 to 1_000_000_000_000"),
-        (altered(terms_days=(0, 30)), "terms_days[0] must be 1 to 3650 days"),
-        (altered(terms_days=(30, 4000)), "terms_days[1] must be 1 to 3650 days"),
-        (altered(terms_days=(30, 90, 60)), "terms_days[2] must be longer than the term before"),
-        (altered(terms_days=(30, 30)), "terms_days[1] must be longer than the term before"),
+        (altered(terms_days=(0, 30)), "terms_days[1] must be 1 to 3650 days"),
+        (altered(terms_days=(30, 4000)), "terms_days[2] must be 1 to 3650 days"),
+        (altered(terms_days=(30, 90, 60)), "terms_days[3] must be longer than the term before"),
+        (altered(terms_days=(30, 30)), "terms_days[2] must be longer than the term before"),
         (altered(terms_days=(60,)), "standard_loan.term_days must be one of terms_days"),
         (part_with("standard_loan", amount=0.0), f"standard_loan.amount {UP_TO_A_TRILLION}"),
         (part_with("standard_loan", amount=math.nan), f"standard_loan.amount {UP_TO_A_TRILLION}"),
@@ -87,7 +89,7 @@ def test_the_head_of_a_policy_is_sound_or_told(policy: Policy, told: str) -> Non
 
 
 def test_a_policy_offers_a_term() -> None:
-    assert told_of(altered(terms_days=()))[0] == "terms_days must offer a term"
+    assert told_of(altered(terms_days=()))[0] == "terms_days must offer 1 to 24 terms"
 
 
 @pytest.mark.parametrize(
@@ -95,25 +97,29 @@ def test_a_policy_offers_a_term() -> None:
     [
         (altered(tiers=()), f"tiers must be 1 to {TIERS_MAX} tiers"),
         (altered(tiers=POLICY.tiers[-1:] * 27), f"tiers must be 1 to {TIERS_MAX} tiers"),
-        (tier_with(0, name=""), "tiers[0].name must be 1 to 8 letters, digits, + or -"),
-        (tier_with(0, name="A B"), "tiers[0].name must be 1 to 8 letters, digits, + or -"),
-        (tier_with(1, name="A"), "tiers[1].name is the name of a tier above"),
-        (tier_with(0, score_min=851), "tiers[0].score_min must be 300 to 850"),
-        (tier_with(1, score_min=690), "tiers[1].score_min must be below that of A"),
+        (tier_with(0, name=""), "tiers[1].name must be 1 to 8 letters, digits, + or -"),
+        (
+            tier_with(0, name="A B"),
+            'tiers."A B".name must be 1 to 8 letters, digits, + or -',
+        ),
+        (tier_with(1, name="A"), "tiers[2].name is the name of a tier above"),
+        (tier_with(0, score_min=851), "tiers.A.score_min must be 300 to 850"),
+        (tier_with(1, score_min=690), "tiers.B.score_min is 690, not below A's 690"),
         (
             tier_with(4, score_min=301),
-            "tiers[4].score_min must be 300 in the last tier: every score needs a tier",
+            "tiers.E.score_min must be 300 in the last tier: every score needs a tier",
         ),
-        (tier_with(0, decision=REVIEW), "tiers[1].decision must not be better than that of A"),
-        (tier_with(0, inflow_share=1.1), "tiers[0].inflow_share must be 0 to 1"),
-        (tier_with(4, inflow_share=math.nan), "tiers[4].inflow_share must be 0 to 1"),
-        (tier_with(2, inflow_share=0.36), "tiers[2].inflow_share must not exceed that of B"),
-        (tier_with(3, limit_max=16_000), "tiers[3].limit_max must not exceed that of C"),
-        (tier_with(4, limit_max=499), f"tiers[4].limit_max {STEPS}"),
-        (tier_with(4, limit_max=0), f"tiers[4].limit_max {STEPS}"),
-        (tier_with(4, limit_max=-500), f"tiers[4].limit_max {STEPS}"),
-        (tier_with(0, limit_max=500_500), f"tiers[0].limit_max {STEPS}"),
-        (tier_with(0, limit_max=50_001), f"tiers[0].limit_max {STEPS}"),
+        (tier_with(0, decision=REVIEW), "tiers.B.decision is APPROVED, better than A's REVIEW"),
+        (tier_with(0, inflow_share=1.1), "tiers.A.inflow_share must be 0 to 1"),
+        (tier_with(0, inflow_share=40), "tiers.A.inflow_share must be 0 to 1: 0.4 for 40 percent"),
+        (tier_with(4, inflow_share=math.nan), "tiers.E.inflow_share must be 0 to 1"),
+        (tier_with(2, inflow_share=0.36), "tiers.C.inflow_share is 0.36, above B's 0.35"),
+        (tier_with(3, limit_max=16_000), "tiers.D.limit_max is 16_000, above C's 15_000"),
+        (tier_with(4, limit_max=499), f"tiers.E.limit_max {STEPS}"),
+        (tier_with(4, limit_max=0), f"tiers.E.limit_max {STEPS}"),
+        (tier_with(4, limit_max=-500), f"tiers.E.limit_max {STEPS}"),
+        (tier_with(0, limit_max=500_500), f"tiers.A.limit_max {STEPS}"),
+        (tier_with(0, limit_max=50_001), f"tiers.A.limit_max {STEPS}"),
     ],
 )
 def test_tiers_fall_from_the_best_to_the_worst_or_it_is_told(policy: Policy, told: str) -> None:
@@ -124,19 +130,25 @@ def test_tiers_fall_from_the_best_to_the_worst_or_it_is_told(policy: Policy, tol
     ("policy", "told"),
     [
         *(
-            (rules_of(rule(name)), f"rules[0].name {RULE_NAME}")
-            for name in ("", "A", "1a", "a b", "a\n", "a" * 41)
+            (rules_of(rule(name)), f"rules{shown}.name {RULE_NAME}")
+            for name, shown in (
+                *(("", "[1]"), ("A", ".A"), ("1a", ".1a"), ("a b", '."a b"')),
+                *(("a\n", r'."a\n"'), ("a" * 41, f".{'a' * 41}")),
+            )
         ),
-        (rules_of(rule(Rule.PAUSED.value)), "rules[0].name is taken by another rule"),
-        (rules_of(rule(), rule()), "rules[1].name is taken by another rule"),
+        (
+            rules_of(rule(Rule.PAUSED.value)),
+            "rules.paused.name is a code of Alama's own; choose another name",
+        ),
+        (rules_of(rule(), rule()), "rules[2].name is the name of a rule above"),
         (
             rules_of(OwnRule("a", "mm_months < 3", Decision.APPROVED)),
-            "rules[0].decision must be REVIEW or DECLINED: a rule can only decide against",
+            "rules.a.decision must be REVIEW or DECLINED: a rule can only decide against",
         ),
-        (rules_of(rule(says="a\nb")), "rules[0].says must be one line of at most 200 characters"),
+        (rules_of(rule(says="a\nb")), "rules.a.says must be one line of at most 200 characters"),
         (
             rules_of(rule(says="a" * 201)),
-            "rules[0].says must be one line of at most 200 characters",
+            "rules.a.says must be one line of at most 200 characters",
         ),
         (rules_of(*map(rule, "ab" * 60)), f"rules must be at most {RULES_MAX}"),
     ],
@@ -152,7 +164,7 @@ def test_rules_have_a_name_of_their_own_and_decide_against_or_it_is_told(
 )
 def test_an_expression_that_cannot_be_read_is_told_with_its_column(when: str) -> None:
     (told,) = told_of(rules_of(rule(when=when)))
-    assert told.startswith("rules[0].when is wrong at column ")
+    assert told.startswith("rules.a.when is wrong at column ")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +210,7 @@ def test_an_expression_that_cannot_be_read_is_told_with_its_column(when: str) ->
         *(
             (
                 part_with("law", forbidden_fields=("region", name)),
-                "law.forbidden_fields[1] is required, so it cannot be forbidden",
+                "law.forbidden_fields[2] is required, so it cannot be forbidden",
             )
             for name in ("avg_inflow", "monthly_inflow")
         ),
@@ -234,7 +246,8 @@ def test_what_is_asked_of_the_data_is_possible_or_told(policy: Policy, told: str
         ),
         (part_with("pricing", funding=math.nan), "pricing.funding must be 0 to 10_000"),
         (part_with("pricing", margin=-1.0), "pricing.margin must be 0 to 10_000"),
-        (part_with("caps", apr_max=24.0), "caps.apr_max must be above funding and margin together"),
+        (part_with("caps", apr_max=24.0), f"caps.apr_max is 24 {BELOW_COSTS}"),
+        (part_with("caps", apr_max=1.5), f"caps.apr_max is 1.5 {BELOW_COSTS}; did you mean 150?"),
         *(
             (
                 part_with("caps", apr_max=apr_max),
@@ -333,3 +346,35 @@ def test_a_rule_that_may_turn_against_a_better_value_is_told(
 
 def test_a_policy_without_rules_of_its_own_is_certified() -> None:
     assert list(unsteady(POLICY)) == []
+
+
+# ------------------------------------------------------------------------ what would do no good
+
+
+@pytest.mark.parametrize(("name", "meant"), [("regoin", "region"), ("contact", "contacts")])
+def test_a_forbidden_field_that_is_misspelled_is_refused_with_what_was_meant(
+    name: str, meant: str
+) -> None:
+    (told,) = told_of(part_with("law", forbidden_fields=("region", name)))
+    assert told.startswith("law.forbidden_fields[2] is neither a field nor")
+    assert f"did you mean {meant}?" in told
+
+
+@pytest.mark.parametrize("name", ["requested_amount", "requested_term_days"])
+def test_a_rule_that_waits_for_a_loan_to_be_missing_is_refused(name: str) -> None:
+    (told,) = told_of(rules_of(rule(when=f"mm_months < 3 and not ({name} is given)")))
+    assert f"asks whether {name} is missing, and it never is" in told
+
+
+def test_a_fee_that_no_cap_leaves_room_for_is_refused() -> None:
+    assert not told_of(part_with("pricing", fee_share=0.7))
+    (told,) = told_of(part_with("pricing", fee_share=0.75))
+    assert told.startswith("pricing.fee_share is above the caps at every term: they leave 0.74")
+
+
+def test_rules_about_the_loan_and_terms_are_few() -> None:
+    loan = [rule(f"r{n}", f"requested_amount > {n + 1}") for n in range(11)]
+    assert told_of(rules_of(*loan[:10])) == []
+    assert told_of(rules_of(*loan)) == ["rules must be at most 10 that speak of amount or term"]
+    terms = told_of(altered(terms_days=tuple(range(7, 32))))
+    assert "terms_days must offer 1 to 24 terms" in terms

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from alama.core.application import read as read_application
 from alama.core.assess import assess
 from alama.core.errors import FAULTS_MAX, InvalidPolicy
+from alama.core.lending import policy_check
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.lending.policy_check import seal
 from alama.core.lending.policy_text import DOTS_MAX, SIZE_MAX, decode, read
@@ -94,9 +95,17 @@ def test_every_figure_changes_the_id() -> None:
 def test_a_stored_text_is_read_under_its_own_id_alone() -> None:
     assert decode(TEXT.encode(), POLICY.id) == POLICY
     changed, _ = with_line("margin = 10", "margin = 90")
-    with pytest.raises(InvalidPolicy, match="does not match its id") as caught:
-        decode(changed, POLICY.id)
-    assert caught.value.hint == "restore it from a backup"
+    for damaged in (changed, b"garbage = =", b""):
+        with pytest.raises(InvalidPolicy, match=f"{POLICY.id} was changed or is damaged") as caught:
+            decode(damaged, POLICY.id)
+        assert "restore it from a backup" in str(caught.value.hint)
+
+
+def test_a_stored_text_is_not_judged_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_check, "TERM_DAYS_MAX", 10)
+    with pytest.raises(InvalidPolicy):
+        read(TEXT.encode())
+    assert decode(TEXT.encode(), POLICY.id) == POLICY
 
 
 # ------------------------------------------------------------------------ no policy at all
@@ -106,11 +115,11 @@ def test_a_stored_text_is_read_under_its_own_id_alone() -> None:
     ("written", "line", "told"),
     [
         (b"a = 1\nb = [1,\n", None, "this is not TOML: .*"),
-        (b"a = 1\nb 2\n", 2, "this is not TOML: .*"),
+        (b"a = 1\nb 2\n", 2, r"a key, = and a value are expected here; .* \(the line is: b 2\)"),
         (b"a = ", None, "this is not TOML: invalid value at the end of the text"),
-        (b"a = 1\na = 2\n", 2, "this is not TOML: cannot overwrite a value"),
+        (b"a = 1\na = 2\n", 2, r"a stands twice in its table: .*"),
+        (b"a = 1\nb = 1979-13-01\n", 2, r"this is not TOML: .* \(the line is: b = 1979-13-01\)"),
         (b"a = 1\nb = '\xff'\n", 2, "the text is not UTF-8"),
-        (b"\xef\xbb\xbfa = 1\n", 1, "this is not TOML: invalid statement"),
         (b"a = " + b"[" * 100_000, None, "the text is nested too deeply"),
         (b"a = 1\nb = 1" + b"0" * 5_000, None, "a number has thousands of digits"),
         (b"a = 1\nb" + b".b" * 100_000 + b" = 1", 2, f"a line has more than {DOTS_MAX} dots"),
@@ -151,7 +160,10 @@ def test_a_policy_does_not_name_itself() -> None:
 # ------------------------------------------------------------------------ wrong kinds of values
 
 WHOLE, NUMBER, QUOTED = "must be a whole number", "must be a number", "must be a text in quotes"
-UNKNOWN = "is not a key of the policy; a typing error?"
+UNKNOWN = "is not a key of the policy; "
+MEANT, TYPING = f"{UNKNOWN}did you mean score_min?", f"{UNKNOWN}a typing error?"
+BARE = "without quotes and commas"
+REVIEW = "must be one of APPROVED, REVIEW, DECLINED: did you mean REVIEW?"
 HUGE = "1" + "0" * 400
 
 
@@ -160,7 +172,7 @@ HUGE = "1" + "0" * 400
     [
         *(
             ("limit_step = 500", f"limit_step = {value}", "limit_step", WHOLE)
-            for value in ('"5"', "true", "1.5", "nan", "inf", "-0.0", "[1]", "{a = 1}")
+            for value in ("true", "1.5", "nan", "inf", "-0.0", "[1]", "{a = 1}")
         ),
         *(
             ("limit_step = 500", f"limit_step = {value}", "limit_step", WHOLE)
@@ -168,7 +180,7 @@ HUGE = "1" + "0" * 400
         ),
         *(
             ("apr_max = 150", f"apr_max = {value}", "caps.apr_max", NUMBER)
-            for value in ('"150"', "true", "2026-11-15", "[[150]]", "{}")
+            for value in ("true", "2026-11-15", "[[150]]", "{}")
         ),
         ("apr_max = 150", f"apr_max = {HUGE}", "caps.apr_max", "is too large a number"),
         (
@@ -180,10 +192,10 @@ HUGE = "1" + "0" * 400
         ("name = ", "name = 5 #", "name", QUOTED),
         ("currency = ", "currency = [] #", "currency", QUOTED),
         ("terms_days = ", "terms_days = 30 #", "terms_days", "must be a list"),
-        ("terms_days = ", "terms_days = [[30]] #", "terms_days[0]", WHOLE),
-        ("terms_days = ", "terms_days = [30, true] #", "terms_days[1]", WHOLE),
-        ("forbidden_fields = []", "forbidden_fields = ['a', 5]", "law.forbidden_fields[1]", QUOTED),
-        ("score_min = 650", "score_min = ''", "tiers[1].score_min", WHOLE),
+        ("terms_days = ", "terms_days = [[30]] #", "terms_days[1]", WHOLE),
+        ("terms_days = ", "terms_days = [30, true] #", "terms_days[2]", WHOLE),
+        ("forbidden_fields = []", "forbidden_fields = ['a', 5]", "law.forbidden_fields[2]", QUOTED),
+        ("score_min = 650", "score_min = ''", "tiers.B.score_min", WHOLE),
         (
             "below_break_even = ",
             "below_break_even = 'MAYBE' #",
@@ -193,14 +205,10 @@ HUGE = "1" + "0" * 400
         ("below_break_even = ", "below_break_even = 5 #", "caps.below_break_even", QUOTED),
         ("[caps]", "[[caps]]", "caps", "must be a table"),
         ("[law]", "[[law]]", "law", "must be a table"),
-        ("[pricing]", "[prices]", "prices", UNKNOWN),
-        ("score_min = 650", "score_mim = 650", "tiers[1].score_mim", UNKNOWN),
-        ("score_min = 650", '"score.min" = 650', 'tiers[1]."score.min"', UNKNOWN),
-        ("score_min = 650", '"" = 650', 'tiers[1].""', UNKNOWN),
-        ("score_min = 650", r'"a\nb" = 650', r'tiers[1]."a\nb"', UNKNOWN),
-        ("score_min = 650", '"a` - at `$.b`" = 650', 'tiers[1]."a` - at `$.b`"', UNKNOWN),
-        ("name = ", '"a` - at `$.b`" = 650\nname = ', '"a` - at `$.b`"', UNKNOWN),
-        ("score_min = 650", f"{'a' * 90} = 650", f'tiers[1]."{"a" * 60}"', UNKNOWN),
+        ("[pricing]", "[prices]", "prices", f"{UNKNOWN}did you mean pricing?"),
+        ("score_min = 650", "score_mim = 650", "tiers.B.score_mim", MEANT),
+        ("score_min = 650", '"score.min" = 650', 'tiers.B."score.min"', MEANT),
+        ("name = ", '"a` - at `$.b`" = 650\nname = ', '"a` - at `$.b`"', TYPING),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_named_with_its_line(
@@ -211,9 +219,50 @@ def test_a_value_of_the_wrong_kind_is_named_with_its_line(
 
 
 @pytest.mark.parametrize(
+    ("new", "key"),
+    [
+        ('""', '""'),
+        (r'"a\nb"', r'"a\nb"'),
+        ('"a` - at `$.b`"', '"a` - at `$.b`"'),
+        ("a" * 90, f'"{"a" * 60}"'),
+    ],
+)
+def test_an_unknown_key_that_resembles_none_leaves_the_one_that_was_meant_missing(
+    new: str, key: str
+) -> None:
+    written, line = with_line("score_min = 650", f"{new} = 650")
+    assert refusal_of(written).faults == (
+        (line - 2, "tiers.B.score_min", "is missing"),
+        (line, f"tiers.B.{key}", TYPING),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        ("limit_step = 500", 'limit_step = "5"', "limit_step", f"{WHOLE}: 5, {BARE}"),
+        (
+            "limit_max = 50_000",
+            'limit_max = "50,000"',
+            "tiers.A.limit_max",
+            f"{WHOLE}: 50000, {BARE}",
+        ),
+        ("margin = 10", 'margin = "14 %"', "pricing.margin", f"{NUMBER}: 14, {BARE}"),
+        ("margin = 10", 'margin = "ten"', "pricing.margin", NUMBER),
+        ("below_break_even = ", "below_break_even = 'Review' #", "caps.below_break_even", REVIEW),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_as_it_could_be_written(
+    old: str, new: str, key: str, told: str
+) -> None:
+    written, line = with_line(old, new)
+    assert refusal_of(written).faults == ((line, key, told),)
+
+
+@pytest.mark.parametrize(
     ("old", "key", "header"),
     [
-        ("score_min = 650", "tiers[1].score_min", '[[tiers]]\nname = "B"'),
+        ("score_min = 650", "tiers.B.score_min", '[[tiers]]\nname = "B"'),
         ("apr_max = 150", "caps.apr_max", "[caps]"),
         ("limit_step = 500", "limit_step", None),
         ("[pricing]", "pricing", None),
@@ -231,9 +280,9 @@ def test_a_missing_key_is_named_with_the_line_of_its_table(
 @pytest.mark.parametrize(
     ("old", "new", "key", "told"),
     [
-        ("when = ", "when = 5 #", "rules[0].when", QUOTED),
-        ("when = ", "when = 'mm_monts < 3' #", "rules[0].when", "is wrong at column 1: .*"),
-        ("says = ", r'says = "a\nb" #', "rules[0].says", "must be one line of .*"),
+        ("when = ", "when = 5 #", "rules.new_wallet.when", QUOTED),
+        ("when = ", "when = 'mm_monts < 3' #", "rules.new_wallet.when", "is wrong at column 1: .*"),
+        ("says = ", r'says = "a\nb" #', "rules.new_wallet.says", "must be one line of .*"),
         ("[[rules]]", "[rules]", "rules", "must be a list"),
     ],
 )
@@ -251,11 +300,49 @@ def test_every_fault_is_told_in_the_order_of_the_text() -> None:
     text = TEXT.replace("margin = 10", "margin = -1").replace('name = "C"', 'name = "A"')
     text = text.replace('currency = "KES"', 'currency = "kes"')
     error = refusal_of(text.encode())
-    assert [fault.key for fault in error.faults] == ["currency", "tiers[2].name", "pricing.margin"]
+    assert [fault.key for fault in error.faults] == ["currency", "tiers[3].name", "pricing.margin"]
     lines = [fault.line or 0 for fault in error.faults]
     assert lines == sorted(lines)
     for fault in error.faults:
         assert f"line {fault.line}: {fault.key} {fault.fault}" in str(error)
+
+
+def test_faults_of_every_kind_are_told_at_once() -> None:
+    changes = [
+        ("score_min = 690", "score_min = 6500"),
+        ("apr_max = 150", "aprmax = 150"),
+        ("limit_max = 15_000", "limit_max = 15_250"),
+        ('\nwhen = "mm_months < 3"', '\nwhen = "mm_month < 3"'),
+        ('decision = "REVIEW"', 'decision = "NO"'),
+        ("limit_step = 500", "limit_step = 500\nid = 5"),
+    ]
+    text = RULED
+    for old, new in changes:
+        text = text.replace(old, new, 1)
+    error = refusal_of(text.encode())
+    assert [fault.key for fault in error.faults] == [
+        *("id", "tiers.A.score_min", "tiers.C.limit_max", "tiers.D.decision"),
+        *("rules.new_wallet.when", "caps.aprmax"),
+    ]
+    assert "may find more" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("old", "keys"),
+    [
+        ("limit_step = 500", ["limit_step"]),
+        ("funding = 14", ["pricing.funding"]),
+        ("score_min = 605", ["tiers.C.score_min"]),
+    ],
+)
+def test_what_may_follow_from_a_missing_key_is_not_told(old: str, keys: list[str]) -> None:
+    text = with_line(old, "#")[0].decode().replace("apr_max = 150", "apr_max = 20")
+    keys += ["caps.apr_max"] if "funding" not in old else []
+    assert [fault.key for fault in refusal_of(text.encode()).faults] == keys
+
+
+def test_the_mark_that_some_editors_put_in_front_is_skipped() -> None:
+    assert read(b"\xef\xbb\xbf" + TEXT.encode()) == POLICY
 
 
 def test_a_text_with_thousands_of_faults_is_refused_at_once_with_the_first_of_them() -> None:
@@ -264,7 +351,7 @@ def test_a_text_with_thousands_of_faults_is_refused_at_once_with_the_first_of_th
     written, line = with_line("forbidden_fields = []", f"forbidden_fields = [{forbidden}]")
     faults = refusal_of(written).faults
     assert len(faults) == FAULTS_MAX
-    assert faults[0] == (line, "law.forbidden_fields[0]", "is required, so it cannot be forbidden")
+    assert faults[0] == (line, "law.forbidden_fields[1]", "is required, so it cannot be forbidden")
 
 
 # ------------------------------------------------------------------------ any text at all

@@ -59,6 +59,10 @@ def expect(figures: Figures, said: list[Assessment]) -> None:
         assert figures.loss_share == pytest.approx(figures.expected_loss / volume)
 
 
+def terms(said: Assessment) -> tuple[int, int, float]:
+    return said.offer.limit, said.offer.term_days, said.offer.apr
+
+
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
 def test_every_decision_limit_term_and_price_is_the_one_of_assess(seed: int) -> None:
@@ -81,6 +85,12 @@ def test_every_decision_limit_term_and_price_is_the_one_of_assess(seed: int) -> 
     moved = [
         pair for pair in zip(cases, was, would, strict=True) if pair[1].decision != pair[2].decision
     ]
+    offers = [
+        case.reference
+        for case, before, after in zip(cases, was, would, strict=True)
+        if before.decision == after.decision != Decision.DECLINED and terms(before) != terms(after)
+    ]
+    assert [switch.reference for switch in found.reoffered] == offers
     assert len(found.switches) == len(moved)
     for switch, (case, before, after) in zip(found.switches, moved, strict=True):
         assert switch.reference == case.reference
@@ -108,7 +118,7 @@ def test_the_moves_are_counted_from_every_decision_to_every_other() -> None:
 def test_equal_policies_change_nothing() -> None:
     policy = default_policy("KES")
     found = a_simulation(policy, policy)
-    assert found.switches == []
+    assert found.switches == found.reoffered == []
     assert found.old.total.volume == found.new.total.volume > 0
 
 
