@@ -79,8 +79,9 @@ def assess(
     scorecard = model.scorecard_for(application)
     values = policy.as_asked(application.values)
     scored = scorecard.score(values)
-    tier, decision, rules, loan = decide(policy, scorecard, values, scored)
-    offer = make_offer(policy, decision, loan)
+    verdict = decide(policy, scorecard, values, scored)
+    decision, rules = verdict.decision, verdict.rules
+    offer = make_offer(policy, decision, verdict.loan)
     if holds:
         decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in holds))
     return Assessment(
@@ -90,7 +91,7 @@ def assess(
         points=scored.points,
         contributions=_contributions(scorecard, scored, application),
         card=scorecard.card.name,
-        tier=tier.name,
+        tier=verdict.tier.name,
         decision=decision,
         offer=offer,
         rules=rules,

@@ -6,17 +6,17 @@ a decision at all. The worst of them decides, and all of them are named.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from alama.core.lending.offer import find_loan
-from alama.core.lending.policy import SEVERITY, Decision
+import msgspec
+
+from alama.core.lending.offer import Found, find_loan
+from alama.core.lending.policy import SEVERITY, Decision, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.core.application import Value
-    from alama.core.lending.offer import Found
-    from alama.core.lending.policy import Tier
     from alama.core.lending.ready_policy import Objection, ReadyPolicy
     from alama.core.scorecard import Scorecard, Scored
 
@@ -24,7 +24,7 @@ _APPROVED: Final = Decision.APPROVED
 _DECLINED: Final = Decision.DECLINED
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What a policy says about a scored application; `rules` are the codes of what objected."""
 
     tier: Tier

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -206,7 +206,15 @@ class _Search:
                 return Found(largest.term, lasts[band], probability)
         return None
 
-    def could_repay(self, term: int, amount: int) -> bool:
+    def smallest(self, term: int) -> tuple[Found, tuple[Objection, ...]]:
+        """Give the smallest loan of a term, and why not even that is offered."""
+        step, terms = self._policy.limit_step, range(len(self._policy.terms_days))
+        repayable = any(self._could_repay(other, step) for other in terms)
+        against = _OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
+        probability, _ = self.judge(term, 0)
+        return Found(term, step, probability), (against,)
+
+    def _could_repay(self, term: int, amount: int) -> bool:
         """Say whether a loan of the lowest band can be repaid, be it offered or not."""
         tariff = self._policy.tariffs[term]
         if tariff.due_monthly(Probability(0.0), amount) > self._room:
@@ -222,6 +230,16 @@ def _number(values: Sequence[Value], place: int | None) -> float:
     return values[place] or 0.0  # type: ignore[return-value]  # these fields hold no words
 
 
+class _Binding(NamedTuple):
+    """The rules that bound what may be offered: those that decline, and those that refer."""
+
+    declining: Sequence[ReadyRule] = ()
+    referring: Sequence[ReadyRule] = ()
+
+
+_UNBOUND: Final = _Binding()
+
+
 def find_loan(
     policy: ReadyPolicy,
     tier: Tier,
@@ -235,20 +253,32 @@ def find_loan(
     leaves loans to a person bounds the offer unless it objects: then a person looks anyway.
     """
     search = _Search(policy, tier, values, loans)
-    declining = [rule for rule in policy.loan_rules if rule.objection.decision is _DECLINED]
-    referring = [
-        rule
-        for rule in policy.loan_rules
-        if rule.objection.decision is not _DECLINED and rule.objection not in objections
-    ]
-    search.bind([*declining, *referring])
+    binding = _UNBOUND
+    if policy.loan_rules:
+        binding = _binding(policy.loan_rules, objections)
+        search.bind([*binding.declining, *binding.referring])
     if found := _best_term(policy, tier, values, search):
         return found, ()
-    # From here on step by step to worse sets of loans, lest a worse decision hide a better one.
-    if referring:
-        search.bind(declining)
+    return _worse_loan(policy, tier, values, search, binding)
+
+
+def _binding(rules: Sequence[ReadyRule], objections: Collection[Objection]) -> _Binding:
+    declining = [rule for rule in rules if rule.objection.decision is _DECLINED]
+    others = [rule for rule in rules if rule.objection.decision is not _DECLINED]
+    return _Binding(declining, [rule for rule in others if rule.objection not in objections])
+
+
+def _worse_loan(
+    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], search: _Search, binding: _Binding
+) -> tuple[Found, tuple[Objection, ...]]:
+    """Give the best loan that something is against, and what is.
+
+    Step by step from better to worse sets of loans, lest a worse decision hide a better one.
+    """
+    if binding.referring:
+        search.bind(binding.declining)
         if found := _best_term(policy, tier, values, search):
-            return found, _objections_to(found, referring, policy, values)
+            return found, _objections_to(found, binding.referring, policy, values)
     start = _first_term(policy, values)
     if search.cut:
         # A person may still lend at a loss. Then it should be the smallest.
@@ -256,16 +286,12 @@ def find_loan(
         for term in (*range(start, len(policy.terms_days)), *range(start)):
             if found := search.largest(term, policy.limit_step, policy.limit_step):
                 loses = Objection(Rule.BELOW_BREAK_EVEN.value, policy.below_break_even)
-                return found, (loses, *_objections_to(found, referring, policy, values))
-    if declining:
+                return found, (loses, *_objections_to(found, binding.referring, policy, values))
+    if binding.declining:
         search.bind(())
         if found := _best_term(policy, tier, values, search):
-            return found, _objections_to(found, declining, policy, values)
-    probability, _ = search.judge(start, 0)
-    terms = range(len(policy.terms_days))
-    repayable = any(search.could_repay(term, policy.limit_step) for term in terms)
-    against = _OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
-    return Found(start, policy.limit_step, probability), (against,)
+            return found, _objections_to(found, binding.declining, policy, values)
+    return search.smallest(start)
 
 
 def _objections_to(

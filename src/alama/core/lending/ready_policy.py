@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from alama.core.application import Application, Value
+    from alama.core.catalogue import Field
     from alama.core.expressions import Expression
     from alama.core.lending.policy import Sufficiency, Tier
     from alama.core.likeness import ReadyLikeness
@@ -147,8 +148,18 @@ def _ranges(
         if feature.lowest is not None and feature.highest is not None:
             factor = money if model.catalogue.fields[place].money else 1.0
             low, high = feature.lowest * factor / times, feature.highest * factor * times
-            ranges.append((place, low, high))
+            # Most fields cannot get there: a share is never three times the largest share.
+            if not _covers(low, high, model.catalogue.fields[place]):
+                ranges.append((place, low, high))
     return tuple(ranges)
+
+
+def _covers(low: float, high: float, field: Field) -> bool:
+    """Say whether every value that a field may have lies between two."""
+    least = field.minimum if field.above is None else field.above
+    return (
+        least is not None and field.maximum is not None and low <= least and field.maximum <= high
+    )
 
 
 class ReadyPolicy:

@@ -279,15 +279,16 @@ class _Desk:
         )
 
     def decide(self, scorecard: Scorecard, values: Sequence[Value], scored: Scored) -> Stance:
-        tier, decision, rules, loan = decide(self.policy, scorecard, values, scored)
+        verdict = decide(self.policy, scorecard, values, scored)
+        decision, loan = verdict.decision, verdict.loan
         # As `make_offer` does, which also takes the price apart: that would take as long again.
         tariff = self.policy.tariffs[loan.term]
         apr = tariff.apr(loan.probability, loan.amount)
         return Stance(
             calibration.shown_score(scored.points),
-            tier.name,
+            verdict.tier.name,
             decision,
-            rules,
+            verdict.rules,
             0 if decision is _DECLINED else loan.amount,
             tariff.term_days,
             apr,
