@@ -373,6 +373,7 @@ def mutated(rng: np.random.Generator, text: str) -> str:
     return "".join(parts)
 
 
+@pytest.mark.no_cover
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=1_000)
 def test_a_mutated_policy_is_refused_or_can_be_lent_by(seed: int) -> None:
