@@ -32,7 +32,8 @@ class Day:
     """What leaves every decision of a book to a person today, as far as one process knows.
 
     It is told every second what all processes have approved; in between it adds what its own
-    approves, so that a bound is not overrun by a second's worth of requests.
+    approves, so that a bound is not overrun by a second's worth of requests. What is approved in
+    the very moment of being told may be forgotten, or counted though it was not kept: for a second.
     """
 
     __slots__ = ("_daily", "_expected_loss", "_paused", "_volume", "bounded", "holds")

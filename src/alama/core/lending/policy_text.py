@@ -1,4 +1,4 @@
-"""The text of a policy: TOML in, TOML out.
+"""The text of a policy, read.
 
 Whoever reads a policy gets told the line of everything that is wrong with it.
 """

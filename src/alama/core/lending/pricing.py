@@ -187,7 +187,7 @@ _ROUNDING: Final = 0.025
 
 
 def _apr_max(caps: Caps, years: float) -> Apr:
-    """Give the lower of the two caps, in whole hundredths: a price is never shown above its cap."""
+    """Give the lower of the two caps; that on all charges is rounded down, lest it be exceeded."""
     if caps.charges_max is None:
         return caps.apr_max
     in_all = math.floor(caps.charges_max / years * _PERCENT * 100.0) / 100.0

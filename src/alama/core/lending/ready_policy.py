@@ -167,7 +167,6 @@ class ReadyPolicy:
 
     __slots__ = (
         "_doubts",
-        "_forbidden",
         "_loan_tables",
         "_outflow_place",
         "_outflow_ratio_max",
@@ -178,6 +177,7 @@ class ReadyPolicy:
         "currency",
         "existing_place",
         "existing_share",
+        "forbidden",
         "id",
         "inflow_place",
         "limit_step",
@@ -222,7 +222,7 @@ class ReadyPolicy:
         self.rules = tuple(ReadyRule(rule, model) for rule in policy.rules)
         self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
         names = policy.law.forbidden_fields
-        self._forbidden = tuple((position[name], name) for name in names if name in position)
+        self.forbidden = tuple((position[name], name) for name in names if name in position)
         self._doubts = {
             scorecard.card.name: _Doubts(policy.sufficiency, scorecard, model)
             for scorecard in model.scorecards
@@ -244,7 +244,7 @@ class ReadyPolicy:
     def refuse_forbidden(self, application: Application) -> None:
         """Raise `InvalidApplication` if a field is given that the policy forbids to use."""
         problems = []
-        for place, name in self._forbidden:
+        for place, name in self.forbidden:
             if application.values[place] is not None:
                 spelled = (application.spelled or {}).get(place, name)
                 detail = "must not be sent: the lender's policy forbids its use"

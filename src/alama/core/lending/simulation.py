@@ -265,9 +265,7 @@ class _Desk:
 
     def __init__(self, policy: ReadyPolicy) -> None:
         self.policy = policy
-        position = policy.model.catalogue.position
-        names = policy.policy.law.forbidden_fields
-        self._forbidden = {position[name] for name in names if name in position}
+        self._forbidden = {place for place, _ in policy.forbidden}
 
     def allowed(self, application: Application) -> Application:
         """Give the application without what the policy forbids."""
