@@ -1,0 +1,12 @@
+"""Reasons in words: why a decision fell as it did, told to the applicant in their language.
+
+The codes are public and never change their meaning; the texts may get better. Both are data, in
+`src/alama/reasons`, and docs/reasons.md shows them.
+"""
+
+from __future__ import annotations
+
+from alama.core.reasons.dictionary import Language, UnknownLanguage
+from alama.core.reasons.tell import REASONS_MAX, Reason, reasons
+
+__all__ = ["REASONS_MAX", "Language", "Reason", "UnknownLanguage", "reasons"]

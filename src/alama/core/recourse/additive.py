@@ -1,0 +1,144 @@
+"""What several changes at once do to a sum of tables: each by itself, and each two together.
+
+Points add up over fields and pairs of fields, and so do both sums that strangeness is made of. Then
+
+    sum after = sum before + the gain of each change + the extra of each two of them
+
+whatever else stays. So with one vector of gains and one matrix of extras every set of changes is a
+few additions away, and all of them can be had at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.core.likeness import Likeness
+    from alama.core.tables import Card
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Additive:
+    """Some sums of tables over *options*: all slots of all features of a card, one after another.
+
+    `alone` is what an option gives by itself, `together` what two options give as a pair; two of
+    the same feature give nothing together. The last option is of no feature, and gives nothing.
+    The first axis of both is the number of the sum.
+    """
+
+    alone: Floats
+    together: Floats
+
+    def totals(self, standing: Places) -> list[float]:
+        """Give each sum over the options of all features as they stand."""
+        pairs = self._pairs(standing, standing).sum(axis=(1, 2)) / 2.0
+        totals: list[float] = (self.alone[:, standing].sum(axis=1) + pairs).tolist()
+        return totals
+
+    def effects(self, standing: Places, before: Places, after: Places) -> list[Effects]:
+        """Give what each change does to each sum; `standing` are the options as they stand.
+
+        A change leads from the option `before` to the option `after`.
+        """
+        gains = self._beside(after, standing) - self._beside(before, standing)
+        crossed = self._pairs(after, before)
+        extras = self._pairs(after, after) - crossed - crossed.transpose(0, 2, 1)
+        extras += self._pairs(before, before)
+        return [Effects(*one) for one in zip(gains, extras, strict=True)]
+
+    def _beside(self, options: Places, standing: Places) -> Floats:
+        """Give what each of some options has a part in, all other features being as they stand."""
+        return np.asarray(self.alone[:, options] + self._pairs(options, standing).sum(axis=2))
+
+    def _pairs(self, rows: Places, columns: Places) -> Floats:
+        sums, count, _ = self.together.shape
+        cells = rows[:, None] * count + columns
+        return np.asarray(self.together.reshape(sums, -1).take(cells, axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The gain of each change, and the extra of each two."""
+
+    gains: Floats
+    extras: Floats
+
+    def of(self, changes: Sequence[Places]) -> Floats:
+        """Give the gains of sets of changes: one array for the first of each set, and so on."""
+        total = self.gains[changes[0]].copy()
+        for rank, one in enumerate(changes[1:], start=1):
+            total += self.gains[one]
+            for other in changes[:rank]:
+                total += self.extras[other, one]
+        return total
+
+
+class Options:
+    """The numbering of options for one card."""
+
+    __slots__ = ("count", "nothing", "starts")
+
+    def __init__(self, card: Card) -> None:
+        sizes = [len(feature.main) for feature in card.features]
+        self.starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
+        self.nothing = int(self.starts[-1])
+        self.count = self.nothing + 1
+
+    def block(self, feature: int) -> slice:
+        return slice(int(self.starts[feature]), int(self.starts[feature + 1]))
+
+    def empty(self) -> Additive:
+        return Additive(np.zeros((1, self.count)), np.zeros((1, self.count, self.count)))
+
+
+def points_of(card: Card, options: Options) -> Additive:
+    """Lay out the points of a card."""
+    points = options.empty()
+    (alone,), (together,) = points.alone, points.together
+    for place, feature in enumerate(card.features):
+        alone[options.block(place)] = feature.main
+    for pair in card.pairs:
+        first, second = options.block(pair.first), options.block(pair.second)
+        table = 2.0 * np.array(pair.halves)[np.ix_(pair.rows, pair.columns)]
+        together[first, second] += table
+        together[second, first] += table.T
+    return points
+
+
+def strangeness_of(likeness: Likeness, options: Options) -> tuple[Additive, Additive]:
+    """Lay out the sums of centred surprise and of variance, whose ratio strangeness is."""
+    surprise, variance = options.empty(), options.empty()
+    for place, branch in enumerate(likeness.branches):
+        # A line for each group of the parent, a column for each group of the field, missing first.
+        centred = np.array(
+            [[0.0, *(s - beside.expected for s in beside.surprises)] for beside in branch.beside]
+        )
+        spread = np.array(
+            [[0.0, *(beside.variance for _ in beside.surprises)] for beside in branch.beside]
+        )
+        own, groups = options.block(place), np.array(branch.groups)
+        for table, lines in ((surprise, centred), (variance, spread)):
+            if branch.parent is None:
+                table.alone[0, own] = lines[0, groups]
+            else:
+                other = options.block(branch.parent)
+                cells = lines[np.array(likeness.branches[branch.parent].groups)][:, groups]
+                table.together[0, other, own] += cells
+                table.together[0, own, other] += cells.T
+    return surprise, variance
+
+
+def joined(*sums: Additive) -> Additive:
+    """Give several sums as one, so that all their cells are looked up at once."""
+    return Additive(
+        np.concatenate([one.alone for one in sums]), np.concatenate([one.together for one in sums])
+    )

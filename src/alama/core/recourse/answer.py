@@ -1,0 +1,81 @@
+"""What an applicant is told: the changes that lead to the goal, or what stands in the way."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from alama.core.application import Value
+from alama.core.assess import Assessment
+
+
+class Status(StrEnum):
+    """Whether there is something to change. NO_RECOURSE where time ran out says: none was found."""
+
+    ALREADY_MET = "already_met"
+    FOUND = "found"
+    NO_RECOURSE = "no_recourse"
+
+
+class FieldChange(msgspec.Struct, frozen=True):
+    """One field, named as the caller spelled it, and its two values."""
+
+    field: str
+    before: Value
+    after: Value
+
+
+class Counterfactual(msgspec.Struct, frozen=True):
+    """Changes that lead to the goal together, and what is said of the changed application.
+
+    `cost` is the share of the population crossed, weighted by effort; `within_days` how long the
+    slowest of the changes may take.
+    """
+
+    changes: tuple[FieldChange, ...]
+    assessment: Assessment
+    cost: float
+    within_days: int
+
+
+class Hindrance(StrEnum):
+    """What can stand in the way of every change."""
+
+    RULE = "rule"
+    TIER = "tier"
+    LOCKED = "locked"
+    MORE_CHANGES = "more_changes"
+    PLAUSIBILITY = "plausibility"
+    IMMUTABLE = "immutable"
+    OUT_OF_REACH = "out_of_reach"
+
+
+class Obstacle(msgspec.Struct, frozen=True):
+    """What stands in the way, and the fields that it is about, by their names in the catalogue.
+
+    - RULE: `rule` objects whatever is changed; it reads `fields`.
+    - TIER: the policy approves no tier at all.
+    - LOCKED: it would work if `fields` were not locked.
+    - MORE_CHANGES: it would work, but takes more than three changes, as of `fields`.
+    - PLAUSIBILITY: it would work, but `fields` would look like nobody's in training.
+    - IMMUTABLE: what can be changed is not enough beside `fields`, which cost points and cannot be.
+    - OUT_OF_REACH: what can be changed cannot be changed as far as would be needed.
+    """
+
+    hindrance: Hindrance
+    fields: tuple[str, ...] = ()
+    rule: str | None = None
+
+
+class Recourse(msgspec.Struct, frozen=True):
+    """Counterfactuals, the cheapest first, or what binds where there is none.
+
+    `optimal`: nothing cheaper exists among the values that were looked at, and where there is no
+    recourse there is none; False where time ran out. It holds while this model and policy do.
+    """
+
+    status: Status
+    counterfactuals: tuple[Counterfactual, ...] = ()
+    optimal: bool = True
+    binding: tuple[Obstacle, ...] = ()

@@ -1,0 +1,78 @@
+"""The whole of recourse on one page: an application and a goal in, what to change out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from alama.core.recourse import obstacles
+from alama.core.recourse.answer import Counterfactual, FieldChange, Recourse, Status
+from alama.core.recourse.applicant import Applicant, Judge
+from alama.core.recourse.cost import MILLIONTHS
+from alama.core.recourse.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alama.core.application import Application
+    from alama.core.assess import Assessment
+    from alama.core.recourse.goals import Goal
+    from alama.core.recourse.moves import Moves
+    from alama.core.recourse.ready import ReadyRecourse
+    from alama.core.recourse.search import Found
+
+COUNT_MAX: Final = 5
+
+
+def find_recourse(
+    ready: ReadyRecourse,
+    application: Application,
+    goal: Goal,
+    locked: frozenset[str],
+    count: int,
+    out_of_time: Callable[[], bool],
+) -> Recourse:
+    """Give up to `count` (1 to 5) cheapest changes of at most three fields that meet the goal.
+
+    `locked` are names of the catalogue, in either spelling: those fields stay as they are.
+    `out_of_time` is asked now and then: once it says yes the answer is what was found until then,
+    and not proven.
+    """
+    assert 1 <= count <= COUNT_MAX
+    applicant = Applicant(ready, application, goal)
+    if applicant.met:
+        return Recourse(Status.ALREADY_MET)
+    kept = frozenset(ready.policy.model.catalogue.position[name] for name in locked)
+    moves = applicant.moves([p for p in ready.movable(application.values) if p not in kept])
+    space = applicant.space(moves, applicant.strangeness_max)
+    binding = obstacles.certain(applicant, space.gates)
+    if not binding:
+        judge = Judge(applicant, moves)
+        search = Search(space, judge, count, out_of_time)
+        found = search.run()
+        if found:
+            told = tuple(_counterfactual(applicant, moves, one) for one in found)
+            return Recourse(Status.FOUND, told, optimal=search.complete)
+        if not search.complete:
+            return Recourse(Status.NO_RECOURSE, optimal=False)
+        if judge.objections is None:
+            binding = obstacles.of_lending(applicant, space, out_of_time)
+        else:
+            binding = obstacles.of_rules(judge.objections)
+    binding += obstacles.of_locks(applicant, kept, out_of_time)
+    if not binding:
+        binding += obstacles.of_reach(applicant, space, out_of_time)
+    binding = binding or [obstacles.of_what_cannot_change(applicant, moves)]
+    return Recourse(Status.NO_RECOURSE, binding=tuple(binding))
+
+
+def _counterfactual(applicant: Applicant, moves: Moves, found: Found[Assessment]) -> Counterfactual:
+    before, spelled = applicant.application.values, applicant.application.spelled or {}
+    changes, days = [], []
+    for move in found.moves:
+        place = moves.levers[moves.lever_of[move]].place
+        field = applicant.model.catalogue.fields[place]
+        assert field.change is not None
+        name = spelled.get(place, field.name)
+        changes.append(FieldChange(name, before[place], moves.values[move]))
+        days.append(field.change.within_days)
+    return Counterfactual(tuple(changes), found.answer, found.cost / MILLIONTHS, max(days))

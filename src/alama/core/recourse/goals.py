@@ -1,0 +1,100 @@
+"""What recourse is sought for: an approval, a tier, or a score."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.core import calibration
+from alama.core.errors import AlamaError
+from alama.core.lending.policy import SEVERITY, Decision
+
+if TYPE_CHECKING:
+    from alama.core.assess import Assessment
+    from alama.core.lending.policy import Policy
+
+
+class Approval(msgspec.Struct, frozen=True, tag="approval"):
+    """The final decision is APPROVED: tier, rules, affordability and data, all of them."""
+
+
+class TierAtLeast(msgspec.Struct, frozen=True, tag="tier"):
+    """The tier is this one or a better one, whatever else is decided."""
+
+    name: str
+
+
+class ScoreAtLeast(msgspec.Struct, frozen=True, tag="score"):
+    """The score as shown is no less, whatever else is decided."""
+
+    score: int
+
+
+Goal = Approval | TierAtLeast | ScoreAtLeast
+
+APPROVAL: Final = Approval()
+
+
+class UnknownGoal(AlamaError):
+    """What is sought is neither an approval, nor a tier of the policy, nor a score."""
+
+    def __init__(self, text: str, policy: Policy) -> None:
+        """Name what could be sought."""
+        tiers = ", ".join(tier.name for tier in policy.tiers)
+        super().__init__(
+            f"{text[:40]!r} is nothing that recourse can be sought for",
+            hint=f"ask for {Decision.APPROVED}, for a tier ({tiers}), or for a score of "
+            f"{calibration.SCORE_MIN} to {calibration.SCORE_MAX}",
+        )
+
+
+def read_goal(text: str, policy: Policy) -> Goal:
+    """Read `APPROVED`, the name of a tier or a score, or raise `UnknownGoal`."""
+    if text == Decision.APPROVED:
+        return APPROVAL
+    if any(tier.name == text for tier in policy.tiers):
+        return TierAtLeast(text)
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(calibration.SCORE_MAX)):
+        score = int(text)
+        if calibration.SCORE_MIN <= score <= calibration.SCORE_MAX:
+            return ScoreAtLeast(score)
+    raise UnknownGoal(text, policy)
+
+
+def score_needed(goal: Goal, policy: Policy) -> float:
+    """Give the least score, not clamped, with which the goal can be met; infinite if none can.
+
+    It is necessary for every goal, and for a tier or a score it is enough.
+    """
+    tiers = policy.tiers
+    match goal:
+        case ScoreAtLeast(score=score):
+            return -math.inf if score <= calibration.SCORE_MIN else score
+        case TierAtLeast(name=name):
+            if all(tier.name != name for tier in tiers):
+                raise UnknownGoal(name, policy)
+            return _foot(policy, next(n for n, tier in enumerate(tiers) if tier.name == name))
+        case Approval():
+            # Tiers stand best first, and none is treated better than one above it.
+            approving = sum(SEVERITY[tier.decision] == 0 for tier in tiers)
+            return _foot(policy, approving - 1) if approving else math.inf
+
+
+def _foot(policy: Policy, place: int) -> float:
+    """Give the score at which a tier begins; the worst has whatever is left."""
+    last = len(policy.tiers) - 1
+    return -math.inf if place == last else policy.tiers[place].score_min
+
+
+def is_met(goal: Goal, policy: Policy, assessment: Assessment) -> bool:
+    """Say whether an assessment is what was sought."""
+    match goal:
+        case ScoreAtLeast(score=score):
+            return assessment.score >= score
+        case TierAtLeast(name=name):
+            names = [tier.name for tier in policy.tiers]
+            return names.index(assessment.tier) <= names.index(name)
+        case Approval():
+            return assessment.decision is Decision.APPROVED

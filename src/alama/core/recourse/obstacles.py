@@ -1,0 +1,185 @@
+"""What stands in the way where there is no recourse, each named only where it was seen to bind."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from alama.core.lending.policy import Rule
+from alama.core.recourse.answer import Hindrance, Obstacle
+from alama.core.recourse.gates import SHUT
+from alama.core.recourse.goals import Approval
+from alama.core.recourse.moves import is_lever
+from alama.core.recourse.search import SIZE_MAX, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from alama.core.assess import Assessment
+    from alama.core.recourse.applicant import Applicant
+    from alama.core.recourse.gates import Gate
+    from alama.core.recourse.moves import Moves
+    from alama.core.recourse.space import Space
+
+_ROUNDS_MAX: Final = 10
+_FIELDS_MAX: Final = 3
+"""How many fields that cannot be changed are named: the costliest tell it."""
+
+_NO_RULES: Final = frozenset({Rule.UNLIKE_TRAINING, Rule.TIER_IN_REVIEW, Rule.TIER_BELOW_CUTOFF})
+"""What is told in other words."""
+
+_NO_LOAN: Final = frozenset({Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value})
+"""What is said where no loan is to be lent."""
+
+Judge = Callable[[Sequence[int]], "Assessment | None"]
+
+
+def certain(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
+    """Give what binds before anything is tried; where there is something, a search is idle."""
+    if applicant.need == math.inf:
+        return [Obstacle(Hindrance.TIER)]
+    found = [_rule(applicant, gate) for gate in gates if gate.is_shut]
+    # To give more fields is no change of those that were given.
+    code = Rule.TOO_FEW_FIELDS.value
+    if isinstance(applicant.goal, Approval) and code in applicant.now.rules:
+        found.append(Obstacle(Hindrance.RULE, rule=code))
+    return found
+
+
+def _rule(applicant: Applicant, gate: Gate) -> Obstacle:
+    fields = applicant.model.catalogue.fields
+    names = tuple(fields[place].name for place in sorted(gate.condition.places))
+    return Obstacle(Hindrance.RULE, names, gate.condition.code)
+
+
+def of_rules(objections: frozenset[str]) -> list[Obstacle]:
+    """Give the rules that were against everything that had the points."""
+    return [Obstacle(Hindrance.RULE, rule=code) for code in sorted(objections - _NO_RULES)]
+
+
+def of_lending(
+    applicant: Applicant, space: Space, out_of_time: Callable[[], bool]
+) -> list[Obstacle]:
+    """Give what stands in the way of those who had the points, were there a loan to lend them."""
+    moves = space.moves
+    everything = dataclasses.replace(space, lending=None)
+    search = Search(everything, lambda chosen: applicant.after(moves, chosen), 1, out_of_time)
+    return [
+        obstacle
+        for found in search.run()
+        for obstacle in of_rules(_NO_LOAN & frozenset(found.answer.rules))
+    ]
+
+
+def of_locks(
+    applicant: Applicant, locked: frozenset[int], out_of_time: Callable[[], bool]
+) -> Iterator[Obstacle]:
+    """Yield the locked fields without which it would work."""
+    if not locked:
+        return
+    moves = applicant.moves(applicant.ready.movable(applicant.application.values))
+    space = applicant.space(moves, applicant.strangeness_max)
+    if certain(applicant, space.gates):
+        return
+    search = Search(space, lambda chosen: applicant.works(moves, chosen), 1, out_of_time)
+    for found in search.run():
+        places = {moves.levers[lever].place for lever in found.levers}
+        fields = applicant.model.catalogue.fields
+        yield Obstacle(Hindrance.LOCKED, tuple(fields[p].name for p in sorted(places & locked)))
+
+
+def of_reach(
+    applicant: Applicant, space: Space, out_of_time: Callable[[], bool]
+) -> Iterator[Obstacle]:
+    """Yield why what may be changed does not lead to the goal, by trying what it would take."""
+    moves = space.moves
+    unbounded = applicant.space(moves, math.inf)
+    search = Search(unbounded, lambda chosen: applicant.would_work(moves, chosen), 1, out_of_time)
+    strange = [_fields(applicant, moves, found.moves) for found in search.run()]
+    ascended = _ascend(space)
+    if needed := _needed(moves, ascended, lambda chosen: applicant.works(moves, chosen)):
+        yield Obstacle(Hindrance.MORE_CHANGES, _fields(applicant, moves, needed))
+    elif not strange and (
+        needed := _needed(moves, ascended, lambda chosen: applicant.would_work(moves, chosen))
+    ):
+        strange = [_fields(applicant, moves, needed)]
+        yield Obstacle(Hindrance.MORE_CHANGES, strange[0])
+    for fields in strange:
+        yield Obstacle(Hindrance.PLAUSIBILITY, fields)
+
+
+def of_what_cannot_change(applicant: Applicant, moves: Moves) -> Obstacle:
+    """Give the fields that cost most and cannot be changed; without any, those that can be."""
+    catalogue = applicant.model.catalogue
+    costly = [
+        field.name
+        for contribution in applicant.now.contributions
+        if contribution.points < 0.0 and contribution.value is not None
+        if not is_lever(field := catalogue.field(contribution.feature))
+    ]
+    if costly:
+        return Obstacle(Hindrance.IMMUTABLE, tuple(costly[:_FIELDS_MAX]))
+    return Obstacle(Hindrance.OUT_OF_REACH, _fields(applicant, moves, moves.starts[:-1]))
+
+
+def _fields(applicant: Applicant, moves: Moves, chosen: Iterable[int]) -> tuple[str, ...]:
+    fields = applicant.model.catalogue.fields
+    places = sorted(moves.levers[moves.lever_of[move]].place for move in chosen)
+    return tuple(fields[place].name for place in places)
+
+
+# ------------------------------------------------------------------------------- more than three
+
+
+def _ascend(space: Space) -> list[int]:
+    """Give moves of any number of levers with as many points as going uphill finds.
+
+    A lever that a gate wants moved is moved, and none is moved to where a gate is shut.
+    """
+    effects, moves = space.effects, space.moves
+    shut, stuck = _shut(space)
+    chosen: dict[int, int] = {}
+    for _ in range(_ROUNDS_MAX):
+        before = dict(chosen)
+        for lever in range(len(moves.levers)):
+            others = [move for other, move in chosen.items() if other != lever]
+            worth = {
+                move: float(effects.gains[move] + effects.extras[move, others].sum())
+                for move in range(moves.starts[lever], moves.starts[lever + 1])
+                if move not in shut
+            }
+            best = max(worth, key=worth.__getitem__, default=None)
+            if best is not None and (worth[best] > 0.0 or lever in stuck):
+                chosen[lever] = best
+            else:
+                chosen.pop(lever, None)
+        if chosen == before:
+            break
+    return sorted(chosen.values())
+
+
+def _shut(space: Space) -> tuple[set[int], set[int]]:
+    """Give the moves to where a gate of one lever is shut, and the levers that cannot stay."""
+    shut, stuck = set(), set()
+    for gate in space.gates:
+        if len(gate.ranks) == 1:
+            (ranks,) = gate.ranks
+            movers = [move for move, rank in enumerate(ranks.tolist()) if rank]
+            shut |= {move for move in movers if gate.table[ranks[move]] == SHUT}
+            if gate.table[0] == SHUT:
+                stuck |= {int(space.moves.lever_of[move]) for move in movers}
+    return shut, stuck
+
+
+def _needed(moves: Moves, chosen: Sequence[int], judge: Judge) -> list[int]:
+    """Give what is needed of moves that work together, more than a person would make; else none."""
+    if len(chosen) <= SIZE_MAX or judge(chosen) is None:
+        return []
+    needed = list(chosen)
+    for move in sorted(chosen, key=lambda move: -int(moves.costs[move])):
+        fewer = [other for other in needed if other != move]
+        if len(fewer) > SIZE_MAX and judge(fewer) is not None:
+            needed = fewer
+    return needed

@@ -1,0 +1,178 @@
+"""Real values: the ones that a person can act on, and which of them are worth looking at.
+
+An *edge* is a place between two numbers at which somebody changes their mind: the card starts
+another band, a rule of the policy begins or ceases to hold. Between two neighbouring edges all
+values are alike, so of each such *piece* one value is enough: the nearest real one. Real is a whole
+number where the field is one, a number of few figures otherwise; an amount is one that is lent.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+Edge = tuple[float, float]
+"""(x, 0) lies just below the number x, and (x, 1) just above it."""
+
+_ON: Final = 0.5
+"""(x, 0.5) is the number x itself: edges and numbers have one order."""
+
+_FINER_MAX: Final = 6
+"""How many more figures a number gets where a rounder one does not fit."""
+
+
+_DECIMALS_MAX: Final = 12
+"""Nobody acts on smaller differences."""
+
+
+def on(number: float) -> Edge:
+    """Give the place of the number itself, as the end of what can be reached from it."""
+    return number, _ON
+
+
+def below(number: float) -> Edge:
+    return number, 0.0
+
+
+def above(number: float) -> Edge:
+    return number, 1.0
+
+
+def is_between(low: Edge, number: float, high: Edge) -> bool:
+    return low < (number, _ON) < high
+
+
+class Ruler(Protocol):
+    """The real values of a field."""
+
+    def first(self, low: Edge, high: Edge) -> float | None:
+        """Give the least real value between two edges; None where there is none."""
+
+    def last(self, low: Edge, high: Edge) -> float | None:
+        """Give the greatest real value between two edges; None where there is none."""
+
+
+class Listed:
+    """A few values, in rising order: the terms on offer."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self._values = values
+
+    def first(self, low: Edge, high: Edge) -> float | None:
+        return next((v for v in self._values if is_between(low, v, high)), None)
+
+    def last(self, low: Edge, high: Edge) -> float | None:
+        return next((v for v in reversed(self._values) if is_between(low, v, high)), None)
+
+
+class Steps:
+    """The whole multiples of a whole step."""
+
+    __slots__ = ("_step",)
+
+    def __init__(self, step: int) -> None:
+        self._step = step
+
+    def first(self, low: Edge, high: Edge) -> float | None:
+        return _first_step(low, high, self._step, 0)
+
+    def last(self, low: Edge, high: Edge) -> float | None:
+        return _last_step(low, high, self._step, 0)
+
+
+class RoundNumbers:
+    """Numbers of few figures: 4150 rather than 4137.2, and 0.435 rather than 0.43211.
+
+    First those whose third figure is 0 or 5, then any of three figures, then of four and more. How
+    round a number can be is measured where the piece begins, seen from the value that changes.
+    """
+
+    __slots__ = ()
+
+    def first(self, low: Edge, high: Edge) -> float | None:
+        for step, decimals in _steps_at(low[0]):
+            if (found := _first_step(low, high, step, decimals)) is not None:
+                return found
+        return None
+
+    def last(self, low: Edge, high: Edge) -> float | None:
+        for step, decimals in _steps_at(high[0]):
+            if (found := _last_step(low, high, step, decimals)) is not None:
+                return found
+        return None
+
+
+def _steps_at(number: float) -> Iterator[tuple[int, int]]:
+    """Yield steps, each a whole number of units of its last decimal, the coarsest first."""
+    decimals = 2 - math.floor(math.log10(abs(number))) if number else 2
+    decimals = min(decimals, _DECIMALS_MAX)
+    yield 5, decimals
+    for finer in range(_FINER_MAX):
+        yield 1, decimals + finer
+
+
+def _first_step(low: Edge, high: Edge, step: int, decimals: int) -> float | None:
+    # Dividing by the step only guesses the multiple: comparing with the edge decides.
+    multiple = math.floor(_units(low[0], decimals) / step)
+    while (number := _number(multiple * step, decimals), _ON) < low:
+        multiple += 1
+    return number if (number, _ON) < high else None
+
+
+def _last_step(low: Edge, high: Edge, step: int, decimals: int) -> float | None:
+    multiple = math.ceil(_units(high[0], decimals) / step)
+    while (number := _number(multiple * step, decimals), _ON) > high:
+        multiple -= 1
+    return number if (number, _ON) > low else None
+
+
+def _units(number: float, decimals: int) -> float:
+    return number * _ten_to(decimals) if decimals >= 0 else number / _ten_to(-decimals)
+
+
+def _number(units: int, decimals: int) -> float:
+    # One division, rounded once: this is the double that a person's decimal stands for.
+    return units / _ten_to(decimals) if decimals >= 0 else float(units * _ten_to(-decimals))
+
+
+def _ten_to(power: int) -> int:
+    return int(10**power)
+
+
+class Pieces:
+    """The pieces of a field between edges that are known before any application."""
+
+    __slots__ = ("_edges", "_firsts", "_lasts", "_ruler")
+
+    def __init__(self, ruler: Ruler, edges: Iterable[Edge]) -> None:
+        """Find the real values at both ends of each piece."""
+        self._ruler = ruler
+        self._edges = sorted({edge for edge in edges if math.isfinite(edge[0])})
+        pieces = list(pairwise(self._edges))
+        self._firsts = [ruler.first(*piece) for piece in pieces]
+        self._lasts = [ruler.last(*piece) for piece in pieces]
+
+    def nearest(self, value: float, low: Edge, high: Edge, more: Sequence[Edge]) -> list[float]:
+        """Give the nearest real value of each piece that can be reached, but for the value's own.
+
+        `low` and `high` bound what can be reached; `more` are edges that this applicant adds.
+        """
+        added = [edge for edge in more if low < edge < high]
+        if added:
+            return Pieces(self._ruler, [*self._edges, *added]).nearest(value, low, high, ())
+        edges, ruler = self._edges, self._ruler
+        start, own, end = (bisect_left(edges, place) for place in (low, on(value), high))
+        found = self._firsts[own : max(end - 1, own)] + self._lasts[start : max(own - 1, start)]
+        # The outermost pieces end where the reach does.
+        if end > own:
+            found.append(ruler.first(edges[end - 1], high))
+        if own > start:
+            found.append(ruler.last(low, edges[start]))
+        return [number for number in found if number is not None]
