@@ -28,6 +28,7 @@ from alama.core.recourse import (
     ReadyRecourse,
     Recourse,
     ScoreAtLeast,
+    Sought,
     TierAtLeast,
     find_recourse,
 )
@@ -77,7 +78,10 @@ class Case:
 
     def find_until(self, out_of_time: Callable[[], bool]) -> Recourse:
         return find_recourse(
-            self.ready, self.application, self.goal, self.locked, self.count, out_of_time
+            self.ready,
+            self.application,
+            Sought(self.goal, self.locked, self.count),
+            out_of_time,
         )
 
     def moves(self) -> Moves:

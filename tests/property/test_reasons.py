@@ -52,10 +52,10 @@ class Case:
     said: Assessment
 
     def reasons(self, language: Language = ENGLISH) -> tuple[Reason, ...]:
-        return reasons(self.model, self.policy, self.application, self.said, language)
+        return reasons(self.policy, self.application, self.said, language)
 
     def teller(self) -> tell._Teller:
-        return tell._Teller(self.model, self.policy, self.application, ENGLISH)
+        return tell._Teller(self.policy, self.application, ENGLISH)
 
     def scored(self, **changed: float) -> Scored:
         """Score the application, with other values for some of its fields."""

@@ -10,6 +10,9 @@ AlamaError
 ├── UnknownJurisdiction     no pack has this code; names those there are
 ├── InvalidExpression       a rule of a policy cannot be read; carries the column where it fails
 ├── UnknownCurrency         the model has no reference for the lender's currency
+├── UnknownLanguage         there are no words in this language; names those there are
+├── UnknownField            a name that no field has; names the nearest
+├── UnknownGoal             recourse is sought for what is no decision, tier or score
 ├── FileProblem             a table cannot be read or written: the format, a column, a value
 └── TrainingProblem         the data cannot carry a model: one class, too few rows, ...
 
@@ -152,6 +155,38 @@ class UnknownCurrency(AlamaError):
             hint=f"{near}it knows {', '.join(sorted(known))}"
             if known
             else "it was trained without one",
+        )
+
+
+class UnknownLanguage(AlamaError):
+    """There are no words in this language."""
+
+    def __init__(self, code: str, known: Sequence[str]) -> None:
+        """Name the languages there are."""
+        super().__init__(
+            f"there are no reasons in the language {code[:40]!r}",
+            hint=f"there are texts in {', '.join(known)}",
+        )
+
+
+class UnknownField(AlamaError):
+    """No field has this name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        """Name the fields there are, the one that may have been meant first."""
+        super().__init__(
+            f"there is no field {name[:40]!r}",
+            hint=f"{did_you_mean(name, known)}the fields are {', '.join(known)}",
+        )
+
+
+class UnknownGoal(AlamaError):
+    """What is sought is neither an approval, nor a tier of the policy, nor a score."""
+
+    def __init__(self, text: str, known: str) -> None:
+        """Say what could be sought."""
+        super().__init__(
+            f"{text[:40]!r} is nothing that recourse can be sought for", hint=f"ask for {known}"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from alama.core.reasons import UnknownLanguage
+from alama.core.errors import UnknownLanguage
 from alama.core.reasons.dictionary import read
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ def told(
     laid_out = ReadyPolicy(policy, ready)
     application = read(ready.catalogue, sent)
     said = assess(ready, laid_out, application, holds)
-    return reasons(ready, laid_out, application, said, language)
+    return reasons(laid_out, application, said, language)
 
 
 def with_rule(decision: Decision, says: str) -> Policy:
@@ -275,21 +275,21 @@ def test_a_field_is_named_as_the_caller_spelled_it() -> None:
             ENGLISH,
             (
                 "You have used mobile money for a short time: 1 month. "
-                "With at least 2 months, your score would be higher."
+                "With at least 3 months, your score would be higher."
             ),
         ),
         (
             SWAHILI,
             (
                 "Umetumia huduma za pesa kwa simu kwa muda mfupi: mwezi 1. "
-                "Kwa muda wa angalau miezi 2, alama zako zingekuwa juu zaidi."
+                "Kwa muda wa angalau miezi 3, alama zako zingekuwa juu zaidi."
             ),
         ),
         (
             FRENCH,
             (
                 "Vous utilisez le mobile money depuis peu de temps\u00a0: 1\u00a0mois. "
-                "Avec au moins 2\u00a0mois, votre score serait plus élevé."
+                "Avec au moins 3\u00a0mois, votre score serait plus élevé."
             ),
         ),
     ],
@@ -403,7 +403,7 @@ def test_a_field_of_another_unit_goes_by_its_own_name_and_number() -> None:
     assert history.code == "field_lowers_score"
     assert history.text == (
         "Together with the rest of your application, this lowers your score: "
-        "“mobile_money_months” (1). With at least 2, your score would be higher."
+        "“mobile_money_months” (1). With at least 3, your score would be higher."
     )
 
 

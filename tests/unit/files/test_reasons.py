@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import alama
-from alama.core.reasons import UnknownLanguage
+from alama.core.errors import UnknownLanguage
 from alama.files.reasons import LANGUAGES, language, languages
 
 FOLDER = Path(alama.__file__).parent / "reasons"

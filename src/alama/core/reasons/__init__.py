@@ -6,7 +6,7 @@ The codes are public and never change their meaning; the texts may get better. B
 
 from __future__ import annotations
 
-from alama.core.reasons.dictionary import Language, UnknownLanguage
+from alama.core.reasons.dictionary import Language
 from alama.core.reasons.tell import REASONS_MAX, Reason, reasons
 
-__all__ = ["REASONS_MAX", "Language", "Reason", "UnknownLanguage", "reasons"]
+__all__ = ["REASONS_MAX", "Language", "Reason", "reasons"]

@@ -9,15 +9,10 @@ from __future__ import annotations
 
 import tomllib
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
-
-from alama.core.errors import AlamaError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FIELD_LOWERS_SCORE: Final = "field_lowers_score"
 FIELD_RAISES_SCORE: Final = "field_raises_score"
@@ -28,17 +23,6 @@ GENERIC: Final = (FIELD_LOWERS_SCORE, FIELD_RAISES_SCORE, NOT_GIVEN, LENDER_RULE
 
 Code = Annotated[str, Meta(pattern=r"\A[a-z]+(_[a-z]+)*\Z")]
 Template = Annotated[str, Meta(pattern=r"\A\S(.*\S)?\Z")]
-
-
-class UnknownLanguage(AlamaError):
-    """There are no texts in this language."""
-
-    def __init__(self, code: str, known: Sequence[str]) -> None:
-        """Name the languages there are."""
-        super().__init__(
-            f"there are no reasons in the language {code[:40]!r}",
-            hint=f"there are texts in {', '.join(known)}",
-        )
 
 
 class Shown(StrEnum):

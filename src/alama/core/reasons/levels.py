@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from alama.core.tables import Card, Feature
 
 NOTICEABLE_POINTS: Final = 1.0
-"""Scores are shown in whole points: what moves them by less is nobody's reason, nor advice."""
+"""Scores are shown in whole points: what moves them by less is nobody's reason."""
 
+
+HELPFUL_POINTS: Final = 5.0
+"""What brings fewer is not worth somebody's trouble: 40 double the odds of repayment."""
 
 COMMON_SHARE: Final = 0.05
 """Values that fewer than one in twenty have are no advice: a wallet that hardly moves, say."""
@@ -110,7 +113,7 @@ def gains(standing: Standing) -> list[float]:
 def level_that_helps(
     standing: Standing, policy: ReadyPolicy, shown: Shown, number: float
 ) -> Level | None:
-    """Give the nearest values that would raise the score noticeably; None where there are none.
+    """Give the nearest values that would raise the score by `HELPFUL_POINTS`; None if none would.
 
     Only what an applicant can change, the way they can, to what others have too. A loan is one
     that the policy offers.
@@ -140,7 +143,7 @@ def _nearest_term(
     better = [
         term
         for term in terms_days
-        if gained[standing.slot_of(term)] >= NOTICEABLE_POINTS
+        if gained[standing.slot_of(term)] >= HELPFUL_POINTS
         and (way is not Way.UP or term > days)
         and (way is not Way.DOWN or term < days)
     ]
@@ -153,7 +156,7 @@ def _nearest_term(
 def _nearest_run(standing: Standing, gained: Sequence[float], way: Way) -> range | None:
     """Give the neighbouring better slots that come next, up or down, and are no rarity."""
     slot = standing.slot
-    better = [own for own in range(1, len(gained)) if gained[own] >= NOTICEABLE_POINTS]
+    better = [own for own in range(1, len(gained)) if gained[own] >= HELPFUL_POINTS]
     runs = [
         range(first, last + 1)
         for first, last in neighbours(better)

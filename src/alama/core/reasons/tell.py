@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from alama.core.assess import Assessment, Contribution
     from alama.core.catalogue import Field
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.model import ReadyModel
     from alama.core.reasons.dictionary import Language
     from alama.core.reasons.levels import Level
 
@@ -59,7 +58,6 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 def reasons(
-    model: ReadyModel,
     policy: ReadyPolicy,
     application: Application,
     assessment: Assessment,
@@ -67,13 +65,13 @@ def reasons(
 ) -> tuple[Reason, ...]:
     """Tell why the assessment is as it is: at most `REASONS_MAX` reasons, the weightiest first.
 
-    The assessment must be what `assess` gives for this model, policy and application.
+    The assessment must be what `assess` gives for this application under the policy.
     """
     told = [
         Reason(rule.code, None, None, rule.text)
         for rule in deciding.rules(policy, application, assessment, language)
     ]
-    teller = _Teller(model, policy, application, language)
+    teller = _Teller(policy, application, language)
     if assessment.decision is Decision.APPROVED:
         told += map(teller.strength, _strengths(assessment, teller))
     else:
@@ -107,17 +105,16 @@ class _Teller:
 
     def __init__(
         self,
-        model: ReadyModel,
         policy: ReadyPolicy,
         application: Application,
         language: Language,
     ) -> None:
         """Score once more: an assessment does not say in which bands the values fell."""
-        self._model = model
+        self._model = policy.model
         self._policy = policy
         self._application = application
         self._language = language
-        self._scorecard = model.scorecard_for(application)
+        self._scorecard = policy.model.scorecard_for(application)
         self._values = policy.as_asked(application.values)
         self._slots = self._scorecard.score(self._values).slots
 

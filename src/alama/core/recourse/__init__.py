@@ -16,20 +16,24 @@ from alama.core.recourse.answer import (
     Recourse,
     Status,
 )
-from alama.core.recourse.find import COUNT_MAX, find_recourse
+from alama.core.recourse.find import find_recourse
 from alama.core.recourse.goals import (
     APPROVAL,
+    COUNT_DEFAULT,
+    COUNT_MAX,
     Approval,
     Goal,
     ScoreAtLeast,
+    Sought,
     TierAtLeast,
-    UnknownGoal,
     read_goal,
+    read_locked,
 )
 from alama.core.recourse.ready import ReadyRecourse
 
 __all__ = [
     "APPROVAL",
+    "COUNT_DEFAULT",
     "COUNT_MAX",
     "Approval",
     "Counterfactual",
@@ -40,9 +44,10 @@ __all__ = [
     "ReadyRecourse",
     "Recourse",
     "ScoreAtLeast",
+    "Sought",
     "Status",
     "TierAtLeast",
-    "UnknownGoal",
     "find_recourse",
     "read_goal",
+    "read_locked",
 ]

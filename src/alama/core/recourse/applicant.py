@@ -24,14 +24,21 @@ if TYPE_CHECKING:
 class Applicant:
     """An application as it stands, and what is sought for it."""
 
-    def __init__(self, ready: ReadyRecourse, application: Application, goal: Goal) -> None:
-        """Assess it, and see what the goal needs."""
+    def __init__(
+        self,
+        ready: ReadyRecourse,
+        application: Application,
+        goal: Goal,
+        holds: tuple[Rule, ...] = (),
+    ) -> None:
+        """Assess it, and see what the goal needs; `holds` as `assess` has them."""
         self.ready = ready
         self.policy = ready.policy
         self.model = ready.policy.model
         self.application = application
         self.goal = goal
-        self.now = assess(self.model, self.policy, application)
+        self.holds = holds
+        self.now = assess(self.model, self.policy, application, holds)
         self.need = score_needed(goal, self.policy.policy)
         self.card = ready.card(self.model.scorecard_for(application))
         self.values = self.policy.as_asked(application.values)
@@ -81,7 +88,7 @@ class Applicant:
         """Assess the application with some moves made."""
         values = tuple(moves.changed(self.application.values, chosen))
         changed = Application(values, self.application.spelled)
-        return assess(self.model, self.policy, changed)
+        return assess(self.model, self.policy, changed, self.holds)
 
     def works(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:
         """Give the assessment after some moves where it meets the goal and is plausible."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from alama.core.recourse import obstacles
 from alama.core.recourse.answer import Counterfactual, FieldChange, Recourse, Status
 from alama.core.recourse.applicant import Applicant, Judge
 from alama.core.recourse.cost import MILLIONTHS
+from alama.core.recourse.goals import COUNT_MAX
 from alama.core.recourse.search import Search
 
 if TYPE_CHECKING:
@@ -15,39 +16,36 @@ if TYPE_CHECKING:
 
     from alama.core.application import Application
     from alama.core.assess import Assessment
-    from alama.core.recourse.goals import Goal
+    from alama.core.lending.policy import Rule
+    from alama.core.recourse.goals import Sought
     from alama.core.recourse.moves import Moves
     from alama.core.recourse.ready import ReadyRecourse
     from alama.core.recourse.search import Found
-
-COUNT_MAX: Final = 5
 
 
 def find_recourse(
     ready: ReadyRecourse,
     application: Application,
-    goal: Goal,
-    locked: frozenset[str],
-    count: int,
+    sought: Sought,
     out_of_time: Callable[[], bool],
+    holds: tuple[Rule, ...] = (),
 ) -> Recourse:
-    """Give up to `count` (1 to 5) cheapest changes of at most three fields that meet the goal.
+    """Give the cheapest changes of at most three fields that meet the goal.
 
-    `locked` are names of the catalogue, in either spelling: those fields stay as they are.
     `out_of_time` is asked now and then: once it says yes the answer is what was found until then,
-    and not proven.
+    and not proven. `holds` leave every decision of the day to a person, as `assess` has it.
     """
-    assert 1 <= count <= COUNT_MAX
-    applicant = Applicant(ready, application, goal)
+    assert 1 <= sought.count <= COUNT_MAX
+    applicant = Applicant(ready, application, sought.goal, holds)
     if applicant.met:
         return Recourse(Status.ALREADY_MET)
-    kept = frozenset(ready.policy.model.catalogue.position[name] for name in locked)
+    kept = frozenset(ready.policy.model.catalogue.position[name] for name in sought.locked)
     moves = applicant.moves([p for p in ready.movable(application.values) if p not in kept])
     space = applicant.space(moves, applicant.strangeness_max)
     binding = obstacles.certain(applicant, space.gates)
     if not binding:
         judge = Judge(applicant, moves)
-        search = Search(space, judge, count, out_of_time)
+        search = Search(space, judge, sought.count, out_of_time)
         found = search.run()
         if found:
             told = tuple(_counterfactual(applicant, moves, one) for one in found)

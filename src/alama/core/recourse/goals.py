@@ -1,4 +1,4 @@
-"""What recourse is sought for: an approval, a tier, or a score."""
+"""What recourse is sought for: an approval, a tier, or a score; and what must stay as it is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core import calibration
-from alama.core.errors import AlamaError
+from alama.core.errors import UnknownField, UnknownGoal
 from alama.core.lending.policy import SEVERITY, Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from alama.core.assess import Assessment
+    from alama.core.catalogue import Catalogue
     from alama.core.lending.policy import Policy
 
 
@@ -36,18 +39,28 @@ Goal = Approval | TierAtLeast | ScoreAtLeast
 
 APPROVAL: Final = Approval()
 
+COUNT_MAX: Final = 5
+COUNT_DEFAULT: Final = 3
 
-class UnknownGoal(AlamaError):
-    """What is sought is neither an approval, nor a tier of the policy, nor a score."""
 
-    def __init__(self, text: str, policy: Policy) -> None:
-        """Name what could be sought."""
-        tiers = ", ".join(tier.name for tier in policy.tiers)
-        super().__init__(
-            f"{text[:40]!r} is nothing that recourse can be sought for",
-            hint=f"ask for {Decision.APPROVED}, for a tier ({tiers}), or for a score of "
-            f"{calibration.SCORE_MIN} to {calibration.SCORE_MAX}",
-        )
+class Sought(msgspec.Struct, frozen=True):
+    """A goal, the fields that stay as they are, and how many ways are wanted, at most.
+
+    `locked` are names of the catalogue, in either spelling.
+    """
+
+    goal: Goal = APPROVAL
+    locked: frozenset[str] = frozenset()
+    count: int = COUNT_DEFAULT
+
+
+def read_locked(names: Iterable[str], catalogue: Catalogue) -> frozenset[str]:
+    """Take names of fields, or raise `UnknownField`."""
+    locked = frozenset(names)
+    for name in sorted(locked):
+        if name not in catalogue.position:
+            raise UnknownField(name, tuple(catalogue.position))
+    return locked
 
 
 def read_goal(text: str, policy: Policy) -> Goal:
@@ -60,7 +73,13 @@ def read_goal(text: str, policy: Policy) -> Goal:
         score = int(text)
         if calibration.SCORE_MIN <= score <= calibration.SCORE_MAX:
             return ScoreAtLeast(score)
-    raise UnknownGoal(text, policy)
+    raise UnknownGoal(text, _known(policy))
+
+
+def _known(policy: Policy) -> str:
+    tiers = ", ".join(tier.name for tier in policy.tiers)
+    scores = f"{calibration.SCORE_MIN} to {calibration.SCORE_MAX}"
+    return f"{Decision.APPROVED}, for a tier ({tiers}), or for a score of {scores}"
 
 
 def score_needed(goal: Goal, policy: Policy) -> float:
@@ -74,7 +93,7 @@ def score_needed(goal: Goal, policy: Policy) -> float:
             return -math.inf if score <= calibration.SCORE_MIN else score
         case TierAtLeast(name=name):
             if all(tier.name != name for tier in tiers):
-                raise UnknownGoal(name, policy)
+                raise UnknownGoal(name, _known(policy))
             return _foot(policy, next(n for n, tier in enumerate(tiers) if tier.name == name))
         case Approval():
             # Tiers stand best first, and none is treated better than one above it.

@@ -40,6 +40,8 @@ def certain(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
     """Give what binds before anything is tried; where there is something, a search is idle."""
     if applicant.need == math.inf:
         return [Obstacle(Hindrance.TIER)]
+    if isinstance(applicant.goal, Approval) and applicant.holds:
+        return [Obstacle(Hindrance.RULE, rule=hold.value) for hold in applicant.holds]
     found = [_rule(applicant, gate) for gate in gates if gate.is_shut]
     # To give more fields is no change of those that were given.
     code = Rule.TOO_FEW_FIELDS.value

@@ -25,6 +25,7 @@ from alama.core.recourse import (
     ReadyRecourse,
     Recourse,
     ScoreAtLeast,
+    Sought,
     Status,
     TierAtLeast,
     find_recourse,
@@ -62,7 +63,7 @@ def find(
     count: int = 3,
 ) -> Recourse:
     application = read(ready.policy.model.catalogue, sent)
-    return find_recourse(ready, application, goal, frozenset(locked), count, in_time)
+    return find_recourse(ready, application, Sought(goal, frozenset(locked), count), in_time)
 
 
 def by_rule(*rules: str, base: Policy = POLICY) -> ReadyRecourse:
@@ -351,9 +352,7 @@ def test_what_would_be_like_nobody_is_not_advised() -> None:
 def test_when_time_runs_out_it_says_so(looks: int) -> None:
     left = iter(range(looks))
     application = read(MODEL.catalogue, POOR)
-    told = find_recourse(
-        READY, application, APPROVAL, frozenset(), 3, lambda: next(left, None) is None
-    )
+    told = find_recourse(READY, application, Sought(), lambda: next(left, None) is None)
     assert not told.optimal
     assert told.status is (Status.FOUND if told.counterfactuals else Status.NO_RECOURSE)
 

@@ -5,9 +5,10 @@ import math
 import msgspec
 import pytest
 
+from alama.core.errors import UnknownGoal
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision
-from alama.core.recourse import APPROVAL, ScoreAtLeast, TierAtLeast, UnknownGoal, read_goal
+from alama.core.recourse import APPROVAL, ScoreAtLeast, TierAtLeast, read_goal
 from alama.core.recourse.goals import Goal, score_needed
 
 POLICY = default_policy("KES")

@@ -1,0 +1,48 @@
+"""The answer to "why, and what can I do?": an assessment, its reasons, and the ways to a goal.
+
+Pure, like the assessment itself: the service, the command line and the printed page say the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from alama.core.assess import Assessment, assess
+from alama.core.reasons import Reason, reasons
+from alama.core.recourse import Recourse, find_recourse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alama.core.application import Application
+    from alama.core.lending.policy import Rule
+    from alama.core.reasons import Language
+    from alama.core.recourse import ReadyRecourse, Sought
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """What is said of one application, why, and what would lead to what is sought."""
+
+    assessment: Assessment
+    reasons: tuple[Reason, ...]
+    recourse: Recourse
+
+
+def explain(
+    ready: ReadyRecourse,
+    application: Application,
+    sought: Sought,
+    language: Language,
+    out_of_time: Callable[[], bool],
+    holds: tuple[Rule, ...] = (),
+) -> Explanation:
+    """Assess, tell why, and search; `out_of_time` and `holds` are as `find_recourse` has them."""
+    policy = ready.policy
+    assessment = assess(policy.model, policy, application, holds)
+    return Explanation(
+        assessment,
+        reasons(policy, application, assessment, language),
+        find_recourse(ready, application, sought, out_of_time, holds),
+    )
