@@ -1,4 +1,4 @@
-"""The codes on docs/reasons.md, as the dictionary has them: `python -m tests.reasons_page`."""
+"""The texts on docs/reasons.md, as the dictionary has them: `python -m tests.reasons_page`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from alama.core.lending.policy import Rule
 from alama.core.reasons.dictionary import FIELD_LOWERS_SCORE, FIELD_RAISES_SCORE, LENDER_RULE
 from alama.core.reasons.dictionary import NOT_GIVEN as CODE_NOT_GIVEN
+from alama.core.recourse import Hindrance
 from alama.files.reasons import languages
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "reasons.md"
 BEGINNING: Final = "## The codes, version "
 
 _LANGUAGES: Final = languages()
+_RULE: Final = "|---" * len(_LANGUAGES) + "|"
 _OTHERS: Final = {
     FIELD_LOWERS_SCORE: "a field lowers the score, and no code above is true of it",
     FIELD_RAISES_SCORE: "a field raises the score, and no code above is true of it",
@@ -25,13 +27,13 @@ _OTHERS: Final = {
 
 
 def codes() -> str:
-    """Give the part of the page that lists every code with its texts."""
+    """Give the part of the page that lists every code, change and obstacle with its texts."""
     return "\n".join(_lines())
 
 
 def _lines() -> Iterator[str]:
     texts = " | ".join(language.name for language in _LANGUAGES)
-    rule = "|---" * (2 + len(_LANGUAGES)) + "|"
+    rule = "|---|---" + _RULE
     yield from (f"{BEGINNING}{_LANGUAGES[0].version}", "", "### Fields", "")
     yield from (f"| code | given when | {texts} |", rule)
     for name, own in _LANGUAGES[0].fields.items():
@@ -44,16 +46,47 @@ def _lines() -> Iterator[str]:
         yield _row(built_in.value, f"the rule `{built_in.value}` decided")
     yield _row(LENDER_RULE, "a rule of the policy's own decided")
     yield ""
+    yield from _changes(texts)
+    yield from _obstacles(texts)
+
+
+def _changes(texts: str) -> Iterator[str]:
+    yield from ("## The changes", "", f"| field | way | {texts} |", "|---|---" + _RULE)
+    for name in _LANGUAGES[0].changes:
+        for way in ("up", "down"):
+            told = [getattr(language.changes[name], way) for language in _LANGUAGES]
+            if told[0] is not None:
+                yield _line(f"`{name}`", way, *told)
+    for way in ("up", "down"):
+        yield _line("any other", way, *(getattr(each.advice, way) for each in _LANGUAGES))
+    yield ""
+
+
+def _obstacles(texts: str) -> Iterator[str]:
+    yield from ("## What stands in the way", "", f"| obstacle | {texts} |", "|---" + _RULE)
+    for hindrance in Hindrance:
+        if hindrance is not Hindrance.RULE:
+            told = [language.obstacles[hindrance] for language in _LANGUAGES]
+            yield _line(f"`{hindrance.value}`", *told)
+    for rule in _LANGUAGES[0].rules_that_bind:
+        told = [language.rules_that_bind[rule] for language in _LANGUAGES]
+        yield _line(f"`rule`: `{rule.value}`", *told)
+    yield _line("`rule`: any other", *(["its text above"] * len(_LANGUAGES)))
+    yield ""
 
 
 def _row(code: str, when: str) -> str:
     texts = [language.texts[code] for language in _LANGUAGES]
     told = [" ".join(filter(None, (text.text, text.help))) for text in texts]
-    return "| " + " | ".join([f"`{code}`", when, *told]) + " |"
+    return _line(f"`{code}`", when, *told)
+
+
+def _line(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
-    """Write the codes into the page, and leave what stands above them."""
+    """Write the texts into the page, and leave what stands above them."""
     above, _, _ = PAGE.read_text("utf-8").partition(BEGINNING)
     PAGE.write_text(above + codes(), "utf-8")
 

@@ -33,6 +33,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Stance, simulate
 from alama.core.model import ReadyModel
 from alama.files.models import builtin, write_model
+from alama.files.reasons import languages
 from alama.service.directory import Caller, Desk
 from alama.service.keys import ALL_SCOPES, Key
 from alama.service.records import Earlier, Entry, ScoreRow, unseal
@@ -176,7 +177,7 @@ async def served(question: Question) -> tuple[list[bytes], list[ScoreRow]]:
     scoring = Scoring(Intake(question.model.catalogue), keeper)
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", ALL_SCOPES, NOON_US)
     caller = Caller(key, DEMO, Desk(question.model, question.policy))
-    with_offer = render.expanded(frozenset({"offer"}))
+    with_offer = render.expanded(frozenset({"offer"}), languages()[0])
     replies = []
     for application in question.applications:
         arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())

@@ -1,7 +1,7 @@
 """The page of the reasons says what the dictionary says."""
 
 from alama.core.reasons import REASONS_MAX
-from alama.core.reasons.levels import COMMON_SHARE, NOTICEABLE_POINTS
+from alama.core.reasons.levels import COMMON_SHARE, HELPFUL_POINTS, NOTICEABLE_POINTS
 from alama.files.reasons import languages
 from tests import reasons_page
 
@@ -25,5 +25,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
     assert "at most four reasons" in PROSE
     assert NOTICEABLE_POINTS == 1.0
     assert "less than one point" in PROSE
+    assert HELPFUL_POINTS == 5.0
+    assert "at least five points higher" in PROSE
     assert COMMON_SHARE == 0.05
     assert "fewer than one in twenty" in PROSE

@@ -104,6 +104,15 @@ def test_money_has_its_currency_and_whole_cents(language: Language, expected: li
     assert written == expected
 
 
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [(ENGLISH, "FCFA 5,000"), (FRENCH, "5\u202f000\u00a0FCFA")],
+    ids=lambda it: getattr(it, "code", ""),
+)
+def test_a_currency_goes_by_the_name_that_people_know(language: Language, expected: str) -> None:
+    assert quantity(language, Shown.MONEY, Decimal(5_000), "XOF") == expected
+
+
 def test_shares_are_of_a_hundred_or_percent() -> None:
     share = plain_value(Shown.PERCENT, 0.285, anything)
     assert [quantity(each, Shown.PERCENT, share, None) for each in LANGUAGES] == [
@@ -114,7 +123,7 @@ def test_shares_are_of_a_hundred_or_percent() -> None:
     assert [quantity(each, Shown.OF_HUNDRED, share, None) for each in LANGUAGES] == [
         "28 out of 100",
         "28 kati ya 100",
-        "28 sur 100",
+        "28 sur\u00a0100",
     ]
 
 

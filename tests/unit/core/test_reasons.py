@@ -170,7 +170,7 @@ def test_a_policy_that_approves_nobody_names_no_score() -> None:
     tiers = tuple(msgspec.structs.replace(t, decision=Decision.REVIEW) for t in POLICY.tiers)
     policy = seal(msgspec.structs.replace(POLICY, tiers=tiers))
     assert told(GOOD, policy=policy)[0].text.endswith(
-        "a member of our staff decides on your application."
+        "a member of our staff will decide on your application."
     )
 
 
@@ -178,17 +178,17 @@ def test_a_rule_of_the_policy_says_what_the_lender_says() -> None:
     policy = with_rule(Decision.DECLINED, "the wallet is younger than three months.")
     first = told(POOR, policy=policy)[0]
     assert (first.code, first.feature) == ("lender_rule", None)
-    assert first.text == "A rule of the lender applies: the wallet is younger than three months."
+    assert first.text == "One of our rules applies: the wallet is younger than three months."
 
 
 def test_braces_in_what_a_lender_says_are_only_braces() -> None:
     policy = with_rule(Decision.DECLINED, "{score} {0} {}")
-    assert told(POOR, policy=policy)[0].text == "A rule of the lender applies: {score} {0} {}."
+    assert told(POOR, policy=policy)[0].text == "One of our rules applies: {score} {0} {}."
 
 
 def test_a_rule_that_says_nothing_goes_by_its_name() -> None:
     first = told(POOR, policy=with_rule(Decision.DECLINED, ""), language=FRENCH)[0]
-    assert first.text == "Une règle du prêteur s\u2019applique\u00a0: «\u00a0young_wallet\u00a0»."
+    assert first.text == "Une de nos règles s\u2019applique\u00a0: «\u00a0young_wallet\u00a0»."
 
 
 def test_a_doubt_is_no_reason_for_a_decline() -> None:
@@ -210,8 +210,8 @@ def test_too_little_income_is_told_with_the_income_and_the_smallest_loan() -> No
     first = told({**GOOD, "monthly_inflow": 100, "existing_repayments": 90})[0]
     assert first.code == "unaffordable"
     assert first.text == (
-        "The KES 100 that you receive each month, less any repayments on other loans, cannot "
-        "carry even our smallest loan, KES 500."
+        "The KES 100 that you receive each month, less any repayments on other loans, is too "
+        "little even for our smallest loan, KES 500."
     )
 
 
@@ -282,14 +282,14 @@ def test_a_field_is_named_as_the_caller_spelled_it() -> None:
             SWAHILI,
             (
                 "Umetumia huduma za pesa kwa simu kwa muda mfupi: mwezi 1. "
-                "Kwa muda wa angalau miezi 3, alama zako zingekuwa juu zaidi."
+                "Kama ungekuwa umezitumia kwa muda wa angalau miezi 3, alama zako zingeongezeka."
             ),
         ),
         (
             FRENCH,
             (
                 "Vous utilisez le mobile money depuis peu de temps\u00a0: 1\u00a0mois. "
-                "Avec au moins 3\u00a0mois, votre score serait plus élevé."
+                "Pour un meilleur score\u00a0: au moins 3\u00a0mois."
             ),
         ),
     ],
@@ -320,8 +320,8 @@ def test_money_is_in_the_currency_of_the_lender() -> None:
     sent = {**POOR, "mobile_money_months": 60, "stability_score": 0.6, "monthly_inflow": 12_345.6}
     texts = [reason.text for reason in told(sent, policy=policy, model=builtin(), language=FRENCH)]
     assert (
-        "Vos revenus mensuels sont faibles\u00a0: 12\u202f346\u00a0XOF en moyenne. "
-        "Avec au moins 20\u202f000\u00a0XOF, votre score serait plus élevé."
+        "Vous recevez peu d\u2019argent chaque mois\u00a0: 12\u202f346\u00a0FCFA en moyenne. "
+        "Pour un meilleur score\u00a0: au moins 20\u202f000\u00a0FCFA."
     ) in texts
 
 
@@ -335,7 +335,7 @@ def test_a_loan_that_was_not_asked_for_is_called_the_standard_one() -> None:
     sent = {**GOOD, "monthly_inflow": 9_000, "region": "nairobi", "stability_score": 0.4}
     (loan,) = [reason for reason in told(sent, policy=policy) if reason.code == "large_loan"]
     assert loan.feature == "requested_amount"
-    assert "KES 45,000 (our standard, as none was named)" in loan.text
+    assert "KES 45,000, our usual figure when none is given" in loan.text
     assert re.search(r"With at most KES [\d,]+[05]00,", loan.text)
 
 
@@ -346,7 +346,8 @@ def test_known_words_are_translated_and_others_quoted() -> None:
         reason.code: reason.text for reason in told(sent, policy=reviewing(), language=SWAHILI)
     }
     assert (
-        texts["unfavourable_device"] == "Kifaa unachotumia kinapunguza alama zako: simu ya kitochi."
+        texts["unfavourable_device"]
+        == "Kifaa unachotumia kinapunguza alama zako: simu isiyo na intaneti."
     )
     assert texts["unfavourable_purpose"] == "Lengo la mkopo linapunguza alama zako: dharura."
 

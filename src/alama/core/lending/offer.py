@@ -63,6 +63,18 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     probability: Probability
 
 
+def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:
+    """Give what falls due per 30 days on other loans, as far as it is known."""
+    existing = None if policy.existing_place is None else values[policy.existing_place]
+    # Silence must not earn a larger loan than an ordinary answer would.
+    return policy.existing_share * inflow if existing is None else existing  # type: ignore[return-value]  # no word
+
+
+def room_monthly(tier: Tier, inflow: float, owed: float) -> float:
+    """Give what may fall due per 30 days on one more loan, in a tier."""
+    return tier.inflow_share * inflow - owed
+
+
 class _Search:
     """The loans to one applicant, whose tier and money decide on them together with the loan.
 
@@ -72,9 +84,9 @@ class _Search:
     __slots__ = (
         "_binding",
         "_bounds",
-        "_existing",
         "_inflow",
         "_loans",
+        "_owed",
         "_policy",
         "_room",
         "_tier",
@@ -90,21 +102,13 @@ class _Search:
         self._tier = tier
         self._loans = loans
         self._inflow = _number(values, policy.inflow_place)
-        existing = None if policy.existing_place is None else values[policy.existing_place]
-        # Silence must not earn a larger loan than an ordinary answer would.
-        self._existing: float = (
-            policy.existing_share * self._inflow if existing is None else existing  # type: ignore[assignment]
-        )
-        self._room = self._room_in(tier)
+        self._owed = owed_monthly(policy, values, self._inflow)
+        self._room = room_monthly(tier, self._inflow, self._owed)
         self._values = values
         self._binding: Sequence[ReadyRule] = ()
         self._bounds: dict[int, int] = {}
         self.cuts_losses = tier.decision is not _DECLINED
         self.cut = False
-
-    def _room_in(self, tier: Tier) -> float:
-        """Give what may fall due per 30 days on the loan, in a tier."""
-        return tier.inflow_share * self._inflow - self._existing
 
     def bind(self, rules: Sequence[ReadyRule]) -> None:
         """Let these rules of the policy, and no others, bound the amounts of each term."""
@@ -174,7 +178,8 @@ class _Search:
             # To somebody who is declined we say what would have applied, by the tier they have.
             if tier is self._tier or tier.decision is not _DECLINED:
                 cap = min(highest, tier.limit_max)
-                allowed = tariff.largest(probability, self._room_in(tier), cap, step)
+                room = room_monthly(tier, self._inflow, self._owed)
+                allowed = tariff.largest(probability, room, cap, step)
             if allowed > tables.lasts[band]:
                 found = Found(term, tables.lasts[band], probability)
                 low = band + 1
@@ -220,7 +225,8 @@ class _Search:
         if tariff.due_monthly(Probability(0.0), amount) > self._room:
             return False
         probability, tier = self.judge(term, 0)
-        return tariff.due_monthly(probability, amount) <= self._room_in(tier)
+        room = room_monthly(tier, self._inflow, self._owed)
+        return tariff.due_monthly(probability, amount) <= room
 
 
 def _number(values: Sequence[Value], place: int | None) -> float:

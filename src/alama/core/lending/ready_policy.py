@@ -6,6 +6,7 @@ leaves a decision no better than its own.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,7 +20,7 @@ from alama.core.lending.pricing import Tariff
 from alama.core.model import money_factor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from alama.core.application import Application, Value
     from alama.core.catalogue import Field
@@ -111,7 +112,12 @@ class _Doubts:
             )
             if name not in {AMOUNT, TERM}
         )
-        self._ranges = _ranges(asked.outside_times, scorecard, model)
+        # Most fields cannot get outside: a share is never three times the largest share.
+        self._ranges = tuple(
+            (place, low, high)
+            for place, (low, high) in known_ranges(asked.outside_times, scorecard, model).items()
+            if not _covers(low, high, model.catalogue.fields[place])
+        )
         self._likeness: ReadyLikeness | None = None
         self._strangeness_max = 0.0
         likeness = model.likeness_of(scorecard)
@@ -136,29 +142,33 @@ class _Doubts:
         return doubts
 
 
-def _ranges(
+def known_ranges(
     times: float | None, scorecard: Scorecard, model: ReadyModel
-) -> tuple[tuple[int, float, float], ...]:
-    """Give the place, the least and the most of each number that is not far outside training."""
-    if times is None:
-        return ()
+) -> Mapping[int, tuple[float, float]]:
+    """Give the least and the most that is known from training of each number, by its place.
+
+    They are in the caller's currency, and `times` beyond what training saw; where that is not
+    known, or is not asked for, everything is.
+    """
     money = money_factor(model.model, model.currency)
-    ranges = []
+    ranges = {}
     for place, feature in zip(scorecard.places, scorecard.card.features, strict=True):
-        if feature.lowest is not None and feature.highest is not None:
-            factor = money if model.catalogue.fields[place].money else 1.0
-            low, high = feature.lowest * factor / times, feature.highest * factor * times
-            # Most fields cannot get there: a share is never three times the largest share.
-            if not _covers(low, high, model.catalogue.fields[place]):
-                ranges.append((place, low, high))
-    return tuple(ranges)
+        field = model.catalogue.fields[place]
+        if not field.numeric:
+            continue
+        ranges[place] = (-math.inf, math.inf)
+        if times is not None and feature.lowest is not None and feature.highest is not None:
+            factor = money if field.money else 1.0
+            ranges[place] = (feature.lowest * factor / times, feature.highest * factor * times)
+    return ranges
 
 
 def _covers(low: float, high: float, field: Field) -> bool:
     """Say whether every value that a field may have lies between two."""
     least = field.minimum if field.above is None else field.above
-    return (
-        least is not None and field.maximum is not None and low <= least and field.maximum <= high
+    most = field.maximum
+    return low <= (-math.inf if least is None else least) and high >= (
+        math.inf if most is None else most
     )
 
 

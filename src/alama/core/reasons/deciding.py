@@ -50,7 +50,7 @@ def rules(
     own = {rule.name: rule for rule in policy.policy.rules}
     for name in that_decided(policy, assessment):
         if name in own:
-            yield Told(LENDER_RULE, _own_text(own[name], language))
+            yield Told(LENDER_RULE, own_text(own[name], language))
         else:
             yield Told(name, _Case(policy, application, assessment, language).text(Rule(name)))
 
@@ -69,7 +69,7 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
     return tuple(name for name in named if decisions[name] is assessment.decision)
 
 
-def _own_text(rule: OwnRule, language: Language) -> str:
+def own_text(rule: OwnRule, language: Language) -> str:
     """Give what the lender says about the rule, or else its name."""
     says = rule.says or language.forms.word.format(word=rule.name)
     return language.texts[LENDER_RULE].text.format(says=says.removesuffix("."))

@@ -1,8 +1,9 @@
 """The dictionary of reasons: codes that all languages share, and the texts of one language.
 
 A *text* says what is so, with the applicant's own value; its *help* says what level would be better
-and is left out where none is known. Texts are templates of `str.format`, and come with the package:
-nothing that a lender or an applicant sends is ever used as one.
+and is left out where none is known. *Changes* say what to do, and *obstacles* why nothing would do.
+All are templates of `str.format`, and come with the package: nothing that a lender or an applicant
+sends is ever used as one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
+
+from alama.core.lending.policy import Rule
+from alama.core.recourse.answer import Hindrance
 
 FIELD_LOWERS_SCORE: Final = "field_lowers_score"
 FIELD_RAISES_SCORE: Final = "field_raises_score"
@@ -112,13 +116,42 @@ class Forms(_Part, frozen=True):
     at_most: Template
     below: Template
     between: Template
+    both: Template
+
+
+class ChangeTexts(_Part, frozen=True):
+    """What somebody is told to do who is to raise, or to lower, the value of a field.
+
+    They have the placeholders {before} and {after}; None where our catalogue does not have it
+    change that way.
+    """
+
+    up: Template | None = None
+    down: Template | None = None
+
+
+class AdviceTexts(_Part, frozen=True):
+    """What is said beside the changes.
+
+    `up` and `down` are for changes that have no text of their own, and have a {name} too. `within`
+    has the placeholder {days}, and `at_once` is said for none.
+    """
+
+    up: Template
+    down: Template
+    within: Template
+    at_once: Template
+    notice: Template
 
 
 class Language(_Part, frozen=True):
     """The dictionary in one language.
 
-    `version` and `fields` are the same in all of them. `names` says what each field is, `words`
-    translates values of a field that are words; one that it has not is quoted as it was sent.
+    `version` and `fields` are the same in all of them. `currencies` are the names that people know
+    better than the codes. `names` says what each field is, `words` translates values of a field
+    that are words; one that it has not is quoted as it was sent.
+    `obstacles` have the placeholder {fields}, or none. `rules_that_bind` is for rules whose reason
+    is made of one application; the reasons of the others say enough. `page` labels what is printed.
     """
 
     version: int
@@ -127,10 +160,16 @@ class Language(_Part, frozen=True):
     name: str
     numbers: Numbers
     forms: Forms
+    currencies: dict[str, str]
     counts: dict[Shown, Noun]
     names: dict[str, Template]
     words: dict[str, dict[str, Template]]
     texts: dict[Code, Text]
+    changes: dict[str, ChangeTexts]
+    obstacles: dict[Hindrance, Template]
+    rules_that_bind: dict[Rule, Template]
+    advice: AdviceTexts
+    page: dict[Code, Template]
 
 
 def read(codes: str, language: str) -> Language:

@@ -156,13 +156,15 @@ def _nearest_term(
 def _nearest_run(standing: Standing, gained: Sequence[float], way: Way) -> range | None:
     """Give the neighbouring better slots that come next, up or down, and are no rarity."""
     slot = standing.slot
+    # A loan that is on offer may be had by anyone.
+    share_min = 0.0 if standing.field.name == AMOUNT else COMMON_SHARE
     better = [own for own in range(1, len(gained)) if gained[own] >= HELPFUL_POINTS]
     runs = [
         range(first, last + 1)
         for first, last in neighbours(better)
         if (way is not Way.UP or first > slot)
         and (way is not Way.DOWN or last < slot)
-        and sum(standing.feature.shares[first : last + 1]) >= COMMON_SHARE
+        and sum(standing.feature.shares[first : last + 1]) >= share_min
     ]
     # A run does not go past the slot itself, which is no better than it is.
     return min(runs, key=lambda run: min(abs(own - slot) for own in run), default=None)

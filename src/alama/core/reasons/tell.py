@@ -13,15 +13,14 @@ import msgspec
 
 from alama.core.lending.policy import Decision
 from alama.core.model import money_factor
-from alama.core.product import PRODUCT
 from alama.core.reasons import deciding, wording
 from alama.core.reasons.dictionary import (
     FIELD_LOWERS_SCORE,
     FIELD_RAISES_SCORE,
     NOT_GIVEN,
-    FieldCodes,
     Shown,
 )
+from alama.core.reasons.known import codes_of, name_of, shown_as
 from alama.core.reasons.levels import (
     NOTICEABLE_POINTS,
     Sense,
@@ -35,7 +34,6 @@ from alama.core.tables import MISSING
 if TYPE_CHECKING:
     from alama.core.application import Application, Value
     from alama.core.assess import Assessment, Contribution
-    from alama.core.catalogue import Field
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.reasons.dictionary import Language
     from alama.core.reasons.levels import Level
@@ -126,7 +124,7 @@ class _Teller:
         """Tell why a field costs points, and what level of it would help."""
         standing = self._standing(contribution)
         if standing.slot == MISSING:
-            name = self._name(standing.field, contribution)
+            name = name_of(standing.field, contribution.feature, self._language)
             text = self._language.texts[NOT_GIVEN].text.format(name=name)
             return Reason(NOT_GIVEN, contribution.feature, contribution.points, text)
         code = self._code(standing, Sense.LOWERS)
@@ -154,21 +152,15 @@ class _Teller:
         return Standing(field, scorecard.card, place, cuts, self._slots)
 
     def _code(self, standing: Standing, sense: Sense) -> str:
-        known = _codes_of(standing.field, self._language)
+        known = codes_of(standing.field, self._language)
         if known is None or (known.safer and not bears_out(standing, known.safer, sense)):
             return FIELD_LOWERS_SCORE if sense is Sense.LOWERS else FIELD_RAISES_SCORE
         return known.lowers if sense is Sense.LOWERS else known.raises
 
     def _text(self, code: str, standing: Standing, contribution: Contribution) -> str:
         template = self._language.texts[code].text
-        value = self._value(standing)
-        return template.format(name=self._name(standing.field, contribution), value=value)
-
-    def _name(self, field: Field, contribution: Contribution) -> str:
-        """Say what a field is; one that the dictionary does not know is quoted."""
-        if _codes_of(field, self._language) is None:
-            return self._language.forms.word.format(word=contribution.feature)
-        return self._language.names[field.name]
+        name = name_of(standing.field, contribution.feature, self._language)
+        return template.format(name=name, value=self._value(standing))
 
     def _value(self, standing: Standing) -> str:
         """Give the value that was scored; it is the standard loan's where none was asked for."""
@@ -183,7 +175,7 @@ class _Teller:
         if isinstance(value, str):
             return wording.word(self._language, standing.field.name, value)
         assert value is not None  # its slot is not that of a missing one
-        shown = _shown(standing.field, self._language)
+        shown = shown_as(standing.field, self._language)
         number = wording.plain_value(shown, value, standing.is_here)
         return wording.quantity(self._language, shown, number, self._model.currency)
 
@@ -191,7 +183,7 @@ class _Teller:
         value = self._values[self._model.catalogue.position[standing.field.name]]
         if value is None or isinstance(value, str):
             return None
-        shown = _shown(standing.field, self._language)
+        shown = shown_as(standing.field, self._language)
         level = level_that_helps(standing, self._policy, shown, value)
         return None if level is None else self._phrase(shown, level)
 
@@ -210,20 +202,3 @@ class _Teller:
         if low is not None:
             return forms.at_least.format(low=low)
         return forms.at_most.format(high=high) if high else forms.below.format(high=below)
-
-
-def _codes_of(field: Field, language: Language) -> FieldCodes | None:
-    """Give the codes of a field; None if the model means something else by the name than we do."""
-    codes = language.fields.get(field.name)
-    if codes is None or field.name not in PRODUCT.position:
-        return None
-    ours = PRODUCT.field(field.name)
-    same = (field.kind, field.unit, field.money) == (ours.kind, ours.unit, ours.money)
-    return codes if same else None
-
-
-def _shown(field: Field, language: Language) -> Shown:
-    codes = _codes_of(field, language)
-    if codes is not None:
-        return codes.shown
-    return Shown.MONEY if field.money else Shown.NUMBER

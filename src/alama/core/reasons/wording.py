@@ -88,7 +88,8 @@ def quantity(language: Language, shown: Shown, value: Decimal, currency: str | N
         form = noun.one if _is_singular(language, value) else noun.other
         return form.format(number=number(language, value))
     if shown is Shown.MONEY and currency is not None:
-        return forms.money.format(number=_money(language, value), currency=currency)
+        known_as = language.currencies.get(currency, currency)
+        return forms.money.format(number=_money(language, value), currency=known_as)
     if shown is Shown.OF_HUNDRED:
         return forms.of_hundred.format(number=number(language, value))
     if shown is Shown.PERCENT:

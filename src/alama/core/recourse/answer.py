@@ -11,7 +11,7 @@ from alama.core.assess import Assessment
 
 
 class Status(StrEnum):
-    """Whether there is something to change. NO_RECOURSE where time ran out says: none was found."""
+    """Whether there is something to change; NO_RECOURSE also where time ran out before it was."""
 
     ALREADY_MET = "already_met"
     FOUND = "found"
@@ -29,7 +29,7 @@ class FieldChange(msgspec.Struct, frozen=True):
 class Counterfactual(msgspec.Struct, frozen=True):
     """Changes that lead to the goal together, and what is said of the changed application.
 
-    `cost` is the share of the population crossed, weighted by effort; `within_days` how long the
+    `cost` is as `alama.core.recourse.cost` has it; `within_days` says how long the
     slowest of the changes may take.
     """
 
@@ -49,6 +49,7 @@ class Hindrance(StrEnum):
     PLAUSIBILITY = "plausibility"
     IMMUTABLE = "immutable"
     OUT_OF_REACH = "out_of_reach"
+    OUT_OF_TIME = "out_of_time"
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -61,6 +62,7 @@ class Obstacle(msgspec.Struct, frozen=True):
     - PLAUSIBILITY: it would work, but `fields` would look like nobody's in training.
     - IMMUTABLE: what can be changed is not enough beside `fields`, which cost points and cannot be.
     - OUT_OF_REACH: what can be changed cannot be changed as far as would be needed.
+    - OUT_OF_TIME: there was no time to look at everything, so there may be a way.
     """
 
     hindrance: Hindrance

@@ -1,4 +1,4 @@
-"""What a change costs: the share of the population that it crosses, weighted by its effort.
+"""What a change costs: the share of the population it crosses, by its effort, and some trouble.
 
 From 10 % of the wallets below oneself to 35 % below is a cost of 0.25 at an effort of 1. Those are
 counted who gave the field in training; within a band they are taken to be spread evenly.
@@ -7,8 +7,8 @@ A field without a table (one that only the policy reads) has no population. Ther
 taken as a share of the larger of the two values: to halve or to double it costs 0.5, to be rid of
 it 1.
 
-Costs are whole millionths, so that sums are exact and ties are ties on every machine. Every change
-costs something: of two ways that differ by an idle change the shorter one is cheaper.
+Each change costs a little more than that, however small it is: one thing to see to is less trouble
+than three. Costs are whole millionths, so that sums are exact and ties are ties on every machine.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from alama.core.tables import Feature
 
 MILLIONTHS: Final = 1_000_000
+
+TROUBLE: Final = 20_000
+"""Of each change, in millionths: as much as to pass one in fifty at an effort of 1."""
 
 
 class Ladder:
@@ -52,10 +55,10 @@ class Ladder:
 def change_costs(
     ladder: Ladder | None, effort: float, old: float, new: Sequence[float]
 ) -> list[int]:
-    """Give the cost of a change to each of some values in millionths, at least one."""
+    """Give the cost of a change to each of some values in millionths."""
     if ladder is not None:
         here = ladder.share_below(old)
         crossed = [abs(ladder.share_below(value) - here) for value in new]
     else:
         crossed = [min(abs(value - old) / max(abs(value), abs(old)), 1.0) for value in new]
-    return [max(round(share * effort * MILLIONTHS), 1) for share in crossed]
+    return [round(share * effort * MILLIONTHS) + TROUBLE for share in crossed]

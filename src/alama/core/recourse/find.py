@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.core.recourse import obstacles
-from alama.core.recourse.answer import Counterfactual, FieldChange, Recourse, Status
+from alama.core.recourse.answer import (
+    Counterfactual,
+    FieldChange,
+    Hindrance,
+    Obstacle,
+    Recourse,
+    Status,
+)
 from alama.core.recourse.applicant import Applicant, Judge
 from alama.core.recourse.cost import MILLIONTHS
 from alama.core.recourse.goals import COUNT_MAX
@@ -51,7 +58,8 @@ def find_recourse(
             told = tuple(_counterfactual(applicant, moves, one) for one in found)
             return Recourse(Status.FOUND, told, optimal=search.complete)
         if not search.complete:
-            return Recourse(Status.NO_RECOURSE, optimal=False)
+            late = (Obstacle(Hindrance.OUT_OF_TIME),)
+            return Recourse(Status.NO_RECOURSE, optimal=False, binding=late)
         if judge.objections is None:
             binding = obstacles.of_lending(applicant, space, out_of_time)
         else:

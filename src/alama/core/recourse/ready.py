@@ -10,8 +10,9 @@ import numpy as np
 
 from alama.core.catalogue import Kind
 from alama.core.lending.loan import AMOUNT, TERM
+from alama.core.lending.offer import owed_monthly, room_monthly
 from alama.core.lending.policy import Rule
-from alama.core.lending.ready_policy import EXISTING, INFLOW, OUTFLOW
+from alama.core.lending.ready_policy import EXISTING, INFLOW, OUTFLOW, known_ranges
 from alama.core.model import money_factor
 from alama.core.recourse import turning
 from alama.core.recourse.additive import Options, joined, points_of, strangeness_of
@@ -71,7 +72,7 @@ class ReadyCard:
             self.sums = joined(self.sums, *parts)
         self._feature_of = {place: n for n, place in enumerate(scorecard.places)}
         self._ladders: dict[int, Ladder] = {}
-        self.known: dict[int, tuple[float, float]] = {}
+        self.known = known_ranges(asked.outside_times, scorecard, model)
         money = money_factor(model.model, model.currency)
         for place, feature in zip(scorecard.places, scorecard.card.features, strict=True):
             field = model.catalogue.fields[place]
@@ -79,9 +80,6 @@ class ReadyCard:
                 factor = money if field.money else 1.0
                 cuts = cuts_in(feature, model.catalogue, money)
                 self._ladders[place] = Ladder(feature, cuts, factor)
-                self.known[place] = turning.known_range(
-                    feature.lowest, feature.highest, factor, asked.outside_times
-                )
 
     def standing(self, slots: Sequence[int]) -> Places:
         """Give the options of all features as they stand."""
@@ -239,9 +237,12 @@ class ReadyRecourse:
 
     def _room_need(self, values: Sequence[Value]) -> float:
         """Give where the worst approved tier begins whose share of the inflow carries a loan."""
+        policy = self.policy
+        inflow = turning.given(values, policy.inflow_place) or 0.0
+        owed = owed_monthly(policy, values, inflow)
         for tier in reversed(self._approving):
-            if turning.carries_a_loan(self.policy, turning.room(self.policy, values, tier)):
-                return OPEN if tier is self.policy.tiers[-1] else tier.score_min
+            if turning.carries_a_loan(policy, room_monthly(tier, inflow, owed)):
+                return OPEN if tier is policy.tiers[-1] else tier.score_min
         return SHUT
 
     def _spending_need(self, values: Sequence[Value]) -> float:

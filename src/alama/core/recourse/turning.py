@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
@@ -209,14 +208,6 @@ def spending_edges(
         yield from turn_of(lambda x: outflow <= ratio * x, 0.0, outflow / ratio * 2.0 + 1.0)
 
 
-def room(policy: ReadyPolicy, values: Sequence[Value], tier: Tier) -> float:
-    """Give what may fall due per 30 days on a loan to somebody in a tier."""
-    inflow = given(values, policy.inflow_place) or 0.0
-    existing = given(values, policy.existing_place)
-    taken = policy.existing_share * inflow if existing is None else existing
-    return tier.inflow_share * inflow - taken
-
-
 def carries_a_loan(policy: ReadyPolicy, room_monthly: float) -> bool:
     """Say whether the smallest loan could be repaid if nobody ever defaulted: a bound."""
     reach = max(tariff.amount_max(room_monthly) for tariff in policy.tariffs)
@@ -230,12 +221,3 @@ def given(values: Sequence[Value], place: int | None) -> float | None:
     value = values[place]
     assert not isinstance(value, str)
     return value
-
-
-def known_range(
-    lowest: float | None, highest: float | None, factor: float, times: float | None
-) -> tuple[float, float]:
-    """Give the least and the most of a field that the policy holds for known from training."""
-    if times is None or lowest is None or highest is None:
-        return -math.inf, math.inf
-    return lowest * factor / times, highest * factor * times

@@ -355,6 +355,7 @@ def test_when_time_runs_out_it_says_so(looks: int) -> None:
     told = find_recourse(READY, application, Sought(), lambda: next(left, None) is None)
     assert not told.optimal
     assert told.status is (Status.FOUND if told.counterfactuals else Status.NO_RECOURSE)
+    assert told.binding == (() if told.counterfactuals else (Obstacle(Hindrance.OUT_OF_TIME),))
 
 
 def test_an_answer_in_another_currency_is_in_its_money() -> None:

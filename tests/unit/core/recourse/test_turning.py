@@ -10,6 +10,7 @@ import pytest
 from alama.core import calibration
 from alama.core.application import Value, read
 from alama.core.lending.draft import default_policy
+from alama.core.lending.offer import owed_monthly, room_monthly
 from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
@@ -91,7 +92,7 @@ def test_an_inflow_edge_just_carries_the_smallest_loan_in_its_tier() -> None:
     place = lender.inflow_place
     for inflow, tier in zip(edges[1::2], turning.approving(lender), strict=True):
         row = [*values[:place], inflow, *values[place + 1 :]]
-        room = turning.room(lender, row, tier)
+        room = room_monthly(tier, inflow, owed_monthly(lender, row, inflow))
         due = min(
             t.due_monthly(calibration.shown_probability(points), lender.limit_step)
             for t in lender.tariffs

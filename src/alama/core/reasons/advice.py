@@ -1,0 +1,103 @@
+"""What to do, in words: the changes that lead to a goal, or what stands in the way of all of them.
+
+The new value of a change is written exactly: it is the one that was proven to work. The old one is
+rounded for the eye, but never past the new one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from alama.core.lending.policy import Rule
+from alama.core.reasons import wording
+from alama.core.reasons.deciding import own_text
+from alama.core.reasons.dictionary import COUNTED, ChangeTexts, Shown
+from alama.core.reasons.known import codes_of, name_of, shown_as
+from alama.core.recourse.answer import Hindrance
+
+if TYPE_CHECKING:
+    from alama.core.application import Value
+    from alama.core.catalogue import Field
+    from alama.core.lending.ready_policy import ReadyPolicy
+    from alama.core.reasons.dictionary import Language
+    from alama.core.recourse.answer import FieldChange, Obstacle
+
+_UNIT_SAID_ONCE: Final = COUNTED | {Shown.OF_HUNDRED}
+"""Old values of these stand as bare numbers beside the new one: 60 days instead of 30."""
+
+
+class Advice:
+    """Advice to the applicants of one policy, in one language."""
+
+    __slots__ = ("_language", "_policy")
+
+    def __init__(self, policy: ReadyPolicy, language: Language) -> None:
+        self._policy = policy
+        self._language = language
+
+    def change(self, change: FieldChange) -> str:
+        """Say what to do: a sentence with both values, the new one exactly as it is."""
+        field = self._policy.model.catalogue.field(change.field)
+        before, after = _number(change.before), _number(change.after)
+        shown = shown_as(field, self._language)
+        new = wording.scaled(shown, after)
+        old = wording.plain_value(
+            shown, before, lambda near: near < after if before < after else near > after
+        )
+        own, others = self._own_texts(field), self._language.advice
+        template = (own.up or others.up) if before < after else (own.down or others.down)
+        return template.format(
+            name=name_of(field, change.field, self._language),
+            before=wording.number(self._language, old)
+            if shown in _UNIT_SAID_ONCE
+            else wording.quantity(self._language, shown, old, self._policy.currency),
+            after=wording.quantity(self._language, shown, new, self._policy.currency),
+        )
+
+    def obstacle(self, obstacle: Obstacle) -> str:
+        """Say what stands in the way of every change."""
+        if obstacle.hindrance is Hindrance.RULE:
+            assert obstacle.rule is not None
+            return self._rule(obstacle.rule)
+        template = self._language.obstacles[obstacle.hindrance]
+        return template.format(fields=self._listed(obstacle.fields))
+
+    def notice(self) -> str:
+        """Say how long advice holds, and that it is no guarantee."""
+        return self._language.advice.notice
+
+    def within(self, days: int) -> str:
+        """Give a phrase for the time that changes may take."""
+        texts = self._language.advice
+        if days == 0:
+            return texts.at_once
+        number = wording.scaled(Shown.DAYS, days)
+        return texts.within.format(days=wording.quantity(self._language, Shown.DAYS, number, None))
+
+    def _own_texts(self, field: Field) -> ChangeTexts:
+        """Give the texts of a field; none if the model means something else by the name."""
+        known = self._language.changes.get(field.name)
+        if known is None or codes_of(field, self._language) is None:
+            return ChangeTexts()
+        return known
+
+    def _rule(self, name: str) -> str:
+        for rule in self._policy.policy.rules:
+            if rule.name == name:
+                return own_text(rule, self._language)
+        code = Rule(name)
+        short = self._language.rules_that_bind.get(code)
+        return self._language.texts[code.value].text.format() if short is None else short
+
+    def _listed(self, fields: tuple[str, ...]) -> str:
+        catalogue = self._policy.model.catalogue
+        names = [name_of(catalogue.field(name), name, self._language) for name in fields]
+        if len(names) < 2:  # noqa: PLR2004  one needs no conjunction
+            return "".join(names)
+        *first, last = names
+        return self._language.forms.both.format(first=", ".join(first), last=last)
+
+
+def _number(value: Value) -> float:
+    assert isinstance(value, int | float)  # nothing else is a lever
+    return value
