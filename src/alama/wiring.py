@@ -18,15 +18,18 @@ from alama import settings as settings_module
 from alama.api.admission import Admission
 from alama.api.asgi import Endpoints, application
 from alama.api.documents import DocumentEndpoints
+from alama.api.explain import ExplainEndpoint
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.core.errors import AlamaError
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
+from alama.files import reasons
 from alama.files.models import builtin
 from alama.service import keys, lenders
 from alama.service.directory import Directory
 from alama.service.errors import InvalidName, StoreUnfit
+from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
 from alama.service.scoring import Scoring
@@ -205,8 +208,11 @@ def assemble(
     health = Health(registry, ledger, stopwatch_us)
     upkeep = Upkeep(directory, registry, scores, now_us, watch.chore_failed)
     admission = Admission(directory, RateLimit(settings.rate_limit, BURST * settings.rate_limit))
+    intake, languages = Intake(PRODUCT), reasons.languages()
+    explaining = Explaining(intake)
     endpoints = Endpoints(
-        scores=ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores),
+        scores=ScoreEndpoints(admission, Scoring(intake, ledger), scores, languages),
+        explain=ExplainEndpoint(admission, explaining, languages),
         status=StatusEndpoints(health, builtin().id),
         documents=DocumentEndpoints(),
     )
@@ -221,6 +227,7 @@ def assemble(
         yield
         # The server has answered every request by now; what is left is to put things away.
         chores.cancel()
+        explaining.close()
         await ledger.close()
         await upkeep.note_key_use()
         installed.close()

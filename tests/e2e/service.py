@@ -119,7 +119,18 @@ class Service:
         **headers: str,
     ) -> httpx.Response:
         """POST /v1/score; `idempotency_key="1"` is sent as the header Idempotency-Key."""
-        return self._post(self._client, body, query, key, headers)
+        return self._post(self._client, f"/v1/score{query}", body, key, headers)
+
+    def explain(
+        self,
+        body: dict[str, Any] | bytes = COMPACT,
+        *,
+        query: str = "",
+        key: str | None = None,
+        **headers: str,
+    ) -> httpx.Response:
+        """POST /v1/explain."""
+        return self._post(self._client, f"/v1/explain{query}", body, key, headers)
 
     def anywhere(
         self,
@@ -130,7 +141,7 @@ class Service:
         **headers: str,
     ) -> httpx.Response:
         """POST /v1/score by a connection of its own: any worker may be at its other end."""
-        return self._post(self._stranger, body, query, key, headers)
+        return self._post(self._stranger, f"/v1/score{query}", body, key, headers)
 
     def statuses(self, key: str) -> set[int]:
         """What the workers say to a key, by connections enough to meet all of them."""
@@ -158,12 +169,12 @@ class Service:
     def _post(
         self,
         client: httpx.Client,
+        path: str,
         body: dict[str, Any] | bytes,
-        query: str,
         key: str | None,
         headers: dict[str, str],
     ) -> httpx.Response:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         usual = self.credentials(key) | {"Content-Type": "application/json"}
-        return client.post(f"/v1/score{query}", headers=usual | named, content=content)
+        return client.post(path, headers=usual | named, content=content)

@@ -1,5 +1,6 @@
 """Section 6 of the product, row by row, over the wire: status, code, headers, and no echo."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.e2e.service import COMPACT, Service
 
 MEMBERS = ["type", "title", "status", "detail", "instance", "code", "request_id"]
 JSON = {"Content-Type": "application/json"}
+GOOD = json.dumps(COMPACT).encode()
 DEMO = Book("demo", Mode.TEST)
 
 
@@ -86,6 +88,11 @@ CASES = [
     ),
     Case("an unknown expansion", 400, "invalid_parameter", path=f"/v1/score?expand={MARK}"),
     Case("a parameter twice", 400, "invalid_parameter", "GET", "/v1/scores?limit=1&limit=2"),
+    Case("a bad target", 400, "invalid_parameter", path=f"/v1/explain?target={MARK}", body=GOOD),
+    Case("a bad lock", 400, "invalid_parameter", path=f"/v1/explain?locked={MARK}", body=GOOD),
+    Case("a bad number", 400, "invalid_parameter", path=f"/v1/explain?limit={MARK}"),
+    Case("a bad language", 400, "invalid_parameter", path=f"/v1/explain?language={MARK}"),
+    Case("no language", 400, "invalid_parameter", path=f"/v1/score?language={MARK}"),
     Case("a bad limit", 400, "invalid_parameter", "GET", f"/v1/scores?limit={MARK}"),
     Case("an endless limit", 400, "invalid_parameter", "GET", "/v1/scores?limit=" + "0" * 5_000),
     Case("a bad cursor", 400, "invalid_parameter", "GET", f"/v1/scores?cursor={MARK}"),

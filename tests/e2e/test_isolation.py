@@ -137,6 +137,26 @@ def test_an_idempotency_key_of_another_book_opens_nothing_and_blocks_nothing(
     assert again.json()["request_id"] == shelves[victim].request_ids[number]
 
 
+@settings(max_examples=25)
+@given(places, prefixes)
+def test_an_explanation_adds_nothing_to_any_book_and_tells_of_none(
+    service: Service, shelves: list[Shelf], asker: int, prefix: str
+) -> None:
+    before = [_own(service, shelf) for shelf in shelves]
+    reply = service.send(
+        "POST",
+        f"{prefix}/v1/explain",
+        headers=service.credentials(shelves[asker].key),
+        json=_body(shelves[asker].book),
+    )
+    assert reply.status_code == 200
+    assert [_own(service, shelf) for shelf in shelves] == before
+    for shelf in shelves:
+        require_nothing_of(shelf, reply)
+        found = service.get(f"/v1/scores/{reply.json()['request_id']}", key=shelf.key)
+        assert found.status_code == 404
+
+
 def test_every_key_reads_all_of_its_own(service: Service, shelves: list[Shelf]) -> None:
     for shelf in shelves:
         for request_id in shelf.request_ids:
@@ -151,3 +171,5 @@ def test_a_revoked_or_unknown_key_reads_nothing(service: Service, shelves: list[
     for path in ("/v1/scores", f"/v1/scores/{shelves[0].request_ids[0]}"):
         for bad in (text, shelves[0].key[:-1] + "_", shelves[0].key.swapcase()):
             assert service.get(path, key=bad).status_code == 401
+    for bad in (text, shelves[0].key.swapcase()):
+        assert service.explain(key=bad).status_code == 401

@@ -66,6 +66,7 @@ def test_a_prefix_changes_nothing(service: Service) -> None:
     asked: list[tuple[str, str, dict[str, Any]]] = [
         ("POST", "/v1/score", {"json": FULL, "headers": service.credentials()}),
         ("POST", "/v1/score", {"json": {}, "headers": service.credentials()}),
+        ("POST", "/v1/explain", {"json": FULL, "headers": service.credentials()}),
         ("GET", "/v1/scores?limit=2", {"headers": service.credentials()}),
         ("GET", "/v1/scores", {}),
         ("GET", "/v1/health", {}),

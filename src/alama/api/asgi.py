@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from alama.api.documents import DocumentEndpoints
     from alama.api.endpoint import Watch
     from alama.api.exchange import Call, Handler, Reply
+    from alama.api.explain import ExplainEndpoint
     from alama.api.scores import ScoreEndpoints
     from alama.api.status import StatusEndpoints
     from alama.service.ports import Clock
@@ -31,6 +32,7 @@ class Endpoints(NamedTuple):
     """Everything that is served."""
 
     scores: ScoreEndpoints
+    explain: ExplainEndpoint
     status: StatusEndpoints
     documents: DocumentEndpoints
 
@@ -40,6 +42,7 @@ def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
     return {
         "/": {"GET": serve.documents.front},
         "/v1/score": {"POST": serve.scores.score},
+        "/v1/explain": {"POST": serve.explain.explain},
         "/v1/health": {"GET": serve.status.health},
         "/v1/scores": {"GET": serve.scores.page},
         "/v1/scores/{request_id}": {"GET": serve.scores.find},

@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from alama.api import examples, render, schemas
+from alama.api.explain import TARGET_DEFAULT
 from alama.api.scores import IDEMPOTENCY_KEY_MAX, PAGE_DEFAULT, PAGE_MAX
+from alama.core.product import PRODUCT
+from alama.core.recourse import COUNT_DEFAULT, COUNT_MAX
+from alama.files.reasons import LANGUAGES
 
 Json = dict[str, Any]
+
+SCORE: Final = "^([3-7][0-9][0-9]|8[0-4][0-9]|850)$"
+TIER: Final = "^[A-Za-z0-9+-]{1,8}$"
+"""Which of the names that a tier may have are tiers, the policy of the key says."""
 
 REQUEST_ID: Final = {"type": "string", "pattern": "^req_[0-9a-f]{28}$"}
 
@@ -24,6 +32,52 @@ PARAMETERS: Final[dict[str, Json]] = {
             "items": {"type": "string", "enum": list(render.EXPANSIONS)},
         },
         "example": ["base_score", "offer"],
+    },
+    "language": {
+        "name": "language",
+        "in": "query",
+        "description": "In which language to speak to the applicant.",
+        "schema": {"type": "string", "enum": list(LANGUAGES), "default": LANGUAGES[0]},
+        "example": "sw",
+    },
+    "target": {
+        "name": "target",
+        "in": "query",
+        "description": f"What to lead to: `{TARGET_DEFAULT}`, a tier of the policy such as `B` "
+        "(or a better one), or a score such as `700` (or more).",
+        "schema": {
+            "type": "string",
+            "anyOf": [{"const": TARGET_DEFAULT}, {"pattern": SCORE}, {"pattern": TIER}],
+            "default": TARGET_DEFAULT,
+        },
+        "example": TARGET_DEFAULT,
+    },
+    "ways": {
+        "name": "limit",
+        "in": "query",
+        "description": "How many ways to the target are wanted, at most. No way holds all the "
+        "fields of another.",
+        "schema": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": COUNT_MAX,
+            "default": COUNT_DEFAULT,
+        },
+        "example": COUNT_DEFAULT,
+    },
+    "locked": {
+        "name": "locked",
+        "in": "query",
+        "description": "Fields that must stay as they are, in either spelling, separated by "
+        "commas.",
+        "style": "form",
+        "explode": False,
+        "schema": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "enum": list(PRODUCT.position)},
+        },
+        "example": ["requested_amount"],
     },
     "Idempotency-Key": {
         "name": "Idempotency-Key",

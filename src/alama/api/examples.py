@@ -11,7 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from alama.api import problems, render
+from alama.api.explain import TARGET_DEFAULT
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
+from alama.api.render_explanation import explain_reply
 from alama.core.assess import assess
 from alama.core.errors import (
     AlamaError,
@@ -19,14 +21,18 @@ from alama.core.errors import (
     InvalidModel,
     MalformedDocument,
 )
+from alama.core.explanation import explain
 from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
+from alama.core.recourse import COUNT_DEFAULT, ReadyRecourse
 from alama.files import models
+from alama.files.reasons import languages
 from alama.service import errors, ids, keys
 from alama.service.directory import Desk
+from alama.service.explaining import Explained, Question
 from alama.service.keys import Scope
 from alama.service.records import ScoreRow, ScoreSummary, Sealed
 from alama.service.scoring import Given
@@ -42,13 +48,23 @@ CURRENCY: Final = "KES"
 COMPACT: Final = b"""\
 {"mobile_money_months": 24, "monthly_inflow": 18500, "stability_score": 0.62, \
 "airtime_regularity": 0.71}"""
+DECLINED: Final = b"""\
+{"mm_months": 9, "avg_inflow": 14200, "avg_balance": 640, "balance_stability": 0.34, \
+"counterparties": 8, "airtime_regularity": 0.45, "requested_amount": 9000, \
+"requested_term_days": 30}"""
+TIER: Final = "B"
+LOCKED: Final = "requested_amount"
 WRONG: Final = b"""\
 {"mm_months": "26", "stability_score": 58, "airtime_regulrity": 0.71, "gender": "F"}"""
 
 
 def requests() -> dict[str, Any]:
     """Give the bodies of requests by name."""
-    return {"full": json.loads(models.sample_application()), "compact": json.loads(COMPACT)}
+    return {
+        "full": json.loads(models.sample_application()),
+        "compact": json.loads(COMPACT),
+        "declined": json.loads(DECLINED),
+    }
 
 
 class Replies:
@@ -58,6 +74,8 @@ class Replies:
         """Lay out the built-in model and the default policy."""
         model = ReadyModel(models.builtin(), CURRENCY)
         self._desk = Desk(model, ReadyPolicy(default_policy(CURRENCY), model))
+        self._recourse = ReadyRecourse(self._desk.policy)
+        self._languages = languages()
         self._intake = Intake(PRODUCT)
 
     def score(self, body: bytes) -> Any:  # noqa: ANN401  JSON has no better type
@@ -67,7 +85,25 @@ class Replies:
     def expanded(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the same with everything that `expand` can add."""
         everything = frozenset(render.EXPANSIONS)
-        return json.loads(render.expanded(everything)(self._given(body)))
+        english, *_ = self._languages
+        return json.loads(render.expanded(everything, english)(self._given(body)))
+
+    def explained(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the reply of POST /v1/explain to a question without parameters."""
+        english, *_ = self._languages
+        return self._explained(body, Question(TARGET_DEFAULT, (), COUNT_DEFAULT, english))
+
+    def without_recourse(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the reply where a good tier is asked for and what would help is locked."""
+        _, swahili, *_ = self._languages
+        return self._explained(body, Question(TIER, (LOCKED,), COUNT_DEFAULT, swahili))
+
+    def _explained(self, body: bytes, question: Question) -> Any:  # noqa: ANN401  as above
+        application = self._intake.read(body)
+        sought = question.sought(self._desk)
+        said = explain(self._recourse, application, sought, question.language, lambda: False)
+        explained = Explained(REQUEST_ID, 4, question, application, said, self._desk)
+        return json.loads(explain_reply(explained))
 
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}."""
@@ -86,8 +122,9 @@ class Replies:
         return self._desk.model.model.id
 
     def _given(self, body: bytes) -> Given:
-        said = assess(self._desk.model, self._desk.policy, self._intake.read(body))
-        return Given(REQUEST_ID, 1, said, self._desk)
+        application = self._intake.read(body)
+        said = assess(self._desk.model, self._desk.policy, application)
+        return Given(REQUEST_ID, 1, application, said, self._desk)
 
     def _row(self, body: bytes) -> ScoreRow:
         given = self._given(body)
@@ -123,8 +160,8 @@ class Mishap(AlamaError):
 
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
-    path = f"/v1/scores/{REQUEST_ID}" if kind is errors.UnknownScore else "/v1/score"
-    reply = problems.reply(_happened(kind), path, REQUEST_ID)
+    paths = {errors.UnknownScore: f"/v1/scores/{REQUEST_ID}", errors.Busy: "/v1/explain"}
+    reply = problems.reply(_happened(kind), paths.get(kind, "/v1/score"), REQUEST_ID)
     if kind is errors.TooManyRequests:  # only a key that is known can be over its rate
         reply.headers.extend([(b"ratelimit", b""), (b"ratelimit-policy", b"")])
     return reply

@@ -38,6 +38,11 @@ class Reply(msgspec.Struct, frozen=True):
     body: bytes
 
 
+def private_json(body: bytes, headers: Headers) -> Reply:
+    """Give a reply that nobody on the way may keep."""
+    return Reply(200, [JSON, PRIVATE, *headers], body)
+
+
 class Call:
     """What came in."""
 

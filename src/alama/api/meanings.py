@@ -88,6 +88,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "A defect of Alama. It is logged under the `request_id`.",
         "Tell the operator the `request_id`. With an `Idempotency-Key` it is safe to try again.",
     ),
+    "busy": Meaning(
+        "More explanations are asked for at once than can be given. Nothing was done.",
+        "Send the same request again after `Retry-After` seconds. Scores are given meanwhile.",
+    ),
     "model_unavailable": Meaning(
         "The model or the policy that answers this key cannot be used; `detail` says why.",
         "Tell the operator, who has to mend it. Stored scores can be read meanwhile.",
@@ -189,3 +193,39 @@ RULES: Final[Mapping[str, Meaning]] = {
     ),
 }
 """By the code of one of an offer's `rules`. A policy's own rules go by the names it gives them."""
+
+OBSTACLES: Final[Mapping[str, Meaning]] = {
+    "rule": Meaning(
+        "A rule of the policy objects whatever is changed; `rule` names it.",
+        "See what the rule is about. Where decisions are held, ask again when they are not.",
+    ),
+    "tier": Meaning(
+        "The policy approves no tier at all.",
+        "Have a person decide; that is what the policy wants.",
+    ),
+    "locked": Meaning(
+        "It would work if `features` were not locked.",
+        "Ask again without them in `locked`, if the applicant can change them after all.",
+    ),
+    "more_changes": Meaning(
+        "It would work, but takes more than three changes, such as of `features`.",
+        "Name a nearer `target`, and go on from there.",
+    ),
+    "plausibility": Meaning(
+        "It would work, but `features` would together look like nobody's in training.",
+        "Have a person decide, or name a nearer `target`.",
+    ),
+    "immutable": Meaning(
+        "What can be changed is not enough beside `features`, which cannot be.",
+        "Have a person decide, or name a nearer `target`.",
+    ),
+    "out_of_reach": Meaning(
+        "What can be changed cannot be changed as far as would be needed.",
+        "Name a nearer `target`, and go on from there.",
+    ),
+    "out_of_time": Meaning(
+        "There was no time to look at everything, so there may be a way.",
+        "Ask again with more of the fields `locked`: there is less to look at.",
+    ),
+}
+"""By the `code` of one of an explanation's `binding`."""

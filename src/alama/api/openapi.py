@@ -116,7 +116,7 @@ def _operation(operation: Operation) -> Json:
         told["requestBody"] = {
             "required": True,
             "description": "One application. At most 64 KiB of UTF-8, not compressed.",
-            "content": {JSON: _content(schemas.reference(operation.body), _request_examples())},
+            "content": {JSON: _content(schemas.reference(operation.body), operation.requests)},
         }
     told["responses"] = {
         **{str(status): _success(reply) for status, reply in operation.replies.items()},
@@ -182,6 +182,7 @@ def _request_examples() -> Json:
     return {
         "full": {"summary": "Everything the model reads", "value": bodies["full"]},
         "compact": {"summary": "The four required fields", "value": bodies["compact"]},
+        "declined": {"summary": "An application that is declined", "value": bodies["declined"]},
     }
 
 
@@ -202,6 +203,19 @@ def _reply_examples() -> Json:
         "expanded_reply": {
             "summary": "Reply with everything that `expand` can add",
             "value": said.expanded(examples.COMPACT),
+        },
+        "declined_explained": {
+            "summary": "Explanation of the request that is declined",
+            "value": said.explained(examples.DECLINED),
+        },
+        "compact_explained": {
+            "summary": "Explanation of the compact request, which is approved",
+            "value": said.explained(examples.COMPACT),
+        },
+        "locked_explained": {
+            "summary": "Where nothing leads to the target: "
+            f"`target={examples.TIER}&locked={examples.LOCKED}&language=sw`",
+            "value": said.without_recourse(examples.DECLINED),
         },
         "page": {"summary": "One score a page", "value": said.page(full)},
         "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},

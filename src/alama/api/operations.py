@@ -22,7 +22,7 @@ JSON: Final = "application/json"
 HTML: Final = "text/html; charset=utf-8"
 
 TAGS: Final[Mapping[str, str]] = {
-    "Scores": "Score an application, and read the scores that were given.",
+    "Scores": "Score an application, ask why and what would change it, and read scores.",
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
 }
@@ -55,7 +55,10 @@ class Success:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. With a scope it needs a key that has it."""
+    """One method of one path. With a scope it needs a key that has it.
+
+    `requests` are examples of its body, the one to show first.
+    """
 
     path: str
     method: str
@@ -67,6 +70,7 @@ class Operation:
     scope: Scope | None = None
     parameters: tuple[str, ...] = ()
     body: str | None = None
+    requests: tuple[str, ...] = ()
     refusals: tuple[type[AlamaError], ...] = ()
 
     @property
@@ -109,8 +113,9 @@ OPERATIONS: Final = (
         "again, whatever happened to the first. A test key is answered by the built-in model, "
         "which was trained on a synthetic population; a live key by the lender's own.",
         scope=Scope.WRITE,
-        parameters=("expand", "Idempotency-Key"),
+        parameters=("expand", "language", "Idempotency-Key"),
         body="Application",
+        requests=("full", "compact"),
         replies={
             200: Success(
                 "The score, stored.",
@@ -130,6 +135,42 @@ OPERATIONS: Final = (
             UnsupportedMediaType,
             InvalidApplication,
             errors.IdempotencyKeyReused,
+        ),
+    ),
+    Operation(
+        path="/v1/explain",
+        method="POST",
+        id="explainApplication",
+        tag="Scores",
+        summary="Explain a decision, and find what would change it",
+        description="Takes an application as `/v1/score` does, and says the same of it: score, "
+        "tier, decision and exact contributions; then the reasons in words, and the cheapest "
+        "changes of at most three fields that lead to `target`. A change is one that an applicant "
+        "can make, and together they are judged by the whole policy: sent to `/v1/score`, the "
+        "changed application gets exactly what is promised here, while the same model and policy "
+        "answer. Where nothing leads there, the reply says what stands in the way. Nothing is "
+        "stored, and there is no need for an `Idempotency-Key`.",
+        scope=Scope.WRITE,
+        parameters=("target", "ways", "locked", "language"),
+        body="Application",
+        requests=("declined", "compact"),
+        replies={
+            200: Success(
+                "The explanation. Nothing is stored.",
+                reference("ExplainReply"),
+                headers=_RATE,
+                examples=("declined_explained", "compact_explained", "locked_explained"),
+            )
+        },
+        refusals=(
+            MalformedDocument,
+            BadParameter,
+            errors.OnboardingIncomplete,
+            errors.ModelUnavailable,
+            errors.Busy,
+            BodyTooLarge,
+            UnsupportedMediaType,
+            InvalidApplication,
         ),
     ),
     Operation(

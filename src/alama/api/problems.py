@@ -25,6 +25,7 @@ MEDIA_TYPE: Final = b"application/problem+json"
 RETRY_AFTER_S: Final = 2
 MODEL_RETRY_AFTER_S: Final = 60
 """A model that cannot be used is put right by a person."""
+BUSY_RETRY_AFTER_S: Final = 1
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -98,6 +99,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     errors.TooManyRequests: Kind(
         HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests"
     ),
+    errors.Busy: Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy"),
     errors.ModelUnavailable: Kind(
         HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable", "Model unavailable"
     ),
@@ -164,6 +166,8 @@ def _retry_after_s(error: Exception) -> int | None:
     match error:
         case errors.TooManyRequests():
             return error.retry_after_s
+        case errors.Busy():
+            return BUSY_RETRY_AFTER_S
         case errors.ModelUnavailable():
             return MODEL_RETRY_AFTER_S
         case errors.StoreUnavailable() | errors.IdempotencyInFlight():

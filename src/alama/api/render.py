@@ -10,18 +10,21 @@ import msgspec
 from alama.api.wire import (
     OfferDetail,
     PriceParts,
+    Reason,
     ScoreListed,
     ScorePage,
     ScoreRecord,
     ScoreReply,
     ShapValue,
 )
+from alama.core import reasons as core_reasons
 from alama.core.calibration import TO_WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from alama.core.assess import Assessment
+    from alama.core.reasons import Language
     from alama.service.records import ScoreRow, ScoreSummary, Sealed
     from alama.service.scoring import Given
 
@@ -36,11 +39,13 @@ def score_reply(given: Given) -> bytes:
     return _encode(_reply(given))
 
 
-def expanded(names: frozenset[str]) -> Callable[[Given], bytes]:
-    """Give a renderer that adds what `expand` named."""
+def expanded(names: frozenset[str], language: Language) -> Callable[[Given], bytes]:
+    """Give a renderer that adds what `expand` named, in this language."""
 
     def render(given: Given) -> bytes:
-        additions = {name: EXPANSIONS[name](given) for name in EXPANSIONS if name in names}
+        additions = {
+            name: EXPANSIONS[name](given, language) for name in EXPANSIONS if name in names
+        }
         return _encode(msgspec.structs.replace(_reply(given), **additions))
 
     return render
@@ -55,13 +60,13 @@ def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
             tier=row.tier,
             default_probability=row.default_probability,
             decision=row.decision,
-            recommended_limit=_plain(row.recommended_limit),
+            recommended_limit=plain(row.recommended_limit),
             recommended_term_days=row.recommended_term_days,
             recommended_apr=row.recommended_apr,
             shap_values=_shap_values(said),
             request_id=row.request_id,
             processing_ms=row.processing_ms,
-            base_score=round(said.base, POINTS_DECIMALS),
+            base_score=base_score(said),
             model=row.model_id,
             policy=row.policy_id,
             offer=_offer(said),
@@ -88,7 +93,7 @@ def _listed(row: ScoreSummary) -> ScoreListed:
         row.tier,
         row.default_probability,
         row.decision,
-        _plain(row.recommended_limit),
+        plain(row.recommended_limit),
         row.recommended_term_days,
         row.recommended_apr,
     )
@@ -112,11 +117,39 @@ def _reply(given: Given) -> ScoreReply:
 
 
 def _shap_values(said: Assessment) -> list[ShapValue]:
-    # Not by `round`: this is the larger part of what a reply costs.
+    # In place, and not by `round`: this is the larger part of what a reply costs.
     return [
         ShapValue(one.feature, (one.points * _POINTS_STEPS + TO_WHOLE - TO_WHOLE) / _POINTS_STEPS)
         for one in said.contributions
     ]
+
+
+def points(exact: float) -> float:
+    """Round points to the decimals that are shown."""
+    return (exact * _POINTS_STEPS + TO_WHOLE - TO_WHOLE) / _POINTS_STEPS
+
+
+def base_score(said: Assessment) -> float:
+    """Give what the contributions are added to."""
+    return round(said.base, POINTS_DECIMALS)
+
+
+def reasons(told: Iterable[core_reasons.Reason]) -> list[Reason]:
+    """Give reasons as the contract has them."""
+    return [
+        Reason(
+            one.code,
+            one.feature,
+            None if one.contribution is None else points(one.contribution),
+            one.text,
+        )
+        for one in told
+    ]
+
+
+def _reasons(given: Given, language: Language) -> list[Reason]:
+    policy, said = given.desk.policy, given.assessment
+    return reasons(core_reasons.reasons(policy, given.application, said, language))
 
 
 def _offer(said: Assessment) -> OfferDetail:
@@ -125,13 +158,13 @@ def _offer(said: Assessment) -> OfferDetail:
         currency=offer.currency,
         default_probability=offer.default_probability,
         price=PriceParts(price.expected_loss, price.running_cost, price.funding, price.margin),
-        fee=_plain(offer.fee),
-        expected_loss=_plain(offer.expected_loss),
+        fee=plain(offer.fee),
+        expected_loss=plain(offer.expected_loss),
         rules=list(said.rules),
     )
 
 
-def _plain(amount: float) -> float:
+def plain(amount: float) -> float:
     """Give whole money as it was first given, without decimals; databases add them."""
     whole = int(amount)
     return whole if whole == amount else amount
@@ -141,10 +174,11 @@ def _time(moment_us: int) -> datetime:
     return datetime.fromtimestamp(moment_us / 1e6, UTC)
 
 
-EXPANSIONS: Final[dict[str, Callable[[Given], object]]] = {
-    "base_score": lambda given: round(given.assessment.base, POINTS_DECIMALS),
-    "model": lambda given: given.desk.model.model.id,
-    "policy": lambda given: given.desk.policy.id,
-    "offer": lambda given: _offer(given.assessment),
+EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
+    "base_score": lambda given, _: base_score(given.assessment),
+    "model": lambda given, _: given.desk.model.model.id,
+    "policy": lambda given, _: given.desk.policy.id,
+    "offer": lambda given, _: _offer(given.assessment),
+    "reasons": _reasons,
 }
 """What `expand` may add, by name."""

@@ -11,24 +11,37 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from alama.api import meanings, problems, wire
-from alama.core.catalogue import Kind, Use
+from alama.api import meanings, problems, wire, wire_explanation
+from alama.core.catalogue import WORD_LENGTH_MAX, Kind, Use
 from alama.core.characters import HIDDEN
 from alama.core.intake import request_type
+from alama.files import reasons
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from alama.core.catalogue import Catalogue, Field
 
 Schema = dict[str, Any]
 
-REPLIES: Final = (wire.ScoreReply, wire.ScoreRecord, wire.ScorePage, wire.Health, wire.Problem)
+REPLIES: Final = (
+    wire.ScoreReply,
+    wire_explanation.ExplainReply,
+    wire.ScoreRecord,
+    wire.ScorePage,
+    wire.Health,
+    wire.Problem,
+)
 
 SPACE: Final = r"\s\x1c-\x1f\x85"
 """What Python strips from a string; other languages know fewer kinds of space."""
 
 NOT_BLANK: Final = rf"[^{SPACE}]"
-WORD: Final = rf"^[{SPACE}]*[^{SPACE}{HIDDEN}]([^{HIDDEN}]*[^{SPACE}{HIDDEN}])?[{SPACE}]*$"
-"""A word with space around it (`may_be_word`, its length aside; held by a test)."""
+WORD: Final = (
+    rf"^[{SPACE}]*[^{SPACE}{HIDDEN}]"
+    rf"([^{HIDDEN}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{HIDDEN}])?[{SPACE}]*$"
+)
+"""A word with space around it, which does not count (`may_be_word`, held by a test)."""
 
 NOT_PERSONAL: Final = (
     rf"@|^[{SPACE}]*(\+[\d{SPACE}().-]{{6,}}|[\d().-][\d{SPACE}().-]{{5,}})[\d().-][{SPACE}]*$"
@@ -47,10 +60,10 @@ What a lender knows about an applicant: one object of numbers and words. Four fi
 and three of these have a second, compact spelling; send one spelling of each. Every other field \
 is optional and may be null. Averages are over the last six full months, or since the first \
 transaction where that is shorter; a wallet without activity sends 0. Money is in the lender's \
-currency. Words are in any script, without characters that steer a terminal, turn the direction \
-of writing or have no width; they are compared without case, and one that the model never met is \
-scored as "other". A name that stands twice is refused, and so is every name that is not listed \
-here."""
+currency. Words have 1 to 64 characters, space around them aside, in any script, without \
+characters that steer a terminal, turn the direction of writing or have no width; they are \
+compared without case, and one that the model never met is scored as "other". A name that stands \
+twice is refused, and so is every name that is not listed here."""
 
 
 def reference(name: str) -> Schema:
@@ -69,13 +82,24 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     # No more than that is promised: what was stored keeps the rules of its own day.
     tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
-    tidy["FieldFault"]["properties"]["code"]["x-codes"] = {
-        code: meaning._asdict() for code, meaning in meanings.FIELDS.items()
-    }
-    tidy["OfferDetail"]["properties"]["rules"]["items"]["x-codes"] = {
-        code: meaning._asdict() for code, meaning in meanings.RULES.items()
-    }
+    tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(meanings.FIELDS)
+    tidy["OfferDetail"]["properties"]["rules"]["items"]["x-codes"] = _told(meanings.RULES)
+    tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(meanings.OBSTACLES)
+    tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
     return tidy
+
+
+def _told(codes: Mapping[str, meanings.Meaning]) -> dict[str, Schema]:
+    return {code: meaning._asdict() for code, meaning in codes.items()}
+
+
+def reason_codes() -> dict[str, Schema]:
+    """Give the codes of reasons, each with its words in English, placeholders and all."""
+    english, *_ = reasons.languages()
+    return {
+        code: {"text": " ".join(filter(None, (told.text, told.help)))}
+        for code, told in english.texts.items()
+    }
 
 
 def problem_codes() -> dict[str, Schema]:
@@ -121,6 +145,8 @@ def _property(written: Schema, name: str, field: Field) -> Schema:
         written = {**written, "type": ["integer", "null"]}
     if field.kind is Kind.WORD:
         added["pattern"] = WORD
+        # The pattern has it: space around a word does not count.
+        written = {rule: told for rule, told in written.items() if rule != "maxLength"}
     if field.use is Use.REFERENCE:
         added["not"] = {"type": "string", "pattern": NOT_PERSONAL}
     if field.required and field.other_spelling is None:
@@ -171,6 +197,8 @@ def _tidy(schema: Any) -> Any:  # noqa: ANN401  JSON has no better type
     match schema:
         case {"anyOf": [{"type": str(kind), **rules}, {"type": "null"}], **rest}:
             schema = {**rest, "type": [kind, "null"], **rules}
+        case {"anyOf": kinds, **rest} if all(kind.keys() == {"type"} for kind in kinds):
+            schema = {**rest, "type": [kind["type"] for kind in kinds]}
         case _:
             pass
     return {name: _tidy(part) for name, part in schema.items()}

@@ -24,6 +24,19 @@ class ShapValue(msgspec.Struct, frozen=True, gc=False):
     ]
 
 
+class Reason(msgspec.Struct, frozen=True):
+    """Why the decision is as it is: a rule that decided, or a field and its points."""
+
+    code: Annotated[str, Meta(description="Stable name of the reason; more may come.")]
+    feature: Annotated[
+        str | None, Meta(description="The field, as the caller spelled it; null for a rule.")
+    ]
+    contribution: Annotated[
+        float | None, Meta(description="Of the field, in score points; null for a rule.")
+    ]
+    text: Annotated[str, Meta(description="To the applicant, in the `language` asked for.")]
+
+
 class PriceParts(msgspec.Struct, frozen=True, gc=False):
     """What the APR is made of, in percent a year; the parts add up to it."""
 
@@ -85,11 +98,15 @@ TermDays = Annotated[
     int, Meta(ge=1, description="One of the terms on offer. Where declined it is no offer.")
 ]
 Apr = Annotated[float, Meta(ge=0, description="Percent a year. Where declined it is no offer.")]
+ProcessingMs = Annotated[int, Meta(ge=1, description="Milliseconds taken, rounded up.")]
+BaseScore = Annotated[float, Meta(description="What the contributions are added to.")]
+ModelHash = Annotated[str, Meta(description="Content hash of the model.")]
+PolicyHash = Annotated[str, Meta(description="Content hash of the policy.")]
 Moment = Annotated[datetime, Meta(tz=True, description="When the score was given, in UTC.")]
 
 
-class ScoreReply(msgspec.Struct, frozen=True):
-    """A score, and the lending decision that follows from it."""
+class Scored(msgspec.Struct, frozen=True):
+    """The ten fields of a score."""
 
     score: Score
     tier: Tier
@@ -103,7 +120,12 @@ class ScoreReply(msgspec.Struct, frozen=True):
         Meta(description="One for each field of the scorecard, largest magnitude first."),
     ]
     request_id: RequestId
-    processing_ms: Annotated[int, Meta(ge=1, description="Milliseconds taken, rounded up.")]
+    processing_ms: ProcessingMs
+
+
+class ScoreReply(Scored, frozen=True):
+    """A score, and the lending decision that follows from it."""
+
     base_score: Annotated[
         float | UnsetType,
         Meta(description="With `expand`: what the contributions are added to."),
@@ -117,14 +139,18 @@ class ScoreReply(msgspec.Struct, frozen=True):
     offer: Annotated[
         OfferDetail | UnsetType, Meta(description="With `expand`: how the offer was priced.")
     ] = UNSET
+    reasons: Annotated[
+        list[Reason] | UnsetType,
+        Meta(description="With `expand`: why, in words, in the `language` asked for."),
+    ] = UNSET
 
 
-class ScoreRecord(ScoreReply, frozen=True, kw_only=True):
+class ScoreRecord(Scored, frozen=True, kw_only=True):
     """A stored score: the reply that was given, when, and to what."""
 
-    base_score: Annotated[float, Meta(description="What the contributions are added to.")]
-    model: Annotated[str, Meta(description="Content hash of the model.")]
-    policy: Annotated[str, Meta(description="Content hash of the policy.")]
+    base_score: BaseScore
+    model: ModelHash
+    policy: PolicyHash
     offer: Annotated[OfferDetail, Meta(description="How the offer was priced.")]
     created_at: Moment
     mode: Annotated[str, Meta(description="test or live.")]

@@ -15,6 +15,7 @@ AlamaError
 ├── IdempotencyInFlight     the first request under this idempotency key is still being answered
 ├── IdempotencyKeyReused    another request came under this idempotency key before
 ├── TooManyRequests         the key is over its rate; says when to come back
+├── Busy                    more explanations are asked for than can be given; nothing was done
 ├── StoreUnavailable        the database cannot take or give anything right now
 └── StoreUnfit              the database cannot be served from as it is: schema, pepper, address
 """
@@ -140,6 +141,17 @@ class TooManyRequests(AlamaError):
         """Say when to come back, in whole seconds."""
         super().__init__(f"this key is over its rate; try again in {retry_after_s} s")
         self.retry_after_s = retry_after_s
+
+
+class Busy(AlamaError):
+    """More explanations are asked for than can be given. Nothing was done."""
+
+    def __init__(self) -> None:
+        """Say what goes on all the same."""
+        super().__init__(
+            "too many explanations are asked for at once",
+            hint="send it again in a moment; scores are given meanwhile",
+        )
 
 
 class StoreUnavailable(AlamaError):

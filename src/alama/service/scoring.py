@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from alama.core.application import Application
 from alama.core.assess import Assessment, assess
 from alama.core.lending.policy import Decision
 from alama.service.directory import Desk
@@ -40,11 +41,17 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     started_s: float
 
 
+def taken_ms(arrival: Arrival) -> int:
+    """Give the milliseconds since a request came in, rounded up, at least one."""
+    return math.ceil((time.perf_counter() - arrival.started_s) * 1000.0) or 1
+
+
 class Given(msgspec.Struct, frozen=True, gc=False):
     """What has been concluded, ready to be put into words."""
 
     request_id: str
     processing_ms: int
+    application: Application
     assessment: Assessment
     desk: Desk
 
@@ -115,8 +122,7 @@ class Scoring:
         assessment = assess(desk.model, desk.policy, application, desk.day.holds)
         if desk.day.bounded and assessment.decision is Decision.APPROVED:
             desk.day.add(assessment.offer.limit, assessment.offer.expected_loss)
-        taken_ms = (time.perf_counter() - arrival.started_s) * 1000.0
-        given = Given(arrival.request_id, math.ceil(taken_ms) or 1, assessment, desk)
+        given = Given(arrival.request_id, taken_ms(arrival), application, assessment, desk)
         reply = render(given)
         score = _score_row(caller, arrival, given, body)
         idempotency = _idempotency_row(caller, arrival, once, reply) if once else None

@@ -149,7 +149,7 @@ BREAKS: dict[str, Change] = {
 
 ADDITIONS: dict[str, Change] = {
     "nothing": lambda _: None,
-    "a path": lambda d: d["paths"].update({"/v1/explain": {"post": score(d)}}),
+    "a path": lambda d: d["paths"].update({"/v1/simulate": {"post": score(d)}}),
     "a server": lambda d: d["servers"].append({"url": "/v0"}),
     "an optional parameter": lambda d: d["paths"]["/livez"]["get"].update(
         parameters=[{"name": "pretty", "in": "query", "schema": {"type": "string"}}]
@@ -168,9 +168,9 @@ ADDITIONS: dict[str, Change] = {
     ).update(type=["number", "null"]),
     "another value to ask for": lambda d: d["components"]["parameters"]["expand"]["schema"][
         "items"
-    ]["enum"].append("reasons"),
+    ]["enum"].append("receipt"),
     "a reply field": lambda d: schema(d, "ScoreReply")["properties"].update(
-        reasons={"type": "array", "items": {"type": "string"}}
+        receipts={"type": "array", "items": {"type": "string"}}
     ),
     "a reply field that always comes": lambda d: schema(d, "ScoreReply")["required"].append(
         "base_score"
@@ -220,7 +220,9 @@ def test_no_field_can_change_its_type_unnoticed(place: tuple[str, str]) -> None:
     name, field = place
 
     def change(document: Json) -> None:
-        schema(document, name)["properties"][field] = {"type": "boolean"}
+        fields = schema(document, name)["properties"]
+        other = "string" if fields[field].get("type") == "boolean" else "boolean"
+        fields[field] = {"type": other}
 
     assert any(f"{field} " in each for each in breakages(DOCUMENT, changed(change)))
 

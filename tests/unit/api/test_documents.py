@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import httpx
 import pytest
 
-from alama.api import meanings, openapi
+from alama.api import meanings, openapi, schemas
 from alama.api.documents import DocumentEndpoints
 from alama.api.endpoint import Endpoint, Exchanged
 from alama.api.reference.page import Reference
@@ -124,7 +124,11 @@ def test_every_operation_has_a_command_to_copy() -> None:
 
 def test_the_bodies_of_the_commands_are_the_examples_of_the_document() -> None:
     examples = DOCUMENT["components"]["examples"]
-    for anchor, name in (("start", "compact"), ("createScore", "full")):
+    for anchor, name in (
+        ("start", "compact"),
+        ("createScore", "full"),
+        ("explainApplication", "declined"),
+    ):
         body = re.search(r"-d '(\{.*?\})'", section(anchor), re.DOTALL)
         assert body is not None
         assert json.loads(body[1]) == examples[name]["value"]
@@ -145,6 +149,18 @@ def test_every_field_of_the_reply_is_told() -> None:
         assert name in written
     assert "shap_values[].contribution" in written
     assert "offer.price.margin" in written
+
+
+def test_every_field_and_code_of_an_explanation_is_told() -> None:
+    fields, codes = section("explainApplication"), section("explanation-codes")
+    for path in ("counterfactuals[].changes[].from", "reasons[].text", "binding[].rule"):
+        assert path in fields
+    for code, meaning in meanings.OBSTACLES.items():
+        assert code in codes
+        assert meaning.when.replace("`", "") in codes
+    for code, told in schemas.reason_codes().items():
+        assert code in codes
+        assert told["text"] in codes
 
 
 def test_every_code_is_told_with_what_to_do() -> None:

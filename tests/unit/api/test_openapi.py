@@ -13,18 +13,25 @@ from hypothesis import strategies as st
 from alama.api import meanings, openapi, problems, schemas, wire
 from alama.api.asgi import Endpoints, routes
 from alama.api.documents import DocumentEndpoints
+from alama.api.explain import ExplainEndpoint
 from alama.api.operations import OPERATIONS
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
+from alama.api.wire_explanation import ExplainReply
 from alama.core.application import looks_personal, may_be_word
 from alama.core.catalogue import Field, Kind
 from alama.core.intake import Intake, request_type
+from alama.core.lending import policy_check
+from alama.core.lending.draft import default_policy
 from alama.core.product import PRODUCT
+from alama.core.recourse import Hindrance
+from alama.files.reasons import languages
 from tests.compatibility import GOLDEN, RECORD, not_allowed
 
 DOCUMENT = openapi.document()
 APPLICATION: dict[str, Any] = DOCUMENT["components"]["schemas"]["Application"]
 EXAMPLES = DOCUMENT["components"]["examples"]
+POLICY = default_policy("KES")
 
 
 def nodes(part: Any) -> Iterator[dict[str, Any]]:
@@ -57,6 +64,7 @@ def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     # The paths do not depend on the parts that stand behind them.
     parts = Endpoints(
         cast("ScoreEndpoints", ScoreEndpoints),
+        cast("ExplainEndpoint", ExplainEndpoint),
         cast("StatusEndpoints", StatusEndpoints),
         cast("DocumentEndpoints", DocumentEndpoints),
     )
@@ -152,7 +160,7 @@ def test_a_field_of_the_request_has_the_type_and_range_of_the_catalogue(field: F
         assert told.get("minimum") == field.minimum
         assert told.get("exclusiveMinimum") == field.above
         assert told.get("maximum") == field.maximum
-        assert told.get("maxLength") == (64 if field.kind is Kind.WORD else None)
+        assert ("pattern" in told) == (field.kind is Kind.WORD)
 
 
 def test_either_spelling_of_a_required_field_will_do() -> None:
@@ -175,7 +183,13 @@ def test_a_reference_is_refused_by_the_document_exactly_where_the_service_refuse
     assert bool(re.search(told["pattern"], reference)) == may_be_word(reference.strip())
 
 
-@pytest.mark.parametrize("name", ["full", "compact"])
+@given(st.text("a\u00e9\U0001f33e \t", min_size=60, max_size=70))
+def test_a_word_may_be_as_long_for_the_document_as_it_may_be_for_the_service(word: str) -> None:
+    told = APPLICATION["properties"]["region"]
+    assert bool(re.search(told["pattern"], word)) == may_be_word(word.strip())
+
+
+@pytest.mark.parametrize("name", ["full", "compact", "declined"])
 def test_the_example_requests_are_accepted(name: str) -> None:
     Intake(PRODUCT).read(json.dumps(EXAMPLES[name]["value"]).encode())
 
@@ -186,6 +200,9 @@ def test_the_example_requests_are_accepted(name: str) -> None:
         ("full_reply", wire.ScoreReply),
         ("compact_reply", wire.ScoreReply),
         ("expanded_reply", wire.ScoreReply),
+        ("declined_explained", ExplainReply),
+        ("compact_explained", ExplainReply),
+        ("locked_explained", ExplainReply),
         ("page", wire.ScorePage),
         ("health", wire.Health),
         ("unhealthy", wire.Health),
@@ -205,6 +222,32 @@ def test_the_expanded_example_has_everything_that_expand_can_add() -> None:
     plain, expanded = (EXAMPLES[f"{name}_reply"]["value"] for name in ("compact", "expanded"))
     assert expanded.keys() - plain.keys() == set(parameter["schema"]["items"]["enum"])
     assert len(plain) == 10
+
+
+def test_the_examples_of_explanations_show_every_kind_of_answer() -> None:
+    explained = [EXAMPLES[f"{name}_explained"]["value"] for name in ("declined", "locked")]
+    found, bound = explained
+    assert found["recourse"] == "found"
+    assert len(found["counterfactuals"]) == 3
+    assert (bound["recourse"], bound["counterfactuals"]) == ("no_recourse", [])
+    assert [one["code"] for one in bound["binding"]] == ["locked"]
+    assert EXAMPLES["compact_explained"]["value"]["recourse"] == "already_met"
+
+
+def test_every_code_of_a_reason_and_of_what_binds_is_listed() -> None:
+    told = DOCUMENT["components"]["schemas"]
+    assert told["Reason"]["properties"]["code"]["x-codes"].keys() == languages()[0].texts.keys()
+    assert told["Obstacle"]["properties"]["code"]["x-codes"].keys() == set(Hindrance)
+
+
+@given(st.text("0123456789+-ABab ", min_size=1, max_size=9))
+def test_a_target_that_the_document_refuses_is_no_name_for_a_tier_nor_a_score(text: str) -> None:
+    told = DOCUMENT["components"]["parameters"]["target"]["schema"]["anyOf"]
+    allowed = any(re.search(choice.get("pattern", "^$"), text) for choice in told)
+    tier = msgspec.structs.replace(POLICY.tiers[0], name=text)
+    policy = msgspec.structs.replace(POLICY, tiers=(tier,))
+    faults = list(policy_check.faults(policy, PRODUCT))
+    assert allowed == (not any("name" in fault[0] for fault in faults))
 
 
 def test_the_example_of_a_stored_score_is_whole() -> None:

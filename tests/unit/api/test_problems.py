@@ -28,6 +28,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.OnboardingIncomplete: errors.OnboardingIncomplete("no model has been trained"),
     errors.ModelUnavailable: errors.ModelUnavailable(InvalidModel("the model is damaged")),
     errors.UnknownScore: errors.UnknownScore(),
+    errors.Busy: errors.Busy(),
     errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
     errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
@@ -126,7 +127,12 @@ def test_who_is_not_recognised_is_told_how_to_be() -> None:
 
 def test_who_may_come_back_is_told_when() -> None:
     assert headers(errors.TooManyRequests(7))[b"retry-after"] == b"7"
-    for kind in (errors.StoreUnavailable, errors.IdempotencyInFlight, errors.ModelUnavailable):
+    for kind in (
+        errors.Busy,
+        errors.StoreUnavailable,
+        errors.IdempotencyInFlight,
+        errors.ModelUnavailable,
+    ):
         assert int(headers(example(kind))[b"retry-after"]) >= 1
 
 

@@ -15,6 +15,8 @@ from alama.core.assess import Assessment, assess
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
+from alama.core.reasons import Language, reasons
+from alama.files.reasons import languages
 from alama.service.directory import Desk
 from alama.service.records import ScoreRow, ScoreSummary, Sealed
 from alama.service.scoring import Given
@@ -23,7 +25,8 @@ from tests.entries import NOON_US, an_entry
 from tests.factories import a_model
 from tests.interface import TEN_FIELDS
 
-EXPANSIONS = ["base_score", "model", "policy", "offer"]
+EXPANSIONS = ["base_score", "model", "policy", "offer", "reasons"]
+ENGLISH, *_ = languages()
 
 READY = ReadyModel(a_model(), "KES")
 DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
@@ -32,7 +35,7 @@ DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
 def given_for(seed: int) -> Given:
     application = random_application(np.random.default_rng(seed), READY)
     assessment = assess(READY, DESK.policy, application)
-    return Given("req_" + f"{seed:028x}", 3, assessment, DESK)
+    return Given("req_" + f"{seed:028x}", 3, application, assessment, DESK)
 
 
 def decoded(body: bytes) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def decoded(body: bytes) -> dict[str, Any]:
 
 
 def subsets() -> list[frozenset[str]]:
-    return [frozenset(chosen) for size in range(5) for chosen in combinations(EXPANSIONS, size)]
+    return [frozenset(chosen) for size in range(6) for chosen in combinations(EXPANSIONS, size)]
 
 
 def test_a_reply_is_the_ten_fields_in_their_order() -> None:
@@ -51,7 +54,7 @@ def test_a_reply_is_the_ten_fields_in_their_order() -> None:
 @pytest.mark.parametrize("names", subsets(), ids=lambda names: ",".join(sorted(names)) or "none")
 def test_what_is_asked_for_is_added_and_changes_nothing_else(names: frozenset[str]) -> None:
     given = given_for(2)
-    reply = decoded(render.expanded(names)(given))
+    reply = decoded(render.expanded(names, ENGLISH)(given))
     assert list(reply) == TEN_FIELDS + [name for name in EXPANSIONS if name in names]
     assert {name: reply[name] for name in TEN_FIELDS} == decoded(render.score_reply(given))
 
@@ -59,7 +62,7 @@ def test_what_is_asked_for_is_added_and_changes_nothing_else(names: frozenset[st
 @given(st.integers(0, 10_000))
 def test_base_and_contributions_add_up_to_the_score_before_rounding(seed: int) -> None:
     given = given_for(seed)
-    reply = decoded(render.expanded(frozenset(EXPANSIONS))(given))
+    reply = decoded(render.expanded(frozenset(EXPANSIONS), ENGLISH)(given))
     total = reply["base_score"] + sum(value["contribution"] for value in reply["shap_values"])
     assert total == pytest.approx(given.assessment.points, abs=0.01)
     assert reply["score"] == round(min(max(given.assessment.points, 300.0), 850.0))
@@ -67,9 +70,26 @@ def test_base_and_contributions_add_up_to_the_score_before_rounding(seed: int) -
     assert magnitudes == sorted(magnitudes, reverse=True)
 
 
+@pytest.mark.parametrize("language", languages(), ids=lambda language: language.code)
+@given(seed=st.integers(0, 10_000))
+def test_reasons_are_those_of_the_assessment_in_the_language_asked_for(
+    language: Language, seed: int
+) -> None:
+    given = given_for(seed)
+    reply = decoded(render.expanded(frozenset({"reasons"}), language)(given))
+    told = reasons(DESK.policy, given.application, given.assessment, language)
+    assert [(one["code"], one["feature"], one["text"]) for one in reply["reasons"]] == [
+        (one.code, one.feature, one.text) for one in told
+    ]
+    points = {shap["feature"]: shap["contribution"] for shap in reply["shap_values"]}
+    assert all(one["contribution"] == points.get(one["feature"]) for one in reply["reasons"]), (
+        "a reason costs exactly what its field does, and a rule costs none"
+    )
+
+
 @given(st.integers(0, 10_000))
 def test_the_parts_of_a_price_add_up_to_the_apr(seed: int) -> None:
-    reply = decoded(render.expanded(frozenset({"offer"}))(given_for(seed)))
+    reply = decoded(render.expanded(frozenset({"offer"}), ENGLISH)(given_for(seed)))
     offer = reply["offer"]
     assert sum(offer["price"].values()) == pytest.approx(reply["recommended_apr"], abs=0.06)
     assert offer["currency"] == "KES"
@@ -88,7 +108,7 @@ def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
     sent = b'{ "mm_months" : 24.0 }'
     body = render.score_record(row, Sealed(sent, given.assessment))
     record = decoded(body)
-    assert list(record)[:14] == TEN_FIELDS + EXPANSIONS
+    assert list(record)[:14] == TEN_FIELDS + EXPANSIONS[:4]
     assert sent in body
     assert (record["mode"], record["key_id"]) == ("test", "key_1")
     assert datetime.fromisoformat(record["created_at"]).timestamp() == NOON_US / 1e6

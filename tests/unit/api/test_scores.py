@@ -1,109 +1,15 @@
 """The fine print of requests: media types, sizes, parameters and headers."""
 
-import asyncio
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
-
 import pytest
-from starlette.types import ASGIApp
 
-from alama import settings, wiring
-from alama.api.admission import Admission
-from alama.api.asgi import Endpoints, application
-from alama.api.documents import DocumentEndpoints
+from alama import wiring
 from alama.api.exchange import BODY_MAX
-from alama.api.scores import PAGE_MAX, ScoreEndpoints
-from alama.api.status import StatusEndpoints
 from alama.core import document
-from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy, default_text
-from alama.core.product import PRODUCT
 from alama.service import keys
 from alama.service.book import Book, Mode
-from alama.service.directory import Directory
-from alama.service.health import Health
-from alama.service.limits import RateLimit
-from alama.service.scoring import Scoring
-from alama.storage.group_commit import GroupCommit
-from alama.wiring import Installation
-from tests.entries import DEMO, an_entry
-from tests.factories import a_model
-from tests.unit.api.exchanges import Notes, Received, ask
-
-BODY = json.dumps(
-    {
-        "mobile_money_months": 24,
-        "monthly_inflow": 18_500.0,
-        "stability_score": 0.7,
-        "airtime_regularity": 0.8,
-    }
-).encode()
-MODEL = a_model()
-
-
-class Service(NamedTuple):
-    """The application in this process, and a key for it."""
-
-    installed: Installation
-    key: str
-
-    def ask(
-        self, target: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Received:
-        """POST where there is a body, else GET; a header that is empty is left out."""
-        usual = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
-        sent = {name: value for name, value in (usual | (headers or {})).items() if value}
-        notes = Notes()
-        received = asyncio.run(self._ask(notes, target, sent, body))
-        assert received is not None
-        assert notes.defects == []
-        return received
-
-    async def _ask(
-        self, notes: Notes, target: str, headers: dict[str, str], body: bytes | None
-    ) -> Received | None:
-        ledger = GroupCommit(self.installed.scores, lambda _: None)
-        ledger.start()
-        try:
-            method = "GET" if body is None else "POST"
-            return await ask(
-                self._application(ledger, notes), method, target, headers, [body or b""]
-            )
-        finally:
-            await ledger.close()
-
-    def _application(self, ledger: GroupCommit, notes: Notes) -> ASGIApp:
-        registry, scores = self.installed.registry, self.installed.scores
-        directory = Directory(
-            registry,
-            scores,
-            wiring.now_us,
-            wiring.stopwatch_us,
-            self.installed.pepper,
-            lambda: MODEL,
-        )
-        admission = Admission(directory, RateLimit(3, 6))
-        return application(
-            Endpoints(
-                ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores),
-                StatusEndpoints(Health(registry, ledger, wiring.stopwatch_us), MODEL.id),
-                DocumentEndpoints(),
-            ),
-            wiring.now_us,
-            notes,
-        )
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    home: Path = tmp_path_factory.mktemp("home")
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
-    installed.scores.commit([an_entry() for _ in range(PAGE_MAX + 5)])
-    key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, DEMO)
-    yield Service(installed, key)
-    installed.close()
+from tests.unit.api.exchanges import Received
+from tests.unit.api.service import BODY, MODEL, Service
 
 
 def refusal(received: Received) -> tuple[int, str]:
@@ -159,7 +65,9 @@ def test_a_body_that_is_announced_as_too_large_is_not_read(service: Service) -> 
 # ------------------------------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize("expand", ["model", "model,model", "policy,base_score,offer,model"])
+@pytest.mark.parametrize(
+    "expand", ["model", "model,model", "policy,base_score,offer,reasons,model"]
+)
 def test_expand_adds_what_it_names(service: Service, expand: str) -> None:
     reply = service.ask(f"/v1/score?expand={expand}", body=BODY).json()
     assert set(list(reply)[10:]) == set(expand.split(","))
@@ -174,6 +82,10 @@ def test_expand_adds_what_it_names(service: Service, expand: str) -> None:
         "expand=model,,Policy",
         "expand=model&expand=offer",
         "expnad=model",
+        "language=",
+        "language=de",
+        "language=EN",
+        "expand=reasons&language=en,sw",
         "limit=1",
         "expand=%ff",
         "\xff",

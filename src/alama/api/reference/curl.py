@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 CONTINUE: Final = " \\\n  "
 
 
-def curl(reader: Reader, operation: Told, body: str) -> str:
-    """Give the command, with the named example for a body where the operation takes one.
+def curl(reader: Reader, operation: Told, body: str | None = None) -> str:
+    """Give the command, with an example for a body where the operation takes one.
 
+    The example is that of the name, or the first.
     `{origin}` stands for where the service is; the shell puts the key in. Optional parameters are
     left out.
     """
@@ -28,6 +29,7 @@ def curl(reader: Reader, operation: Told, body: str) -> str:
     if "requestBody" in told:
         ((media_type, content),) = told["requestBody"]["content"].items()
         options.append(f"-H {shlex.quote('Content-Type: ' + media_type)}")
-        example = reader.resolve(content["examples"][body])["value"]
+        shown = content["examples"]
+        example = reader.resolve(shown[body or next(iter(shown))])["value"]
         options.append(f"-d {shlex.quote(pretty(example, '  '))}")
     return CONTINUE.join([f"curl -s {{origin}}{path}", *options])

@@ -121,6 +121,7 @@ class Reference:
                 self._request_fields(),
                 self._reply_fields(main),
                 *map(self._operation, further),
+                self._explanation_codes(),
             ],
             "In practice": [
                 self._errors(),
@@ -183,7 +184,7 @@ class Reference:
 
     def _try(self, operation: Told) -> Markup:
         """Show a request and its reply side by side, and other replies a click away."""
-        block = code_block("Request", command(curl(self._reader, operation, "full")))
+        block = code_block("Request", command(curl(self._reader, operation)))
         content = _content(operation.told["responses"]["200"])
         listed = map(self._reader.resolve, content.get("examples", {}).values())
         shown = [(example.get("summary", "Reply"), example["value"]) for example in listed]
@@ -242,6 +243,22 @@ class Reference:
                 note("Optional fields come when ", tag("code", "expand"), " asks for them."),
                 heading("Codes of rules"),
                 tables.field_codes(rules),
+            ),
+        )
+
+    def _explanation_codes(self) -> Section:
+        reader = self._reader
+        bound = reader.schema("Obstacle")["properties"]["code"]["x-codes"]
+        reasons = reader.schema("Reason")["properties"]["code"]["x-codes"]
+        return Section(
+            "explanation-codes",
+            "Codes of explanations",
+            join(
+                heading("Codes of what stands in the way"),
+                tables.field_codes(bound),
+                heading("Codes of reasons"),
+                note("Values stand where braces are. Every text is there in each language."),
+                tables.reason_codes(reasons),
             ),
         )
 

@@ -18,8 +18,8 @@ header .lead { font-size: 1.1rem; max-width: 50em; margin: 10px 0 0; }
 header .links { margin: 14px 0 0; font-size: 0.92rem; display: flex; gap: 6px 22px;
   flex-wrap: wrap; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
-p code, li code, td code, small code, dd code { font-size: 0.88em; background: var(--panel);
-  border-radius: 4px; padding: 1px 4px; overflow-wrap: break-word; }
+p code, li code, td code, small code, dd code, summary code { font-size: 0.88em;
+  background: var(--panel); border-radius: 4px; padding: 1px 4px; overflow-wrap: break-word; }
 th code { font-size: 0.88em; font-weight: 600; white-space: nowrap; }
 nav .group { font-weight: 600; color: var(--ink); padding: 12px 0 2px 12px; font-size: 0.82rem; }
 nav ol .group:first-child { padding-top: 0; }
@@ -81,6 +81,7 @@ details > summary { padding: 4px 0; }
   table.told tr { border-bottom: 1px solid var(--rule); padding: 10px 0; }
   table.told th, table.told td, table.told tbody th { padding: 0; min-width: 0; }
   table.told tbody th { margin-bottom: 3px; }
+  th code { white-space: normal; overflow-wrap: anywhere; }
   table.told td { display: grid; grid-template-columns: 8.5em minmax(0, 1fr); gap: 8px;
     padding: 1px 0; }
   table.told td::before { content: attr(data-head); color: var(--soft); font-size: 0.82rem;

@@ -116,6 +116,12 @@ def field_codes(codes: Json) -> Markup:
     return _table(("Code", "When", "What to do"), rows)
 
 
+def reason_codes(codes: Json) -> Markup:
+    """Give the codes of reasons, and what is said to the applicant."""
+    rows = [(tag("code", code), told["text"]) for code, told in codes.items()]
+    return _table(("Code", "In English"), rows)
+
+
 def _sent(schema: Json) -> Json:
     """Leave null out of a type: that optional fields may be null is said once, above the table."""
     kinds = schema["type"]
@@ -148,6 +154,8 @@ def _bounds(schema: Json) -> Iterator[str]:
             yield f"{low} to {high} characters"
         case _:
             pass
+    if "enum" in schema:
+        yield f"one of {', '.join(schema['enum'])}"
     if "default" in schema:
         yield f"{schema['default']} by default"
     if "format" in schema:

@@ -1,0 +1,94 @@
+"""The application in this process, on a database of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import NamedTuple
+
+from starlette.types import ASGIApp
+
+from alama import wiring
+from alama.api.admission import Admission
+from alama.api.asgi import Endpoints, application
+from alama.api.documents import DocumentEndpoints
+from alama.api.explain import ExplainEndpoint
+from alama.api.scores import ScoreEndpoints
+from alama.api.status import StatusEndpoints
+from alama.core.intake import Intake
+from alama.core.product import PRODUCT
+from alama.files.reasons import languages
+from alama.service.directory import Directory
+from alama.service.explaining import Explaining
+from alama.service.health import Health
+from alama.service.limits import RateLimit
+from alama.service.scoring import Scoring
+from alama.storage.group_commit import GroupCommit
+from alama.wiring import Installation
+from tests.factories import a_model
+from tests.unit.api.exchanges import Notes, Received, ask
+
+BODY = json.dumps(
+    {
+        "mobile_money_months": 24,
+        "monthly_inflow": 18_500.0,
+        "stability_score": 0.7,
+        "airtime_regularity": 0.8,
+    }
+).encode()
+MODEL = a_model()
+
+
+class Service(NamedTuple):
+    """The application, and a key for it."""
+
+    installed: Installation
+    key: str
+
+    def ask(
+        self, target: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Received:
+        """POST where there is a body, else GET; a header that is empty is left out."""
+        usual = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
+        sent = {name: value for name, value in (usual | (headers or {})).items() if value}
+        notes = Notes()
+        received = asyncio.run(self._ask(notes, target, sent, body))
+        assert received is not None
+        assert notes.defects == []
+        return received
+
+    async def _ask(
+        self, notes: Notes, target: str, headers: dict[str, str], body: bytes | None
+    ) -> Received | None:
+        ledger = GroupCommit(self.installed.scores, lambda _: None)
+        explaining = Explaining(Intake(PRODUCT))
+        ledger.start()
+        try:
+            method = "GET" if body is None else "POST"
+            served = self._application(ledger, explaining, notes)
+            return await ask(served, method, target, headers, [body or b""])
+        finally:
+            explaining.close()
+            await ledger.close()
+
+    def _application(self, ledger: GroupCommit, explaining: Explaining, notes: Notes) -> ASGIApp:
+        registry, scores = self.installed.registry, self.installed.scores
+        directory = Directory(
+            registry,
+            scores,
+            wiring.now_us,
+            wiring.stopwatch_us,
+            self.installed.pepper,
+            lambda: MODEL,
+        )
+        admission, told = Admission(directory, RateLimit(3, 6)), languages()
+        return application(
+            Endpoints(
+                ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores, told),
+                ExplainEndpoint(admission, explaining, told),
+                StatusEndpoints(Health(registry, ledger, wiring.stopwatch_us), MODEL.id),
+                DocumentEndpoints(),
+            ),
+            wiring.now_us,
+            notes,
+        )
