@@ -25,10 +25,32 @@ class Glyphs:
     mark: str
     line: str
     across: str
+    ring: str
+    way: str
 
 
-BLOCKS: Final = Glyphs("\u258c", "\u2590", "\u2588", "\u250a", "\u25cf", "\u2500", "\u00d7")
-ASCII: Final = Glyphs("#", "#", "#", ":", "o", "-", "x")
+BLOCKS: Final = Glyphs(
+    left="\u258c",
+    right="\u2590",
+    full="\u2588",
+    guide="\u250a",
+    mark="\u25cf",
+    line="\u2500",
+    across="\u00d7",
+    ring="\u25cb",
+    way="\u2501",
+)
+ASCII: Final = Glyphs(
+    left="#",
+    right="#",
+    full="#",
+    guide=":",
+    mark="o",
+    line="-",
+    across="x",
+    ring="|",
+    way="=",
+)
 
 
 def glyphs(console: Console) -> Glyphs:
@@ -77,6 +99,21 @@ class Scale:
                     text.append(made_of.right, style)
                 case _:
                     text.append(made_of.guide if cell == self.cell(guide) else " ", "dim")
+        return text
+
+    def way(self, start: float, end: float, made_of: Glyphs) -> Text:
+        """Draw the way from a ring at one value to a dot at another."""
+        ring, dot = self.cell(start), self.cell(end)
+        text = Text()
+        for cell in range(self.width):
+            if cell == dot:
+                text.append(made_of.mark, "bold")
+            elif cell == ring:
+                text.append(made_of.ring)
+            elif min(ring, dot) < cell < max(ring, dot):
+                text.append(made_of.way, RAISES)
+            else:
+                text.append(made_of.line, "dim")
         return text
 
     def _grows_left(self, start: float, end: float) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.core.assess import ExplainedScore
+    from alama.core.lending.offer import Offer
     from alama.core.lending.policy import Policy
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
@@ -33,7 +34,7 @@ _GAUGE_WIDTH_MAX: Final = 64
 _TICK_GAP_MIN: Final = 9
 _ID_SHOWN: Final = len("sha256:") + 12
 
-_STYLES: Final = {
+DECISION_STYLES: Final = {
     Decision.APPROVED: "bold green",
     Decision.REVIEW: "bold yellow",
     Decision.DECLINED: "bold red",
@@ -91,29 +92,32 @@ def _headline(said: ExplainedScore) -> Text:
 def _decision(said: Assessment, currency: str | None) -> list[Text]:
     """Say what the policy makes of the score, and what the offer's price is made of."""
     answer = Text.assemble(
-        "tier ", (said.tier, "bold"), "   ", (said.decision.value, _STYLES[said.decision])
+        "tier ", (said.tier, "bold"), "   ", (said.decision.value, DECISION_STYLES[said.decision])
     )
     if said.rules:
         answer.append(f" ({', '.join(said.rules)})")
     offer, price = said.offer, said.offer.price
     if not offer.limit:
         return [Text(), answer]
-    answer.append_text(
-        Text.assemble(
-            "   up to ",
-            (f"{currency} {number(offer.limit)}", "bold"),
-            " for ",
-            (f"{offer.term_days} days", "bold"),
-            " at ",
-            (f"{offer.apr:.2f}%", "bold"),
-            " a year",
-        )
-    )
+    answer.append("   ").append_text(offer_in_words(offer, currency))
     parts = (
         f"{offer.apr:.2f}% = expected loss {price.expected_loss:.2f} + running cost "
         f"{price.running_cost:.2f} + funding {price.funding:.2f} + margin {price.margin:.2f}"
     )
     return [Text(), answer, Text(parts, "dim")]
+
+
+def offer_in_words(offer: Offer, currency: str | None) -> Text:
+    """Say how much, for how long and at what price."""
+    return Text.assemble(
+        "up to ",
+        (f"{currency} {number(offer.limit)}", "bold"),
+        " for ",
+        (f"{offer.term_days} days", "bold"),
+        " at ",
+        (f"{offer.apr:.2f}%", "bold"),
+        " a year",
+    )
 
 
 def _called(policy: Policy) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from alama.pages.handout_style import HANDOUT
 from alama.pages.markup import Markup, join, tag
 from alama.pages.style import SHEET
 
@@ -40,27 +41,49 @@ def document(title: str, header: Markup, sections: Sequence[Section], footer: st
         aria_label="Contents",
     )
     body = join(*(tag("section", tag("h2", s.title), s.body, id=s.anchor) for s in sections))
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", title),
-        tag("style", Markup(SHEET)),
-    )
-    page = tag(
-        "html",
-        head,
+    return _html(
+        _head_of_page(title, SHEET),
         tag(
             "body",
             tag("header", header),
             tag("div", contents, tag("main", body), class_="columns"),
             tag("footer", footer),
         ),
-        lang="en",
+        "en",
     )
-    return "<!DOCTYPE html>\n" + page + "\n"
+
+
+def handout(
+    title: str, header: Markup, sections: Sequence[Markup], footer: Markup, language: str
+) -> str:
+    """Give a page to be printed and handed over: no contents, and words of any language."""
+    return _html(
+        _head_of_page(title, SHEET + HANDOUT),
+        tag(
+            "body",
+            tag("header", header),
+            tag("main", *sections),
+            tag("footer", footer),
+            class_="handout",
+        ),
+        language,
+    )
+
+
+def _head_of_page(title: str, style: str) -> Markup:
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", Markup(style)),
+    )
+
+
+def _html(head: Markup, body: Markup, language: str) -> str:
+    return "<!DOCTYPE html>\n" + tag("html", head, body, lang=language) + "\n"
 
 
 def tiles(listed: Sequence[Tile]) -> Markup:

@@ -1,0 +1,171 @@
+"""Reasons and recourse in a terminal: why, what would lead to the goal, or what stands in the way.
+
+What is said to the applicant is in their language; what is said about it is for whoever sits at the
+terminal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from alama.cli.bars import Scale, glyphs
+from alama.cli.waterfall import DECISION_STYLES, WIDTH_MAX, offer_in_words
+from alama.core import calibration
+from alama.core.lending.policy import Decision
+from alama.core.reasons import Advice
+from alama.core.recourse import Approval, ScoreAtLeast, Status, TierAtLeast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from alama.core.application import Application
+    from alama.core.assess import Assessment
+    from alama.core.explanation import Explanation
+    from alama.core.reasons import Language
+    from alama.core.recourse import (
+        Counterfactual,
+        FieldChange,
+        Goal,
+        Obstacle,
+        ReadyRecourse,
+        Sought,
+    )
+
+_INDENT: Final = 5
+_STRIP_WIDTH: Final = 32
+
+
+class RecourseDrawing:
+    """Shows what was found for one application."""
+
+    def __init__(
+        self,
+        ready: ReadyRecourse,
+        application: Application,
+        sought: Sought,
+        language: Language,
+        console: Console,
+    ) -> None:
+        self._policy = ready.policy
+        self._card = ready.card(ready.policy.model.scorecard_for(application))
+        self._sought = sought
+        self._advice = Advice(ready.policy, language)
+        self._console = console
+        self._glyphs = glyphs(console)
+
+    def show(self, explanation: Explanation) -> None:
+        """Print the reasons, then the ways or what stands in their way."""
+        if explanation.reasons:
+            is_approved = explanation.assessment.decision is Decision.APPROVED
+            self._heading("What speaks for it" if is_approved else "Why")
+            for number, reason in enumerate(explanation.reasons, start=1):
+                self._hang(Text(reason.text), f"{number}")
+        recourse = explanation.recourse
+        match recourse.status:
+            case Status.ALREADY_MET:
+                self._heading(f"{_met(self._sought.goal)} Nothing needs to change.")
+            case Status.FOUND:
+                self._found(explanation)
+            case Status.NO_RECOURSE:
+                nothing = "Nothing" if recourse.optimal else "Nothing was found that"
+                self._heading(f"{nothing} leads to {self._goal()}")
+                for obstacle in recourse.binding:
+                    self._hang(Text(self._advice.obstacle(obstacle)), "-")
+                    self._hang(Text(_named_obstacle(obstacle), "dim"))
+
+    def _found(self, explanation: Explanation) -> None:
+        recourse = explanation.recourse
+        proof = "proven" if recourse.optimal else "time ran out, cheaper ones may exist"
+        self._heading(f"What leads to {self._goal()}: the cheapest first, {proof}")
+        for number, way in enumerate(recourse.counterfactuals, start=1):
+            first, *others = self._way(explanation.assessment, way)
+            self._console.print()
+            self._hang(first, f"{number}")
+            for line in others:
+                self._hang(line)
+        self._console.print()
+        self._hang(Text(self._advice.notice()))
+
+    def _way(self, said: Assessment, way: Counterfactual) -> Iterator[Text]:
+        """Yield the changes in words and as pictures, and what they lead to."""
+        for change in way.changes:
+            yield Text(self._advice.change(change))
+            yield from self._crossing(change)
+        then = way.assessment
+        scale = Scale(calibration.SCORE_MIN, calibration.SCORE_MAX, _STRIP_WIDTH)
+        tiers = said.tier if said.tier == then.tier else f"{said.tier} to {then.tier}"
+        score = f"  score {said.score} to {then.score}, tier {tiers}"
+        yield scale.way(said.score, then.score, self._glyphs) + Text(score)
+        decision = Text.assemble((then.decision.value, DECISION_STYLES[then.decision]))
+        if then.offer.limit:
+            decision.append("   ").append_text(offer_in_words(then.offer, self._policy.currency))
+        yield decision
+        yield Text(f"cost {way.cost:.3f}   {self._advice.within(way.within_days)}", "dim")
+
+    def _crossing(self, change: FieldChange) -> Iterator[Text]:
+        """Draw the way among all people, the lowest value on the left; if they are known."""
+        ladder = self._card.ladder(self._policy.model.catalogue.position[change.field])
+        if ladder is None:
+            return
+        assert isinstance(change.before, int | float)  # words are no levers
+        assert isinstance(change.after, int | float)
+        before, after = ladder.share_below(change.before), ladder.share_below(change.after)
+        passed = round(100.0 * abs(after - before))
+        told = f"  past {passed or 'fewer than 1'} of 100 people"
+        drawn = Scale(0.0, 1.0, _STRIP_WIDTH).way(before, after, self._glyphs)
+        yield drawn + Text(told, "dim")
+
+    def _goal(self) -> str:
+        """Name what is sought, and what was to stay as it is."""
+        kept = ", ".join(sorted(self._sought.locked))
+        named = _named_goal(self._sought.goal)
+        return f"{named} with {kept} as now" if kept else named
+
+    def _heading(self, shown: str) -> None:
+        self._console.print()
+        for line in self._wrapped(Text(shown, "bold"), self._width):
+            self._console.print(line)
+
+    def _hang(self, text: Text, bullet: str = "") -> None:
+        """Print a paragraph that hangs from its bullet, or from nothing."""
+        for place, line in enumerate(self._wrapped(text, self._width - _INDENT)):
+            self._console.print(Text(f"{'' if place else bullet:>3}  ") + line)
+
+    def _wrapped(self, text: Text, width: int) -> Iterator[Text]:
+        for line in text.wrap(self._console, width):
+            line.rstrip()
+            yield line
+
+    @property
+    def _width(self) -> int:
+        return min(self._console.width, WIDTH_MAX)
+
+
+def _named_goal(goal: Goal) -> str:
+    match goal:
+        case Approval():
+            return Decision.APPROVED.value
+        case TierAtLeast(name=name):
+            return f"tier {name}"
+        case ScoreAtLeast(score=score):
+            return f"a score of {score}"
+
+
+def _met(goal: Goal) -> str:
+    match goal:
+        case Approval():
+            return f"It is {Decision.APPROVED.value}."
+        case TierAtLeast(name=name):
+            return f"It is in tier {name} or a better one."
+        case ScoreAtLeast(score=score):
+            return f"The score is {score} or more."
+
+
+def _named_obstacle(obstacle: Obstacle) -> str:
+    """Name an obstacle as programs do, with the rule and the fields that it is about."""
+    about = ", ".join(filter(None, (obstacle.rule, *obstacle.fields)))
+    return f"{obstacle.hindrance.value}: {about}" if about else obstacle.hindrance.value
