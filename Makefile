@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending model reliability mutate test-all lock clean
+.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain model reliability mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
@@ -87,6 +87,9 @@ bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minute
 bench-lending: setup ## Measure what deciding costs, and a simulation: a minute, into docs/benchmarks.md
 	$(BIN)/python -m bench.lending
 
+bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 minutes, into docs/benchmarks.md)
+	$(BIN)/python -m bench.explain $(SIZE)
+
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
 
@@ -135,10 +138,13 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 		--output-file requirements/train.txt >/dev/null
 	$(subst pyproject.toml,requirements/peers.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/peers.txt >/dev/null
+	$(subst pyproject.toml,requirements/dice.in,$(LOCK)) --constraints requirements/peers.txt \
+		--no-emit-package xgboost --no-emit-package nvidia-nccl-cu12 \
+		--output-file requirements/dice.txt >/dev/null
 	$(subst pyproject.toml,requirements/api.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/api.txt >/dev/null
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
-	rm -rf $(VENV) .venv-api .venv-peers .venvs $(API_LINT)/node_modules build dist mutants htmlcov \
-		.coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-api .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \
+		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,33 +1,45 @@
-"""Where measurements run: the peers' environment, a copy of the sources, the threads."""
+"""Where measurements run: the peers' environments, a copy of the sources, the threads."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT: Final = Path(__file__).parents[1]
-PEERS: Final = ROOT / ".venv-peers"
-LOCK: Final = ROOT / "requirements" / "peers.txt"
 SCRATCH: Final = ROOT / "build" / "bench"
 """Populations, models and the results of quick runs: git leaves `build` alone."""
 
-_STAMP: Final = PEERS / "installed"
 _ONE_THREAD: Final = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """An environment of peers, and the lock that it is installed from."""
+
+    folder: Path
+    lock: Path
+
+
+PEERS: Final = Peers(ROOT / ".venv-peers", ROOT / "requirements" / "peers.txt")
+DICE: Final = Peers(ROOT / ".venv-dice", ROOT / "requirements" / "dice.txt")
 
 
 def cores() -> int:
@@ -57,22 +69,37 @@ def settings(source: Path) -> dict[str, str]:
     return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": search}
 
 
-def peers_python() -> Path:
-    """Give the Python of the peers' environment, made anew when the lock has changed."""
-    python = PEERS / "bin" / "python"
-    wanted = f"{sys.version_info.major}.{sys.version_info.minor} {lock_hash()}\n"
-    if _STAMP.exists() and _STAMP.read_text() == wanted:
+def machine(packages: Iterable[str]) -> dict[str, object]:
+    """Say what kind of machine this is, not which, and the versions of these packages."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cores": cores(),
+        "architecture": platform.machine(),
+        "memory_gb": round(pages / 2**30),
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in packages},
+    }
+
+
+def peers_python(peers: Peers = PEERS) -> Path:
+    """Give the Python of an environment of peers, made anew when its lock has changed."""
+    folder, lock = peers.folder, peers.lock
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    wanted = f"{sys.version_info.major}.{sys.version_info.minor} {lock_hash(peers)}\n"
+    if stamp.exists() and stamp.read_text() == wanted:
         return python
-    print("setting up .venv-peers as locked in requirements/peers.txt, a few minutes")
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(PEERS)], check=True)
+    print(f"setting up {folder.name} as locked in requirements/{lock.name}, a few minutes")
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
     # It lies in the tree and is nobody's source.
-    (PEERS / ".gitignore").write_text("*\n")
+    (folder / ".gitignore").write_text("*\n")
     install = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-    subprocess.run([*install, "--require-hashes", "--requirement", str(LOCK)], check=True)
-    _STAMP.write_text(wanted)
+    # A lock names all that is needed, and may leave out what a peer asks for and does without.
+    locked = ["--no-deps", "--require-hashes", "--requirement", str(lock)]
+    subprocess.run([*install, *locked], check=True)
+    stamp.write_text(wanted)
     return python
 
 
-def lock_hash() -> str:
-    """Name the set of peers."""
-    return hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
+def lock_hash(peers: Peers = PEERS) -> str:
+    """Name a set of peers."""
+    return hashlib.sha256(peers.lock.read_bytes()).hexdigest()[:12]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from bench.engine import batch, page, quality, rows, training
 from bench.engine.hashes import engine_hash
 from bench.engine.options import parse
-from bench.environment import ROOT, SCRATCH, cores
+from bench.environment import ROOT, SCRATCH, machine
 from bench.progress import Bar
 from bench.store import Store
 
@@ -41,7 +38,7 @@ def main() -> int:
         store.document = {}
     elif options.fresh:
         _forget(options, store)
-    store.document["machine"] = {"here": _machine()}
+    store.document["machine"] = {"here": machine(_VERSIONS)}
     with Bar() as bar:
         for part in options.parts:
             PARTS[part](options, store, bar)
@@ -59,18 +56,6 @@ def _forget(options: Options, store: Store) -> None:
             store.forget("quality", [f"{name}/" for name in options.names])
         else:
             store.forget(part)
-
-
-def _machine() -> dict[str, object]:
-    """Say what kind of machine this is, not which."""
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return {
-        "cores": cores(),
-        "architecture": platform.machine(),
-        "memory_gb": round(pages / 2**30),
-        "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in _VERSIONS},
-    }
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Recourse beside DiCE, and contributions beside shap."""
