@@ -6,6 +6,7 @@ hand another to the trainer, and the one a model was trained on travels inside t
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -62,7 +63,8 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     `times_at_most` bounds the new value relative to the old one (1.5 = half as much again, or its
     inverse downwards), `by_at_most` bounds the absolute step; `effort` weighs the share of the
-    population that a change crosses, 1 being an ordinary effort.
+    population that a change crosses, 1 being an ordinary effort. `days_each` is how long one unit
+    takes, where that is known: to wait for a month takes one.
     """
 
     way: Way
@@ -70,6 +72,13 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     effort: float = 1.0
     times_at_most: float | None = None
     by_at_most: float | None = None
+    days_each: float | None = None
+
+    def days(self, step: float) -> int:
+        """Give how many days a step may take."""
+        if self.days_each is None:
+            return self.within_days
+        return min(self.within_days, math.ceil(self.days_each * abs(step)))
 
 
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -41,7 +41,13 @@ PRODUCT: Final = Catalogue(
             unit="months",
             meaning="months since the first mobile-money transaction",
             direction=Direction.SAFER,
-            change=Change(way=Way.UP, within_days=_HALF_YEAR_DAYS, by_at_most=6, effort=0.5),
+            change=Change(
+                way=Way.UP,
+                within_days=_HALF_YEAR_DAYS,
+                by_at_most=6,
+                effort=0.5,
+                days_each=30,
+            ),
         ),
         Field(
             name="avg_inflow",
@@ -202,6 +208,7 @@ PRODUCT: Final = Catalogue(
             unit="money a month",
             meaning="due per month on other loans",
             use=Use.POLICY,
+            change=Change(way=Way.DOWN, within_days=_HALF_YEAR_DAYS, effort=1.0),
         ),
         Field(
             name="applicant_ref",

@@ -163,7 +163,13 @@ def test_a_field_of_another_unit_goes_by_its_name_as_the_caller_spelled_it() -> 
 
 
 def test_a_field_that_the_dictionary_does_not_know_is_told_in_the_same_way() -> None:
-    advice = [Advice(POLICY, language) for language in LANGUAGES]
+    other = tuple(
+        msgspec.structs.replace(field, unit="money a week")
+        if field.name == "existing_repayments"
+        else field
+        for field in PRODUCT.fields
+    )
+    advice = [Advice(with_catalogue_of(other), language) for language in LANGUAGES]
     paid_back = FieldChange("existing_repayments", 2_000.0, 1_500.0)
     assert [each.change(paid_back).replace("\u00a0", " ") for each in advice] == [
         "Lower this from KES 2,000 to KES 1,500: “existing_repayments”.",

@@ -120,7 +120,7 @@ def placeholders(template: str) -> list[str]:
 def test_every_field_has_a_name_and_every_number_that_lowers_a_score_has_advice(
     language: Language,
 ) -> None:
-    assert language.names.keys() == language.fields.keys()
+    assert language.names.keys() == {*language.fields, "existing_repayments"}
     assert language.texts["field_lowers_score"].help is not None
     for own in language.fields.values():
         assert (language.texts[own.lowers].help is None) is (own.shown is Shown.WORD)
@@ -157,7 +157,7 @@ def test_a_declined_score_is_the_first_reason_with_the_score_that_is_needed() ->
         "tier_below_cutoff",
         None,
         None,
-        "Your score of 468 is too low for a loan from us. A score of at least 555 is needed.",
+        "Your score of 468 is too low for a loan from us. From 555 on, we can consider one.",
     )
     assert [reason.feature for reason in rest] == [
         "mobile_money_months",
@@ -210,9 +210,20 @@ def test_too_little_income_is_told_with_the_income_and_the_smallest_loan() -> No
     first = told({**GOOD, "monthly_inflow": 100, "existing_repayments": 90})[0]
     assert first.code == "unaffordable"
     assert first.text == (
-        "The KES 100 that you receive each month, less any repayments on other loans, is too "
+        "The KES 100 that you receive each month, less repayments on other loans (KES 90), is too "
         "little even for our smallest loan, KES 500."
     )
+
+
+def test_what_nobody_said_is_due_on_other_loans_is_told_as_assumed() -> None:
+    first = told({**GOOD, "monthly_inflow": 100})[0]
+    assert "other loans (KES 5, our usual figure when none is given)" in first.text
+
+
+def test_what_is_far_outside_training_is_named() -> None:
+    first = told({**GOOD, "monthly_inflow": 9e11})[0]
+    assert first.code == "value_outside_training"
+    assert first.text.endswith("will check it: the money that you receive each month.")
 
 
 def test_spending_beyond_income_is_told_with_the_most_that_would_pass() -> None:

@@ -12,7 +12,7 @@ from alama.core.lending.policy import Rule
 from alama.core.reasons import wording
 from alama.core.reasons.deciding import own_text
 from alama.core.reasons.dictionary import COUNTED, ChangeTexts, Shown
-from alama.core.reasons.known import codes_of, name_of, shown_as
+from alama.core.reasons.known import is_ours, listed, name_of, shown_as
 from alama.core.recourse.answer import Hindrance
 
 if TYPE_CHECKING:
@@ -56,11 +56,12 @@ class Advice:
 
     def obstacle(self, obstacle: Obstacle) -> str:
         """Say what stands in the way of every change."""
+        catalogue = self._policy.model.catalogue
+        fields = listed(map(catalogue.field, obstacle.fields), self._language)
         if obstacle.hindrance is Hindrance.RULE:
             assert obstacle.rule is not None
-            return self._rule(obstacle.rule)
-        template = self._language.obstacles[obstacle.hindrance]
-        return template.format(fields=self._listed(obstacle.fields))
+            return self._rule(obstacle.rule, fields)
+        return self._language.obstacles[obstacle.hindrance].format(fields=fields)
 
     def notice(self) -> str:
         """Say how long advice holds, and that it is no guarantee."""
@@ -77,25 +78,15 @@ class Advice:
     def _own_texts(self, field: Field) -> ChangeTexts:
         """Give the texts of a field; none if the model means something else by the name."""
         known = self._language.changes.get(field.name)
-        if known is None or codes_of(field, self._language) is None:
-            return ChangeTexts()
-        return known
+        return known if known is not None and is_ours(field) else ChangeTexts()
 
-    def _rule(self, name: str) -> str:
+    def _rule(self, name: str, fields: str) -> str:
         for rule in self._policy.policy.rules:
             if rule.name == name:
                 return own_text(rule, self._language)
         code = Rule(name)
-        short = self._language.rules_that_bind.get(code)
-        return self._language.texts[code.value].text.format() if short is None else short
-
-    def _listed(self, fields: tuple[str, ...]) -> str:
-        catalogue = self._policy.model.catalogue
-        names = [name_of(catalogue.field(name), name, self._language) for name in fields]
-        if len(names) < 2:  # noqa: PLR2004  one needs no conjunction
-            return "".join(names)
-        *first, last = names
-        return self._language.forms.both.format(first=", ".join(first), last=last)
+        template = self._language.rules_that_bind.get(code)
+        return (template or self._language.texts[code.value].text).format(fields=fields)
 
 
 def _number(value: Value) -> float:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.lending.loan import AMOUNT, TERM
+from alama.core.lending.offer import owed_monthly
 from alama.core.lending.policy import Decision, Rule
-from alama.core.lending.ready_policy import OUTFLOW
+from alama.core.lending.ready_policy import OUTFLOW, known_ranges
 from alama.core.reasons import wording
 from alama.core.reasons.dictionary import LENDER_RULE, Shown
+from alama.core.reasons.known import listed
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from alama.core.application import Application
     from alama.core.assess import Assessment
+    from alama.core.catalogue import Field
     from alama.core.lending.policy import OwnRule
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.reasons.dictionary import Language
@@ -106,13 +109,18 @@ class _Case:
             case Rule.TIER_BELOW_CUTOFF | Rule.TIER_IN_REVIEW:
                 return {"score": str(self._assessment.score)}
             case Rule.UNAFFORDABLE:
-                smallest = self._money(self._policy.limit_step)
-                return {"inflow": self._money(self._inflow), "smallest": smallest}
+                return {
+                    "inflow": self._money(self._inflow),
+                    "owed": self._owed(),
+                    "smallest": self._money(self._policy.limit_step),
+                }
             case Rule.OUTFLOW_ABOVE_INFLOW:
                 return {"outflow": self._outflow(), "inflow": self._money(self._inflow)}
             case Rule.TOO_FEW_FIELDS:
                 needed = self._policy.policy.sufficiency.fields_min
                 return {"given": self._count(self._given()), "needed": self._count(needed)}
+            case Rule.VALUE_OUTSIDE_TRAINING:
+                return {"fields": listed(self._outside(), self._language)}
             case _:
                 return {}
 
@@ -152,6 +160,26 @@ class _Case:
         outflow = float(self._application.values[place] or 0.0)
         number = wording.plain_value(Shown.MONEY, outflow, lambda n: n > self._outflow_max)
         return wording.quantity(self._language, Shown.MONEY, number, self._policy.currency)
+
+    def _owed(self) -> str:
+        """Say what is due on other loans, or what is taken for it where nobody said."""
+        values, place = self._application.values, self._policy.existing_place
+        owed = self._money(owed_monthly(self._policy, values, self._inflow))
+        if place is not None and values[place] is not None:
+            return owed
+        return self._language.forms.assumed.format(value=owed)
+
+    def _outside(self) -> Iterator[Field]:
+        """Yield the fields that are far outside all that training saw."""
+        model = self._policy.model
+        values = self._policy.as_asked(self._application.values)
+        times = self._policy.policy.sufficiency.outside_times
+        ranges = known_ranges(times, model.scorecard_for(self._application), model)
+        for place, (low, high) in ranges.items():
+            value = values[place]
+            assert not isinstance(value, str)  # only numbers have a range
+            if value is not None and not low <= value <= high:
+                yield model.catalogue.fields[place]
 
     def _given(self) -> int:
         """Count as the rule does: all that a model reads about the applicant."""

@@ -8,18 +8,23 @@ from alama.core.product import PRODUCT
 from alama.core.reasons.dictionary import Shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from alama.core.catalogue import Field
     from alama.core.reasons.dictionary import FieldCodes, Language
 
 
-def codes_of(field: Field, language: Language) -> FieldCodes | None:
-    """Give the codes of a field; None if the model means something else by the name than we do."""
-    codes = language.fields.get(field.name)
-    if codes is None or field.name not in PRODUCT.position:
-        return None
+def is_ours(field: Field) -> bool:
+    """Say whether a model means by the name of a field what we do."""
+    if field.name not in PRODUCT.position:
+        return False
     ours = PRODUCT.field(field.name)
-    same = (field.kind, field.unit, field.money) == (ours.kind, ours.unit, ours.money)
-    return codes if same else None
+    return (field.kind, field.unit, field.money) == (ours.kind, ours.unit, ours.money)
+
+
+def codes_of(field: Field, language: Language) -> FieldCodes | None:
+    """Give the codes of a field; None if it is not ours, or no model reads it."""
+    return language.fields.get(field.name) if is_ours(field) else None
 
 
 def shown_as(field: Field, language: Language) -> Shown:
@@ -32,6 +37,15 @@ def shown_as(field: Field, language: Language) -> Shown:
 
 def name_of(field: Field, spelled: str, language: Language) -> str:
     """Say what a field is; one that the dictionary does not know is quoted as it is spelled."""
-    if codes_of(field, language) is None:
-        return language.forms.word.format(word=spelled)
-    return language.names[field.name]
+    if is_ours(field) and field.name in language.names:
+        return language.names[field.name]
+    return language.forms.word.format(word=spelled)
+
+
+def listed(fields: Iterable[Field], language: Language) -> str:
+    """Name fields, one after another."""
+    names = [name_of(field, field.name, language) for field in fields]
+    if len(names) < 2:  # noqa: PLR2004  one needs no conjunction
+        return "".join(names)
+    *first, last = names
+    return language.forms.both.format(first=", ".join(first), last=last)

@@ -25,6 +25,13 @@ class FieldChange(msgspec.Struct, frozen=True):
     before: Value
     after: Value
 
+    @property
+    def step(self) -> float:
+        """How far it goes, up or down."""
+        assert isinstance(self.before, int | float)  # nothing else is a lever
+        assert isinstance(self.after, int | float)
+        return self.after - self.before
+
 
 class Counterfactual(msgspec.Struct, frozen=True):
     """Changes that lead to the goal together, and what is said of the changed application.

@@ -79,6 +79,7 @@ def _counterfactual(applicant: Applicant, moves: Moves, found: Found[Assessment]
         field = applicant.model.catalogue.fields[place]
         assert field.change is not None
         name = spelled.get(place, field.name)
-        changes.append(FieldChange(name, before[place], moves.values[move]))
-        days.append(field.change.within_days)
+        change = FieldChange(name, before[place], moves.values[move])
+        changes.append(change)
+        days.append(field.change.days(change.step))
     return Counterfactual(tuple(changes), found.answer, found.cost / MILLIONTHS, max(days))

@@ -10,7 +10,6 @@ import pytest
 
 from alama.core.application import read
 from alama.core.assess import assess
-from alama.core.catalogue import Catalogue, Change, Way
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
@@ -200,30 +199,27 @@ def test_two_rules_need_two_changes() -> None:
 def test_an_inflow_that_carries_no_loan_has_to_grow() -> None:
     sent = {**GOOD, "avg_inflow": 20_000, "existing_repayments": 7_100}
     assert assess(MODEL, READY.policy, read(MODEL.catalogue, sent)).rules == ("unaffordable",)
-    (one,) = find(sent, count=1).counterfactuals
+    (one,) = find(sent, locked=["existing_repayments"], count=1).counterfactuals
     assert set(advice(one)) == {"avg_inflow"}
     assert 20_000 < advice(one)["avg_inflow"] < 23_000
     sent_again(sent, one)
 
 
-def test_what_is_repaid_elsewhere_is_a_lever_where_the_catalogue_says_so() -> None:
-    catalogue = MODEL.catalogue
-    change = Change(way=Way.DOWN, within_days=90)
-    fields = tuple(
-        msgspec.structs.replace(f, change=change) if f.name == "existing_repayments" else f
-        for f in catalogue.fields
-    )
-    model = ReadyModel(
-        msgspec.structs.replace(builtin(), catalogue=Catalogue(fields, catalogue.prohibited))
-    )
-    ready = ReadyRecourse(ReadyPolicy(POLICY, model))
+def test_what_is_repaid_elsewhere_can_be_paid_back() -> None:
     sent = {**GOOD, "avg_inflow": 20_000, "existing_repayments": 9_000}
-    told = find(sent, ready, locked=["avg_inflow"], count=5).counterfactuals
+    told = find(sent, locked=["avg_inflow"], count=5).counterfactuals
     assert all("existing_repayments" in advice(one) for one in told)
     (alone,) = (one for one in told if len(one.changes) == 1)
     assert 6_000 < advice(alone)["existing_repayments"] < 7_000
-    assert alone.within_days == 90
-    sent_again(sent, alone, ready)
+    assert alone.within_days == 180
+    sent_again(sent, alone)
+
+
+def test_to_wait_takes_as_long_as_it_takes() -> None:
+    ready = by_rule("mm_months < 30")
+    (one,) = find({**GOOD, "mm_months": 28}, ready, count=1).counterfactuals
+    assert advice(one) == {"mm_months": 30}
+    assert one.within_days == 60
 
 
 # ------------------------------------------------------------------------------- no recourse
