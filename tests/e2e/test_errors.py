@@ -89,7 +89,7 @@ CASES = [
     Case("an unknown expansion", 400, "invalid_parameter", path=f"/v1/score?expand={MARK}"),
     Case("a parameter twice", 400, "invalid_parameter", "GET", "/v1/scores?limit=1&limit=2"),
     Case("a bad target", 400, "invalid_parameter", path=f"/v1/explain?target={MARK}", body=GOOD),
-    Case("a bad lock", 400, "invalid_parameter", path=f"/v1/explain?locked={MARK}", body=GOOD),
+    Case("a bad lock", 400, "invalid_parameter", path=f"/v1/explain?locked={MARK}%2B", body=GOOD),
     Case("a bad number", 400, "invalid_parameter", path=f"/v1/explain?limit={MARK}"),
     Case("a bad language", 400, "invalid_parameter", path=f"/v1/explain?language={MARK}"),
     Case("no language", 400, "invalid_parameter", path=f"/v1/score?language={MARK}"),

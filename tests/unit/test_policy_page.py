@@ -102,8 +102,9 @@ def test_every_rule_stands_there_as_the_service_tells_it(
 
 def test_the_rules_are_in_the_openapi_document_and_in_the_reference() -> None:
     document = openapi.document()
-    rules = document["components"]["schemas"]["OfferDetail"]["properties"]["rules"]
-    assert rules["items"]["x-codes"].keys() == meanings.RULES.keys()
+    for name in ("OfferDetail", "ExplainReply"):
+        rules = document["components"]["schemas"][name]["properties"]["rules"]
+        assert rules["items"]["x-codes"].keys() == meanings.RULES.keys()
     page = Reference(document).html
     assert all(f"<code>{code}</code>" in page for code in meanings.RULES)
 

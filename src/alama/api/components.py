@@ -69,12 +69,11 @@ PARAMETERS: Final[dict[str, Json]] = {
         "name": "locked",
         "in": "query",
         "description": "Fields that must stay as they are, in either spelling, separated by "
-        "commas.",
+        "commas. None where it is empty; space around a name does not count.",
         "style": "form",
         "explode": False,
         "schema": {
             "type": "array",
-            "minItems": 1,
             "items": {"type": "string", "enum": list(PRODUCT.position)},
         },
         "example": ["requested_amount"],

@@ -44,18 +44,18 @@ class ExplainEndpoint:
         body = await json_body(call)
         try:
             explained = await self._explaining.explain(caller, call.arrival, body, question)
-        except UnknownGoal as error:  # which repeats what was sent, as the next one does
+        except UnknownGoal as error:  # which repeats what was sent
             raise BadParameter("target names nothing to aim at", hint=error.hint) from None
-        except UnknownField as error:
-            raise BadParameter("locked names what is no field", hint=error.hint) from None
+        except UnknownField:
+            known = caller.desk_for_scoring().model.catalogue.position
+            raise parameters.no_field("locked", question.locked, known) from None
         return private_json(explain_reply(explained), headers)
 
     def _question(self, call: Call) -> Question:
         asked = parameters.read(call, ("target", "limit", "locked", "language"))
-        locked = asked.get("locked")
         return Question(
             target=asked.get("target", TARGET_DEFAULT),
-            locked=() if locked is None else tuple(locked.split(",")),
+            locked=parameters.listed(asked.get("locked")),
             limit=parameters.limit(asked.get("limit"), COUNT_DEFAULT, COUNT_MAX),
             language=parameters.language(asked.get("language"), self._languages),
         )

@@ -192,7 +192,7 @@ RULES: Final[Mapping[str, Meaning]] = {
         "Have a person decide until the next day, or ask the risk officer.",
     ),
 }
-"""By the code of one of an offer's `rules`. A policy's own rules go by the names it gives them."""
+"""By the code of one of a decision's `rules`. A policy's own go by the names it gives them."""
 
 OBSTACLES: Final[Mapping[str, Meaning]] = {
     "rule": Meaning(

@@ -144,12 +144,12 @@ OPERATIONS: Final = (
         tag="Scores",
         summary="Explain a decision, and find what would change it",
         description="Takes an application as `/v1/score` does, and says the same of it: score, "
-        "tier, decision and exact contributions; then the reasons in words, and the cheapest "
-        "changes of at most three fields that lead to `target`. A change is one that an applicant "
-        "can make, and together they are judged by the whole policy: sent to `/v1/score`, the "
-        "changed application gets exactly what is promised here, while the same model and policy "
-        "answer. Where nothing leads there, the reply says what stands in the way. Nothing is "
-        "stored, and there is no need for an `Idempotency-Key`.",
+        "tier, decision, offer and exact contributions; then the reasons in words, and the "
+        "cheapest changes of at most three fields that lead to `target`. A change is one that an "
+        "applicant can make, and together they are judged by the whole policy: sent to "
+        "`/v1/score`, the changed application gets exactly what is promised here, while the same "
+        "model and policy answer. Where nothing leads there, the reply says what stands in the "
+        "way. Nothing is stored, and there is no need for an `Idempotency-Key`.",
         scope=Scope.WRITE,
         parameters=("target", "ways", "locked", "language"),
         body="Application",

@@ -1,4 +1,7 @@
-"""What a query asks for, read strictly: no parameter is ignored, and no value of one echoed."""
+"""What a query asks for, read strictly: no parameter is ignored.
+
+Nothing that was sent is echoed, apart from what looks like a name where a name is wanted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 PARAMETERS_MAX: Final = 20
 
 NAME_MAX: Final = 40
-"""Letters of a parameter's name that are worth repeating."""
+"""Letters of a name that are worth repeating."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,3}")
 _NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.-]{{0,{NAME_MAX - 1}}}")
@@ -66,6 +69,23 @@ def expansions(asked: str | None, known: Collection[str]) -> frozenset[str]:
     return names
 
 
+def listed(asked: str | None) -> tuple[str, ...]:
+    """Read a list of names; space around them counts for nothing, and so does an empty name."""
+    return tuple(filter(None, map(str.strip, (asked or "").split(","))))
+
+
+def no_field(parameter: str, given: Collection[str], known: Collection[str]) -> BadParameter:
+    """Name the first that is no field, unless that is no name at all, and what was meant by it."""
+    wrong = next(name for name in given if name not in known)
+    shown = f"{wrong}, which is no field" if _NAME.fullmatch(wrong) else "what is no field"
+    near = _nearest(wrong, known)
+    meant = f"the nearest is {near}; " if near else ""
+    return BadParameter(
+        f"the parameter {parameter} names {shown}",
+        hint=f"{meant}the fields are {', '.join(known)}",
+    )
+
+
 def language(asked: str | None, languages: Sequence[Language]) -> Language:
     """Read in which language to answer; the first is that of callers who do not say."""
     if asked is None:
@@ -82,6 +102,11 @@ def _unknown(name: str, known: Sequence[str]) -> BadParameter:
     message = f"this path does not know {shown}"
     if not known:
         return BadParameter(message, hint="it knows none")
-    near = difflib.get_close_matches(name[:NAME_MAX], known, n=1, cutoff=0.6)
-    meant = f"; the nearest is {near[0]}" if near else ""
+    near = _nearest(name, known)
+    meant = f"; the nearest is {near}" if near else ""
     return BadParameter(message, hint=f"it knows {', '.join(known)}{meant}")
+
+
+def _nearest(name: str, known: Collection[str]) -> str | None:
+    near = difflib.get_close_matches(name[:NAME_MAX], list(known), n=1, cutoff=0.6)
+    return near[0] if near else None

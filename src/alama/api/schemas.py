@@ -83,7 +83,8 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(meanings.FIELDS)
-    tidy["OfferDetail"]["properties"]["rules"]["items"]["x-codes"] = _told(meanings.RULES)
+    for name in ("OfferDetail", "ExplainReply"):
+        tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(meanings.RULES)
     tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(meanings.OBSTACLES)
     tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
     return tidy

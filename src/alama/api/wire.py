@@ -46,6 +46,15 @@ class PriceParts(msgspec.Struct, frozen=True, gc=False):
     margin: Annotated[float, Meta(description="What the lender means to earn.")]
 
 
+Rules = Annotated[
+    list[str],
+    Meta(
+        description="Codes of what decided against the application, if anything. Beside those "
+        "listed, the names of the rules of the lender's own policy."
+    ),
+]
+
+
 class OfferDetail(msgspec.Struct, frozen=True, gc=False):
     """The arithmetic behind the recommended limit, term and APR."""
 
@@ -64,13 +73,7 @@ class OfferDetail(msgspec.Struct, frozen=True, gc=False):
     expected_loss: Annotated[
         float, Meta(ge=0, description="What the loan is expected to lose, in money.")
     ]
-    rules: Annotated[
-        list[str],
-        Meta(
-            description="Codes of what decided against the application, if anything. Beside those "
-            "listed, the names of the rules of the lender's own policy."
-        ),
-    ]
+    rules: Rules
 
 
 RequestId = Annotated[

@@ -17,6 +17,7 @@ from alama.api.wire import (
     PolicyHash,
     ProcessingMs,
     Reason,
+    Rules,
     Score,
     TermDays,
     Tier,
@@ -87,7 +88,7 @@ class Obstacle(msgspec.Struct, frozen=True):
     code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]
     rule: Annotated[
         str | None,
-        Meta(description="Code of the rule, as in `offer.rules`, where it is one; else null."),
+        Meta(description="Code of the rule, as in `rules`, where it is one; else null."),
     ]
     features: Annotated[
         list[str], Meta(description="The fields that it is about, as the caller spelled them.")
@@ -102,6 +103,10 @@ class ExplainReply(msgspec.Struct, frozen=True):
     tier: Tier
     default_probability: DefaultProbability
     decision: Decision
+    recommended_limit: Limit
+    recommended_term_days: TermDays
+    recommended_apr: Apr
+    rules: Rules
     base_score: BaseScore
     shap_values: Annotated[
         list[ExplainedValue],

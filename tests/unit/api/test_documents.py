@@ -155,6 +155,8 @@ def test_every_field_and_code_of_an_explanation_is_told() -> None:
     fields, codes = section("explainApplication"), section("explanation-codes")
     for path in ("counterfactuals[].changes[].from", "reasons[].text", "binding[].rule"):
         assert path in fields
+    named = {code.text for code in PAGE.iterfind(".//section[@id='explainApplication']//code")}
+    assert {"recommended_limit", "recommended_term_days", "recommended_apr", "rules"} <= named
     for code, meaning in meanings.OBSTACLES.items():
         assert code in codes
         assert meaning.when.replace("`", "") in codes

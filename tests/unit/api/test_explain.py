@@ -1,8 +1,10 @@
 """POST /v1/explain: the numbers of a score, and every question that cannot be answered refused."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -13,7 +15,9 @@ from tests.unit.api.exchanges import Received
 from tests.unit.api.service import BODY, Service
 
 FIELDS = [
-    *("score", "tier", "default_probability", "decision", "base_score", "shap_values", "reasons"),
+    *("score", "tier", "default_probability", "decision"),
+    *("recommended_limit", "recommended_term_days", "recommended_apr", "rules"),
+    *("base_score", "shap_values", "reasons"),
     *("recourse", "counterfactuals", "binding", "notice", "language", "target"),
     *("model", "policy", "request_id", "processing_ms"),
 ]
@@ -44,12 +48,29 @@ def explained(service: Service, body: bytes = POOR, query: str = "") -> dict[str
 @pytest.mark.parametrize("body", [BODY, POOR], ids=["compact", "more"])
 def test_it_says_what_a_score_says_in_the_same_numbers(service: Service, body: bytes) -> None:
     reply = explained(service, body)
-    scored = service.ask("/v1/score?expand=base_score,model,policy,reasons", body=body).json()
+    scored = service.ask("/v1/score?expand=base_score,model,policy,reasons,offer", body=body).json()
+    scored["rules"] = scored.pop("offer")["rules"]
     assert list(reply) == FIELDS
     shared = reply.keys() & scored.keys() - {"shap_values", "request_id", "processing_ms"}
     assert {name: reply[name] for name in shared} == {name: scored[name] for name in shared}
+    assert {"decision", "recommended_apr", "rules"} <= shared
     points = [{k: one[k] for k in ("feature", "contribution")} for one in reply["shap_values"]]
     assert points == scored["shap_values"]
+
+
+def test_the_offer_is_written_digit_by_digit_as_a_score_writes_it(service: Service) -> None:
+    explained_body = service.ask("/v1/explain", body=BODY).body
+    scored_body = service.ask("/v1/score", body=BODY).body
+    offer = re.compile(rb'"decision":.*?"recommended_apr":[^,]*,')
+    assert offer.findall(explained_body)[0] == offer.findall(scored_body)[0]
+
+
+def test_every_rule_that_objected_is_named_beside_those_that_decided(service: Service) -> None:
+    spending = json.dumps({**json.loads(POOR), "avg_outflow": 30_000}).encode()
+    reply = explained(service, spending)
+    assert reply["rules"] == ["tier_below_cutoff", "outflow_above_inflow"]
+    assert "outflow_above_inflow" not in {reason["code"] for reason in reply["reasons"]}
+    assert explained(service, BODY)["rules"] == []
 
 
 def test_values_are_those_that_were_sent_under_the_names_that_they_were_sent_by(
@@ -117,10 +138,9 @@ def test_where_nothing_helps_it_says_what_binds_by_the_callers_own_names(
         ("limit=6", "from 1 to 5"),
         ("limit=", "from 1 to 5"),
         ("limit=Zq7", "from 1 to 5"),
-        ("locked=Zq7", "Locked names what is no field."),
-        ("locked=avg_balanse", "Did you mean avg_balance?"),
-        ("locked=", "Locked names what is no field."),
-        ("locked=mm_months,,region", "Locked names what is no field."),
+        ("locked=Zq7%2B", "The parameter locked names what is no field. The fields are mm_months,"),
+        ("locked=avg balance", "names what is no field. The nearest is avg_balance; the fields"),
+        (f"locked={'Zq7' * 14}", "The parameter locked names what is no field."),
         ("language=Zq7", "Language knows en, sw, fr."),
         ("language=", "Language knows en, sw, fr."),
         ("expand=model", "It knows target, limit, locked, language."),
@@ -134,6 +154,44 @@ def test_a_parameter_that_breaks_its_rule_is_refused_by_name(
     assert refusal(received) == (400, "invalid_parameter")
     assert rule in received.json()["detail"]
     assert "Zq7" not in received.json()["detail"], "no value is repeated"
+
+
+@pytest.mark.parametrize(
+    ("locked", "said"),
+    [
+        ("avg_balanse", "names avg_balanse, which is no field. The nearest is avg_balance; the"),
+        ("region, avg_balanse ,mm_months", "names avg_balanse, which is no field. The nearest"),
+        ("colour", "names colour, which is no field. The fields are mm_months, "),
+    ],
+)
+def test_a_lock_on_what_is_no_field_is_refused_by_its_name(
+    service: Service, locked: str, said: str
+) -> None:
+    received = service.ask(f"/v1/explain?locked={quote(locked)}", body=POOR)
+    assert refusal(received) == (400, "invalid_parameter")
+    assert received.json()["detail"].startswith(f"The parameter locked {said}")
+
+
+@pytest.mark.parametrize(
+    ("locked", "same"),
+    [
+        ("", None),
+        (" ", None),
+        (",", None),
+        (" counterparties,\tmm_months ", "counterparties,mm_months"),
+        ("counterparties,,mm_months,", "counterparties,mm_months"),
+    ],
+)
+def test_space_around_locked_names_and_empty_names_count_for_nothing(
+    service: Service, locked: str, same: str | None
+) -> None:
+    def answer(query: str) -> tuple[Any, Any]:
+        reply = explained(service, examples.DECLINED, query)
+        return reply["counterfactuals"], reply["binding"]
+
+    free = answer("")
+    assert answer(f"?locked={quote(locked)}") == (answer(f"?locked={same}") if same else free)
+    assert not same or answer(f"?locked={same}") != free
 
 
 @pytest.mark.parametrize(

@@ -208,10 +208,12 @@ def test_what_deserves_a_second_look_is_listed_with_its_line_and_refuses_nothing
     out, err = capsys.readouterr()
     lines = squeezed(out)
     start = lines.index("line key worth a second look")
-    told = [line.partition(" ")[2] for line in lines[start + 2 : start + 5]]
+    told = [line.partition(" ")[2] for line in lines[start + 2 : start + 7]]
     assert told == [
         "jurisdiction Kenya is no known pack, so no law was looked at; did you mean KE?",
         "pricing.margin is 0.1 percent a year: did you mean 10?",
+        "rules.new_wallet.says has no text, so an applicant would read new_wallet instead",
+        "rules.old_wallet.says has no text, so an applicant would read old_wallet instead",
         "rules.old_wallet.when is never true: balance_stability is from 0 up to 1 and always given",
     ]
     assert err == ""

@@ -177,6 +177,10 @@ def _tier_faults(policy: Policy) -> Iterator[Fault]:
 def _faults_of(tier: Tier, policy: Policy) -> Iterator[tuple[str, str]]:
     if not _TIER_NAME.fullmatch(tier.name):
         yield "name", "must be 1 to 8 letters, digits, + or -"
+    elif tier.name.upper() in SEVERITY:
+        yield "name", "must not be a decision: as a target it means that"
+    elif tier.name.isdecimal():
+        yield "name", "must not be digits alone: as a target they mean a score"
     if not 0.0 <= tier.inflow_share <= 1.0:
         yield "inflow_share", f"must be 0 to 1{_as_share(tier.inflow_share)}"
     if not _is_whole_steps(tier.limit_max, policy.limit_step):

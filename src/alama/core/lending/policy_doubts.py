@@ -73,6 +73,9 @@ def _rule_doubts(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
         if (certain := expression.certainly) is not None:
             said = "always" if certain else "never"
             yield path, f"is {said} true: {_ranges(expression, catalogue)}"
+        if not rule.says:
+            said = f"has no text, so an applicant would read {rule.name} instead"
+            yield ("rules", place, "says"), said
         for name in sorted(forbidden.keys() & expression.fields):
             yield path, f"reads {name}, which law.forbidden_fields refuses in every request"
 

@@ -49,6 +49,8 @@ LINE = "must be a text of 1 to 200 characters on one line"
 STEPS = "must be a multiple of limit_step, at most 1000-fold"
 FIELDS = "must be 0 to 15, the fields there are beside amount and term"
 RULE_NAME = "must be lower-case letters, digits and _, a letter first, at most 40 of them"
+A_DECISION = "must not be a decision: as a target it means that"
+A_SCORE = "must not be digits alone: as a target they mean a score"
 BELOW_COSTS = "percent a year, not above funding and margin together, 24 percent"
 UP_TO_A_TRILLION = "must be above 0 and at most 1_000_000_000_000"
 
@@ -103,6 +105,11 @@ def test_a_policy_offers_a_term() -> None:
             'tiers."A B".name must be 1 to 8 letters, digits, + or -',
         ),
         (tier_with(1, name="A"), "tiers[2].name is the name of a tier above"),
+        (tier_with(0, name="APPROVED"), f"tiers.APPROVED.name {A_DECISION}"),
+        (tier_with(0, name="Review"), f"tiers.Review.name {A_DECISION}"),
+        (tier_with(4, name="DECLINED"), f"tiers.DECLINED.name {A_DECISION}"),
+        (tier_with(0, name="700"), f"tiers.700.name {A_SCORE}"),
+        (tier_with(1, name="2"), f"tiers.2.name {A_SCORE}"),
         (tier_with(0, score_min=851), "tiers.A.score_min must be 300 to 850"),
         (tier_with(1, score_min=690), "tiers.B.score_min is 690, not below A's 690"),
         (
@@ -124,6 +131,11 @@ def test_a_policy_offers_a_term() -> None:
 )
 def test_tiers_fall_from_the_best_to_the_worst_or_it_is_told(policy: Policy, told: str) -> None:
     assert told_of(policy) == [told]
+
+
+@pytest.mark.parametrize("name", ["A1", "1A", "700+", "-700", "APPROVE"])
+def test_a_tier_may_have_any_name_that_no_target_can_be_mistaken_for(name: str) -> None:
+    assert told_of(tier_with(0, name=name)) == []
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def part_with(policy: Policy, part: str, **changes: Any) -> Policy:
 
 
 def ruled(when: str, **law: Any) -> Policy:
-    rule = OwnRule("mine", when, Decision.REVIEW)
+    rule = OwnRule("mine", when, Decision.REVIEW, "it is mine")
     return msgspec.structs.replace(part_with(POLICY, "law", **law), rules=(rule,))
 
 
@@ -81,6 +81,13 @@ def test_a_rate_that_looks_like_a_share_is_doubted(policy: Policy, key: str, sai
 )
 def test_a_rule_that_never_or_always_fires_is_doubted_with_the_range(when: str, said: str) -> None:
     assert doubts(ruled(when)) == [f"rules.mine.when {said} and always given"]
+
+
+def test_a_rule_that_says_nothing_is_doubted_since_applicants_would_read_its_name() -> None:
+    silent = OwnRule("new_wallet", "mm_months < 3", Decision.DECLINED)
+    assert doubts(msgspec.structs.replace(POLICY, rules=(silent,))) == [
+        "rules.new_wallet.says has no text, so an applicant would read new_wallet instead"
+    ]
 
 
 def test_a_rule_on_a_forbidden_field_is_doubted() -> None:
