@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +26,10 @@ from alama.service.errors import Busy
 from alama.service.scoring import taken_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from alama.core.intake import Intake
+    from alama.service.book import Book
     from alama.service.directory import Caller
     from alama.service.scoring import Arrival
 
@@ -33,6 +38,9 @@ BUDGET_S: Final = 0.1
 
 WAITING_MAX: Final = 32
 """Explanations under way: the last waits a fifth of a second as a rule, three seconds at worst."""
+
+WAITING_EACH_MAX: Final = 16
+"""Of one book: nobody takes all the places."""
 
 _READY_MAX: Final = 16
 """Policies that stay laid out for recourse: 4 MB each with the built-in model, made in 18 ms."""
@@ -77,7 +85,7 @@ class Explaining:
         self._intake = intake
         self._thread = ThreadPoolExecutor(1, "explaining")
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
-        self._under_way = 0
+        self._under_way: Counter[Book] = Counter()
 
     async def explain(
         self, caller: Caller, arrival: Arrival, body: bytes, question: Question
@@ -87,7 +95,8 @@ class Explaining:
         application = self._intake.read(body)
         desk.policy.refuse_forbidden(application)
         sought = question.sought(desk)
-        explanation = await self._in_turn(desk, application, sought, question.language)
+        with self._a_place_for(caller.book):
+            explanation = await self._in_turn(desk, application, sought, question.language)
         ms = taken_ms(arrival)
         return Explained(arrival.request_id, ms, question, application, explanation, desk)
 
@@ -98,9 +107,6 @@ class Explaining:
     async def _in_turn(
         self, desk: Desk, application: Application, sought: Sought, language: Language
     ) -> Explanation:
-        if self._under_way >= WAITING_MAX:
-            raise Busy
-        self._under_way += 1
         holds = desk.day.holds  # of now: the day goes on while the request waits
 
         def search() -> Explanation:
@@ -110,7 +116,15 @@ class Explaining:
                 ready, application, sought, language, lambda: time.perf_counter() > end_s, holds
             )
 
+        return await asyncio.get_running_loop().run_in_executor(self._thread, search)
+
+    @contextmanager
+    def _a_place_for(self, book: Book) -> Iterator[None]:
+        under_way = self._under_way
+        if under_way.total() >= WAITING_MAX or under_way[book] >= WAITING_EACH_MAX:
+            raise Busy
+        under_way[book] += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, search)
+            yield
         finally:
-            self._under_way -= 1
+            under_way[book] -= 1

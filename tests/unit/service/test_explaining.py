@@ -22,9 +22,10 @@ from alama.core.units import Money
 from alama.files.models import builtin
 from alama.files.reasons import languages
 from alama.service import explaining
+from alama.service.book import Book, Mode
 from alama.service.directory import Caller, Desk
 from alama.service.errors import Busy, ModelUnavailable, OnboardingIncomplete
-from alama.service.explaining import WAITING_MAX, Explained, Explaining, Question
+from alama.service.explaining import WAITING_EACH_MAX, WAITING_MAX, Explained, Explaining, Question
 from alama.service.holds import Approved, Day
 from alama.service.keys import ALL_SCOPES, Key
 from alama.service.policies import Pause
@@ -44,9 +45,9 @@ PLAIN = Question("APPROVED", (), 3, ENGLISH)
 T = TypeVar("T")
 
 
-def a_caller(desk: Desk | AlamaError | None = DESK) -> Caller:
-    key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", ALL_SCOPES, NOON_US)
-    return Caller(key, DEMO, desk)
+def a_caller(desk: Desk | AlamaError | None = DESK, book: Book = DEMO) -> Caller:
+    key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+    return Caller(key, book, desk)
 
 
 def ask(
@@ -54,9 +55,10 @@ def ask(
     body: bytes = DECLINED,
     question: Question = PLAIN,
     desk: Desk | AlamaError | None = DESK,
+    book: Book = DEMO,
 ) -> Awaitable[Explained]:
     arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
-    return use.explain(a_caller(desk), arrival, body, question)
+    return use.explain(a_caller(desk, book), arrival, body, question)
 
 
 def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
@@ -190,15 +192,38 @@ def test_the_event_loop_goes_on_while_an_explanation_waits() -> None:
     tell(story)
 
 
+def all_places(use: Explaining) -> list[asyncio.Future[Explained]]:
+    books = [DEMO, Book("other", Mode.TEST)]
+    return [
+        asyncio.ensure_future(ask(use, book=book))
+        for book in books
+        for _ in range(WAITING_MAX // len(books))
+    ]
+
+
 def test_whoever_comes_when_too_many_wait_is_refused_and_the_others_are_answered() -> None:
     async def story(use: Explaining) -> None:
         with held(use):
-            waiting = [asyncio.ensure_future(ask(use)) for _ in range(WAITING_MAX)]
+            waiting = all_places(use)
+            await asyncio.sleep(0)
+            with pytest.raises(Busy):
+                await ask(use, book=Book("third", Mode.TEST))
+        assert len(await asyncio.gather(*waiting)) == WAITING_MAX
+        await ask(use)
+
+    tell(story)
+
+
+def test_one_lender_does_not_take_the_places_of_others() -> None:
+    async def story(use: Explaining) -> None:
+        with held(use):
+            waiting = [asyncio.ensure_future(ask(use)) for _ in range(WAITING_EACH_MAX)]
             await asyncio.sleep(0)
             with pytest.raises(Busy):
                 await ask(use)
-        assert len(await asyncio.gather(*waiting)) == WAITING_MAX
-        await ask(use)
+            waiting.append(asyncio.ensure_future(ask(use, book=Book("other", Mode.TEST))))
+            await asyncio.sleep(0)
+        assert len(await asyncio.gather(*waiting)) == WAITING_EACH_MAX + 1
 
     tell(story)
 
@@ -206,7 +231,7 @@ def test_whoever_comes_when_too_many_wait_is_refused_and_the_others_are_answered
 def test_a_wrong_request_is_refused_however_many_wait() -> None:
     async def story(use: Explaining) -> None:
         with held(use):
-            waiting = [asyncio.ensure_future(ask(use)) for _ in range(WAITING_MAX)]
+            waiting = all_places(use)
             await asyncio.sleep(0)
             with pytest.raises(InvalidApplication):
                 await ask(use, b"{}")
