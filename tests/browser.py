@@ -33,12 +33,21 @@ FRAME = """<!doctype html><html><body><iframe src="{page}" width="{width}" heigh
 style="border:0"></iframe><pre id="found">nothing</pre><script>
 onload = () => {{
   const page = document.querySelector("iframe").contentDocument;
-  const drawings = [...page.querySelectorAll("svg.chart")].map(svg => svg.getBoundingClientRect());
+  const charts = [...page.querySelectorAll("svg.chart")];
+  const drawings = charts.map(svg => svg.getBoundingClientRect());
+  const labels = charts.map(
+    svg => [...svg.querySelectorAll("text")].map(label => label.getBoundingClientRect()));
+  const meet = (a, b) =>
+    a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
   document.getElementById("found").textContent = JSON.stringify({{
     title: page.title,
     overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
     drawings: drawings.length,
     empty: drawings.filter(box => box.width < 40 || box.height < 20).length,
+    colliding: labels.flatMap(
+      boxes => boxes.flatMap((a, n) => boxes.slice(n + 1).filter(b => meet(a, b)))).length,
+    outside: labels.flatMap((boxes, n) => boxes.filter(
+      box => box.left < drawings[n].left - 8 || box.right > drawings[n].right + 8)).length,
     headings: page.querySelectorAll("h2").length,
     asked: page.defaultView.performance.getEntriesByType("resource").length,
   }});

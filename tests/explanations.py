@@ -1,4 +1,4 @@
-"""Applicants to explain: declined, left to a person, approved, and beyond help."""
+"""Applicants to explain: declined, left to a person, approved (for less), and beyond help."""
 
 from __future__ import annotations
 
@@ -45,6 +45,21 @@ INDEBTED = {
     "stability_score": 0.6,
     "airtime_regularity": 0.8,
     "existing_repayments": 18_000,
+}
+PENNILESS = {
+    "mobile_money_months": 60,
+    "monthly_inflow": 100,
+    "stability_score": 0.9,
+    "airtime_regularity": 0.9,
+}
+ASKING_MUCH = {**APPROVED, "requested_amount": 47_000, "requested_term_days": 25}
+DECLINED_FOR_MUCH = {
+    **DECLINED,
+    "mm_months": 31,
+    "avg_inflow": 25_000,
+    "balance_stability": 0.6,
+    "requested_amount": 40_000,
+    "requested_term_days": 200,
 }
 
 

@@ -13,7 +13,14 @@ from alama.core.recourse import COUNT_MAX, Sought
 from alama.files.reasons import languages
 from alama.pages.explanation import render
 from tests.browser import CHROMIUM, QUIET, chromium, measured, needs_chromium
-from tests.explanations import APPROVED, BEYOND_HELP, DECLINED, REVIEWED, explained
+from tests.explanations import (
+    APPROVED,
+    BEYOND_HELP,
+    DECLINED,
+    DECLINED_FOR_MUCH,
+    REVIEWED,
+    explained,
+)
 
 pytestmark = needs_chromium
 
@@ -39,7 +46,7 @@ def sheets(page: Path) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes()))
 
 
-@pytest.mark.parametrize("width", [360, 390, 820, 1280])
+@pytest.mark.parametrize("width", [320, 360, 390, 820, 1280])
 def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(
     tmp_path: Path, width: int
 ) -> None:
@@ -49,6 +56,21 @@ def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(
     assert found["empty"] == 0
     assert found["overflow"] <= 0
     assert found["asked"] == 0, "the page must not ask for anything beside itself"
+
+
+@pytest.mark.parametrize("width", [320, 360])
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_on_a_phone_no_label_runs_into_another_or_out_of_its_drawing(
+    tmp_path: Path, code: str, width: int
+) -> None:
+    found = measured(written(tmp_path, DECLINED_FOR_MUCH, code), width)
+    assert (found["colliding"], found["outside"]) == (0, 0)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_long_reference_stays_in_its_field(tmp_path: Path, width: int) -> None:
+    page = written(tmp_path, {**DECLINED, "applicant_ref": "W" * 64})
+    assert measured(page, width)["overflow"] <= 0
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

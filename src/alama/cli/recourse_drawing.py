@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from alama.batch import listing
 from alama.cli.bars import Scale, glyphs
 from alama.cli.waterfall import DECISION_STYLES, WIDTH_MAX, offer_in_words
 from alama.core import calibration
+from alama.core.asked import unmet, unmet_after
+from alama.core.explanation import horizon_days
 from alama.core.lending.policy import Decision
 from alama.core.reasons import Advice
-from alama.core.recourse import Approval, ScoreAtLeast, Status, TierAtLeast
+from alama.core.recourse import APPROVAL, Approval, ScoreAtLeast, Status, TierAtLeast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +26,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from alama.core.application import Application
+    from alama.core.asked import Asked, Unmet
     from alama.core.assess import Assessment
     from alama.core.explanation import Explanation
+    from alama.core.lending.offer import Offer
     from alama.core.reasons import Language
     from alama.core.recourse import (
         Counterfactual,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
         Goal,
         Obstacle,
         ReadyRecourse,
+        Recourse,
         Sought,
     )
 
@@ -51,6 +57,7 @@ class RecourseDrawing:
         console: Console,
     ) -> None:
         self._policy = ready.policy
+        self._application = application
         self._card = ready.card(ready.policy.model.scorecard_for(application))
         self._sought = sought
         self._advice = Advice(ready.policy, language)
@@ -59,23 +66,60 @@ class RecourseDrawing:
 
     def show(self, explanation: Explanation) -> None:
         """Print the reasons, then the ways or what stands in their way."""
+        recourse, said = explanation.recourse, explanation.assessment
+        is_all_met = recourse.status is Status.ALREADY_MET and self._sought.goal == APPROVAL
+        if not is_all_met and (loan := self._other_loan(said)):
+            self._heading(f"The offer is {loan}")
         if explanation.reasons:
-            is_approved = explanation.assessment.decision is Decision.APPROVED
+            is_approved = said.decision is Decision.APPROVED
             self._heading("What speaks for it" if is_approved else "Why")
             for number, reason in enumerate(explanation.reasons, start=1):
                 self._hang(Text(reason.text), f"{number}")
-        recourse = explanation.recourse
         match recourse.status:
             case Status.ALREADY_MET:
-                self._heading(f"{_met(self._sought.goal)} Nothing needs to change.")
+                self._heading(self._met(said))
             case Status.FOUND:
                 self._found(explanation)
             case Status.NO_RECOURSE:
-                nothing = "Nothing" if recourse.optimal else "Nothing was found that"
-                self._heading(f"{nothing} leads to {self._goal()}")
-                for obstacle in recourse.binding:
-                    self._hang(Text(self._advice.obstacle(obstacle)), "-")
-                    self._hang(Text(_named_obstacle(obstacle), "dim"))
+                self._none(recourse)
+
+    def _met(self, said: Assessment) -> str:
+        """Say that a goal is met; to be approved for another loan is not all that was sought."""
+        met, loan = _named_as_met(self._sought.goal), self._other_loan(said)
+        if loan and isinstance(self._sought.goal, Approval):
+            return f"{met.removesuffix('.')}, but {loan}. Approval itself needs no change."
+        return f"{met} Nothing needs to change."
+
+    def _other_loan(self, said: Assessment) -> str:
+        """Say how the present offer differs from the loan that was asked for; often not at all."""
+        return self._beside(unmet(self._policy, self._application, said.offer), said.offer)
+
+    def _none(self, recourse: Recourse) -> None:
+        """Say how far ahead was looked, and what binds: what reads the same is said once."""
+        nothing = "Nothing" if recourse.optimal else "Nothing was found that"
+        days = horizon_days(self._policy.model.catalogue)
+        self._heading(f"{nothing} leads to {self._goal()} within {_in_days(days)}")
+        names: dict[str, list[str]] = {}
+        for obstacle in recourse.binding:
+            told = self._advice.obstacle(obstacle)
+            names.setdefault(told, []).append(_named_obstacle(obstacle))
+        for told, named in names.items():
+            self._hang(Text(told), "-")
+            for name in named:
+                self._hang(Text(name, "dim"))
+
+    def _beside(self, asked: Unmet, offer: Offer) -> str:
+        """Say what of the loan that was asked for is not offered; nothing where no loan is."""
+        if not offer.limit:
+            return ""
+        told = []
+        if asked.amount is not None:
+            amount = f"{self._policy.currency} {listing.number(asked.amount.value)}"
+            told.append(f"for less than the {_called(asked.amount, amount)}")
+        if asked.term is not None:
+            days = _called(asked.term, listing.number(asked.term.value))
+            told.append(f"for {_in_days(offer.term_days)} instead of the {days}")
+        return " and ".join(told)
 
     def _found(self, explanation: Explanation) -> None:
         recourse = explanation.recourse
@@ -104,6 +148,9 @@ class RecourseDrawing:
         if then.offer.limit:
             decision.append("   ").append_text(offer_in_words(then.offer, self._policy.currency))
         yield decision
+        asked = unmet_after(self._policy, self._application, way)
+        if loan := self._beside(asked, then.offer):
+            yield Text(loan)
         yield Text(f"cost {way.cost:.3f}   {self._advice.within(way.within_days)}", "dim")
 
     def _crossing(self, change: FieldChange) -> Iterator[Text]:
@@ -155,7 +202,7 @@ def _named_goal(goal: Goal) -> str:
             return f"a score of {score}"
 
 
-def _met(goal: Goal) -> str:
+def _named_as_met(goal: Goal) -> str:
     match goal:
         case Approval():
             return f"It is {Decision.APPROVED.value}."
@@ -163,6 +210,14 @@ def _met(goal: Goal) -> str:
             return f"It is in tier {name} or a better one."
         case ScoreAtLeast(score=score):
             return f"The score is {score} or more."
+
+
+def _called(asked: Asked, shown: str) -> str:
+    return f"standard {shown}" if asked.is_assumed else f"{shown} asked for"
+
+
+def _in_days(days: int) -> str:
+    return "1 day" if days == 1 else f"{days} days"
 
 
 def _named_obstacle(obstacle: Obstacle) -> str:

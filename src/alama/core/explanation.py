@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.core.application import Application
+    from alama.core.catalogue import Catalogue
     from alama.core.lending.policy import Rule
     from alama.core.reasons import Language
     from alama.core.recourse import ReadyRecourse, Sought
@@ -28,6 +29,12 @@ class Explanation(msgspec.Struct, frozen=True):
     assessment: Assessment
     reasons: tuple[Reason, ...]
     recourse: Recourse
+
+
+def horizon_days(catalogue: Catalogue) -> int:
+    """Give how far ahead recourse looks: the days that the slowest change of a field may take."""
+    changes = (field.change for field in catalogue.fields)
+    return max((change.within_days for change in changes if change is not None), default=0)
 
 
 def explain(

@@ -6,10 +6,12 @@ at most two sheets of A4 and hands over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
+from alama.core.asked import unmet, unmet_after
 from alama.core.catalogue import Use
+from alama.core.explanation import horizon_days
 from alama.core.lending.policy import Decision
 from alama.core.reasons import Advice
 from alama.core.recourse import COUNT_DEFAULT, Approval, ScoreAtLeast, Status, TierAtLeast
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from alama.core.reasons import Language
     from alama.core.recourse import Counterfactual, Goal, ReadyRecourse
     from alama.pages.markup import Markup
+
+_REFERENCE_BESIDE: Final = 16
+"""Characters of a reference that has room beside the name; a longer one gets a line of its own."""
 
 
 def render(
@@ -40,13 +45,14 @@ def render(
     the branch fills it in.
     """
     handout = _Handout(ready, application, goal, explanation, language)
-    return page.handout(
+    shown = page.handout(
         handout.words.label("title"),
         handout.header(made_on),
         [handout.score(), handout.reasons(), handout.points(), handout.ways(), handout.promise()],
         handout.footer(),
         language.code,
     )
+    return handout.words.unbroken(shown)
 
 
 class _Handout:
@@ -82,6 +88,8 @@ class _Handout:
     def header(self, made_on: str) -> Markup:
         label = self.words.label
         answer, lead = self._answer()
+        reference = self._reference()
+        is_long = len(reference) > _REFERENCE_BESIDE
         return join(
             tag("p", label("kicker"), class_="kicker"),
             tag("h1", answer),
@@ -89,7 +97,7 @@ class _Handout:
             tag(
                 "dl",
                 _blank(label("name"), "", "wide"),
-                _blank(label("reference"), self._reference()),
+                _blank(label("reference"), reference, "long" if is_long else None),
                 _blank(label("date"), made_on),
                 class_="blanks",
             ),
@@ -102,7 +110,9 @@ class _Handout:
         below = label("ways_below" if is_way_shown else "why_below")
         match self._said.decision:
             case Decision.APPROVED:
-                return label("approved", **offer), label("approved_terms", **offer)
+                asked = unmet(self._policy, self._application, self._said.offer)
+                terms = [label("approved_terms", **offer), *self.words.unmet(asked)]
+                return label("approved", **offer), " ".join(terms)
             case Decision.REVIEW:
                 return label("review"), below
             case Decision.DECLINED:
@@ -151,7 +161,7 @@ class _Handout:
         label = self.words.label
         return _section(
             label("points"),
-            page.note(label("points_note", base=f"{self._said.base:.0f}")),
+            page.note(label("points_note", base=self.words.tenths(round(10.0 * self._said.base)))),
             self._figures.points(self._said),
         )
 
@@ -165,11 +175,12 @@ class _Handout:
             case Status.FOUND:
                 return self._found()
             case Status.NO_RECOURSE:
-                told = (tag("li", self._advice.obstacle(one)) for one in recourse.binding)
+                within = self._advice.within(horizon_days(self._policy.model.catalogue))
+                told = dict.fromkeys(map(self._advice.obstacle, recourse.binding))
                 return _section(
                     self._heading(),
-                    page.paragraph(self.words.label("none")),
-                    tag("ul", *told, class_="reasons"),
+                    page.paragraph(self.words.label("none", within=within)),
+                    tag("ul", *(tag("li", one) for one in told), class_="reasons"),
                 )
 
     def _already_met(self) -> Markup:
@@ -207,18 +218,19 @@ class _Handout:
             "article",
             tag("h3", self.words.label("way", number=str(number)), " ", when),
             tag("ul", *changes),
-            tag("div", self._figures.movement(self._said, way), tag("p", *self._result(way))),
+            tag("div", self._figures.movement(self._said, way), tag("p", self._result(way))),
             class_="way",
         )
 
-    def _result(self, way: Counterfactual) -> list[str]:
+    def _result(self, way: Counterfactual) -> str:
         label, then = self.words.label, way.assessment
-        kind = f"result_{then.decision.lower()}"
-        return [
+        told = [
             label("result_score", score=str(then.score)),
-            " ",
-            label(kind, **self.words.offer(then.offer)),
+            label(f"result_{then.decision.lower()}", **self.words.offer(then.offer)),
         ]
+        if then.decision is Decision.APPROVED:
+            told += self.words.unmet(unmet_after(self._policy, self._application, way))
+        return " ".join(told)
 
     def _heading(self) -> str:
         """Name the goal."""

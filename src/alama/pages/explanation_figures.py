@@ -13,6 +13,8 @@ from alama.pages.strips import Mark, Stretch
 from alama.pages.svg import Linear
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from alama.core.application import Application, Value
     from alama.core.assess import Assessment, Contribution
     from alama.core.lending.policy import Decision
@@ -75,16 +77,22 @@ class Figures:
         rows = [(self._named(one), one.points) for one in shown]
         if len(shown) < len(said.contributions):
             rows.append((self._words.label("rest"), rest))
+        base, total = round(10.0 * said.base), round(10.0 * said.points)
+        tenths = _adding_up([points for _, points in rows], total - base)
         ends = list(accumulate((points for _, points in rows), initial=said.base))
         low, high = min(ends), max(ends)
         scale = Linear(low, high if high > low else low + 1.0, 0.03, 0.97)
         start = scale(said.base)
-        drawn = [_row(self._words.label("start"), f"{said.base:.0f}", strips.place(start, start))]
-        for (name, points), (before, after) in zip(rows, pairwise(ends), strict=True):
+        first = strips.place(start, start)
+        drawn = [_row(self._words.label("start"), self._words.tenths(base), first)]
+        for (name, _), shown_tenths, (before, after) in zip(
+            rows, tenths, pairwise(ends), strict=True
+        ):
             bar = strips.bar(scale(before), scale(after), start)
-            drawn.append(_row(name, self._words.points(points), bar))
+            drawn.append(_row(name, self._words.points(shown_tenths), bar))
         last = strips.place(scale(ends[-1]), start)
-        drawn.append(_row(self._words.label("score"), str(said.score), last, "total"))
+        named = self._words.label("total", score=str(said.score))
+        drawn.append(_row(named, self._words.tenths(total), last, "total"))
         return tag("table", tag("tbody", *drawn), class_="points")
 
     def _named(self, one: Contribution) -> str:
@@ -117,6 +125,19 @@ class Figures:
         written = self._words.two_values(change.field, old, new, ladder.cuts)
         before, after = map(Mark, map(ladder.share_below, (old, new)), written)
         return strips.crossing(before, after, f"{before.label} \N{RIGHTWARDS ARROW} {after.label}")
+
+
+def _adding_up(points: Sequence[float], total: int) -> list[int]:
+    """Round points to tenths that add up to a total; those furthest from their tenth give way."""
+    tenths = [round(10.0 * each) for each in points]
+    missing = total - sum(tenths)
+    step = 1 if missing > 0 else -1
+    by_rest = sorted(
+        range(len(points)), key=lambda place: step * (tenths[place] - 10.0 * points[place])
+    )
+    for place in by_rest[: abs(missing)]:
+        tenths[place] += step
+    return tenths
 
 
 def _kind(decision: Decision) -> str:

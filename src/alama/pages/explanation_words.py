@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from alama.core.reasons import wording
 from alama.core.reasons.dictionary import COUNTED, Shown
@@ -13,12 +14,16 @@ from alama.pages.markup import Markup, tag, text
 from alama.pages.numbers import MINUS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from alama.core.application import Value
+    from alama.core.asked import Unmet
     from alama.core.lending.offer import Offer
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.reasons import Language
+
+
+_NO_BREAK: Final = "\u00a0"
 
 
 class Words:
@@ -87,12 +92,33 @@ class Words:
             "apr": self._quantity(Shown.PERCENT, Decimal(repr(offer.apr))),
         }
 
-    def points(self, points: float) -> str:
-        """Write points to a tenth with their sign, a true minus among them."""
-        written = f"{abs(points):.1f}".replace(".", self._language.numbers.decimal)
-        if round(points, 1) == 0.0:
-            return written
-        return f"{'+' if points > 0.0 else MINUS}{written}"
+    def unmet(self, unmet: Unmet) -> Iterator[str]:
+        """Say what was asked for and is not offered, in whole sentences; often there is nothing."""
+        for asked, name, shown in (
+            (unmet.amount, "amount", Shown.MONEY),
+            (unmet.term, "term", Shown.DAYS),
+        ):
+            if asked is not None:
+                how = "would_ask" if asked.is_changed else "asked"
+                key = f"{'assumed' if asked.is_assumed else how}_{name}"
+                value = self._quantity(shown, wording.scaled(shown, asked.value))
+                yield self.label(key, **{name: value})
+
+    def points(self, tenths: int) -> str:
+        """Write points with their sign, a true minus among them."""
+        sign = "" if tenths == 0 else "+" if tenths > 0 else MINUS
+        return f"{sign}{self.tenths(abs(tenths))}"
+
+    def tenths(self, tenths: int) -> str:
+        """Write a number of tenths, with one digit after the mark."""
+        whole, tenth = divmod(tenths, 10)
+        return f"{whole}{self._language.numbers.decimal}{tenth}"
+
+    def unbroken(self, page: str) -> str:
+        """Keep amounts of money on one line, whoever wrote them."""
+        currency = self._policy.currency
+        known_as = re.escape(self._language.currencies.get(currency, currency))
+        return re.sub(rf"\b{known_as} (?=\d)", lambda at: at[0][:-1] + _NO_BREAK, page)
 
     def _quantity(self, shown: Shown, number: Decimal) -> str:
         return wording.quantity(self._language, shown, number, self._policy.currency)

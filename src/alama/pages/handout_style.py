@@ -16,6 +16,7 @@ HANDOUT: Final = """
 .handout dl.blanks { display: flex; flex-wrap: wrap; gap: 6px 24px; margin: 16px 0 0; }
 .blanks div { flex: 1 1 150px; display: flex; gap: 8px; align-items: flex-end; }
 .blanks div.wide { flex-grow: 2.2; }
+.blanks div.long { flex-basis: 100%; }
 .blanks dt { white-space: nowrap; }
 .blanks dd { flex: 1; min-width: 0; min-height: 1.7em; border-bottom: 1px solid var(--soft); }
 .reasons { margin: 0; padding-left: 1.5em; }

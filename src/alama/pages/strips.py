@@ -17,13 +17,14 @@ from alama.pages.svg import text_width
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NARROWEST_PX: Final = 330.0
-_NARROWEST_CROSSING_PX: Final = 290.0
+_NARROWEST_PX: Final = 286.0
+_NARROWEST_CROSSING_PX: Final = 250.0
 _NARROWEST_MOVEMENT_PX: Final = 220.0
-"""The least room: on a small phone, there inside a card, and beside the words of a way on paper.
-What would run into its neighbour there is moved or left out everywhere."""
+"""The least room: on a phone of 320 pixels, there inside a card, and beside the words of a way on
+paper. What would run into its neighbour there is moved or left out everywhere."""
 
 _GAP_PX: Final = 10.0
+_BORDER_ROWS_Y: Final = (70.0, 84.0)
 _WAY_Y: Final = 24.0
 
 _PIN_HALF: Final = 0.05
@@ -51,8 +52,9 @@ class Mark:
 
 def scale(stretches: Sequence[Stretch], mark: Mark, title: str) -> Markup:
     """Draw a scale of named stretches, the lowest first, and where somebody stands on it."""
+    borders = _borders(stretches)
     return _drawing(
-        76.0,
+        max((y for _, y in borders), default=_BORDER_ROWS_Y[0]) + 6.0,
         title,
         *(_stretch(one, 30.0, 24.0) for one in stretches),
         *(
@@ -60,7 +62,7 @@ def scale(stretches: Sequence[Stretch], mark: Mark, title: str) -> Markup:
             for one in stretches
             if _has_room(one.name, one.high - one.low)
         ),
-        *_borders(stretches, 70.0),
+        *(_text(one.low, y, one.starts_at, "label") for one, y in borders),
         tag(
             "svg",
             # Corners of a polygon cannot be percentages; a drawing of its own moves as a whole.
@@ -165,7 +167,10 @@ def _way(before: Mark, after: Mark, room_px: float) -> list[Markup]:
 
 
 def _apart(left: Mark, right: Mark, room_px: float) -> list[tuple[Mark, float, str]]:
-    """Give each of two labels its place and its anchor, so that none covers the other."""
+    """Give each of two labels its place and its anchor, so that none covers the other.
+
+    Widths are estimates: what stands at an edge is held there, whatever its font makes of it.
+    """
     gap = _GAP_PX / room_px
     first, last = (text_width(mark.label) / room_px for mark in (left, right))
     # Centred on its mark, but inside the drawing.
@@ -176,7 +181,10 @@ def _apart(left: Mark, right: Mark, room_px: float) -> list[tuple[Mark, float, s
         middle = (left.at + right.at) / 2.0
         middle = min(max(middle, first + gap / 2.0), 1.0 - last - gap / 2.0)
         first_end, last_start = middle - gap / 2.0, middle + gap / 2.0
-    return [(left, first_end, "end"), (right, last_start, "start")]
+    return [
+        (left, first_end, "end") if first_end > first else (left, 0.0, "start"),
+        (right, last_start, "start") if last_start < 1.0 - last else (right, 1.0, "end"),
+    ]
 
 
 def _stretch(one: Stretch, top: float, height: float) -> Markup:
@@ -190,15 +198,19 @@ def _stretch(one: Stretch, top: float, height: float) -> Markup:
     )
 
 
-def _borders(stretches: Sequence[Stretch], y: float) -> list[Markup]:
-    """Write where stretches start, leaving out what would run into the number before."""
-    written: list[Markup] = []
-    free_from = 0.0
+def _borders(stretches: Sequence[Stretch]) -> list[tuple[Stretch, float]]:
+    """Give the stretches whose start is written, and the height of the row that has room for it.
+
+    What would run into its neighbour goes one row down, and is left out where that is taken too.
+    """
+    written: list[tuple[Stretch, float]] = []
+    free_from = dict.fromkeys(_BORDER_ROWS_Y, 0.0)
     for _, one in pairwise(stretches):
-        half = text_width(one.starts_at) / 2.0 / _NARROWEST_PX
-        if one.low - half >= free_from:
-            written.append(_text(one.low, y, one.starts_at, "label"))
-            free_from = one.low + half
+        half = (text_width(one.starts_at) + _GAP_PX) / 2.0 / _NARROWEST_PX
+        y = next((y for y, free in free_from.items() if one.low - half >= free), None)
+        if y is not None:
+            written.append((one, y))
+            free_from[y] = one.low + half
     return written
 
 

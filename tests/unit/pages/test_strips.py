@@ -11,9 +11,9 @@ from alama.pages import strips
 from alama.pages.strips import Mark, Stretch
 from alama.pages.svg import text_width
 
-PHONE_PX = 330.0
+PHONE_PX = 286.0
 MOVEMENT_PX = 220.0
-CROSSING_PX = 290.0
+CROSSING_PX = 250.0
 
 shares = st.floats(0.0, 1.0)
 marks = st.builds(Mark, shares, st.text("0123456789KES", min_size=1, max_size=15))
@@ -70,11 +70,23 @@ def test_no_border_of_a_scale_is_written_over_another(borders: list[int], at: fl
         for low, high in pairwise(places)
     ]
     root = drawn(strips.scale(stretches, Mark(at, "528"), "t"))
-    written = [
-        span(label, PHONE_PX) for label in root.iter("text") if label.get("class") == "label"
-    ]
-    assert all(left[1] <= right[0] + 0.1 for left, right in pairwise(written))
+    written = [label for label in root.iter("text") if label.get("class") == "label"]
+    for row in {label.get("y") for label in written}:
+        spans = [span(label, PHONE_PX) for label in written if label.get("y") == row]
+        assert all(left[1] + 9.0 < right[0] for left, right in pairwise(spans))
+        assert float(row or "nan") < float(root.get("height", ""))
     assert len(list(root.iter("rect"))) == len(stretches)
+
+
+def test_borders_that_are_close_stand_in_two_rows() -> None:
+    places = [300, 555, 585, 615, 850]
+    stretches = [
+        Stretch(f"T{low}", (low - 300) / 550, (high - 300) / 550, "tier-review", str(low))
+        for low, high in pairwise(places)
+    ]
+    root = drawn(strips.scale(stretches, Mark(0.5, "575"), "t"))
+    written = {label.text: label.get("y") for label in root.iter("text")}
+    assert written["555"] == written["615"] != written["585"]
 
 
 @given(shares, shares)

@@ -1,0 +1,67 @@
+"""The loan that was asked for beside the one that is offered: what of it an offer leaves open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.core.application import Application, Value
+    from alama.core.lending.offer import Offer
+    from alama.core.lending.ready_policy import ReadyPolicy
+    from alama.core.recourse import Counterfactual
+
+
+class Asked(NamedTuple):
+    """An amount, or a term in days, that was asked for.
+
+    `is_assumed`: the application does not say, so it is the standard one. `is_changed`: it would
+    be asked for after a change.
+    """
+
+    value: float
+    is_assumed: bool
+    is_changed: bool
+
+
+class Unmet(NamedTuple):
+    """What was asked for and is not offered: an amount above the limit, and another term."""
+
+    amount: Asked | None
+    term: Asked | None
+
+
+def unmet(policy: ReadyPolicy, application: Application, offer: Offer) -> Unmet:
+    """Compare an offer with the loan that an application asks for."""
+    return _compared(policy, application.values, application.values, offer)
+
+
+def unmet_after(policy: ReadyPolicy, application: Application, way: Counterfactual) -> Unmet:
+    """Compare what a way leads to with the loan that is asked for after its changes."""
+    after = list(application.values)
+    for change in way.changes:
+        after[policy.model.catalogue.position[change.field]] = change.after
+    return _compared(policy, application.values, after, way.assessment.offer)
+
+
+def _compared(
+    policy: ReadyPolicy, before: Sequence[Value], after: Sequence[Value], offer: Offer
+) -> Unmet:
+    loan = policy.standard_loan
+    amount = _asked(before, after, policy.amount_place, loan.amount)
+    term = _asked(before, after, policy.term_place, loan.term_days)
+    return Unmet(
+        amount if offer.limit < amount.value else None,
+        term if offer.term_days != term.value else None,
+    )
+
+
+def _asked(
+    before: Sequence[Value], after: Sequence[Value], place: int | None, standard: float
+) -> Asked:
+    value = None if place is None else after[place]
+    if place is None or value is None:
+        return Asked(standard, is_assumed=True, is_changed=False)
+    assert isinstance(value, int | float)  # neither is a word
+    return Asked(value, is_assumed=False, is_changed=value != before[place])
