@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.core.likeness import Likeness
+    from alama.core.recourse.moves import Moves
     from alama.core.tables import Card
 
 Floats = NDArray[np.float64]
@@ -40,24 +41,30 @@ class Additive:
 
     def totals(self, standing: Places) -> list[float]:
         """Give each sum over the options of all features as they stand."""
+        # Each two of them are met from either side.
         pairs = self._pairs(standing, standing).sum(axis=(1, 2)) / 2.0
         totals: list[float] = (self.alone[:, standing].sum(axis=1) + pairs).tolist()
         return totals
 
-    def effects(self, standing: Places, before: Places, after: Places) -> list[Effects]:
-        """Give what each change does to each sum; `standing` are the options as they stand.
-
-        A change leads from the option `before` to the option `after`.
-        """
-        gains = self._beside(after, standing) - self._beside(before, standing)
-        crossed = self._pairs(after, before)
-        extras = self._pairs(after, after) - crossed - crossed.transpose(0, 2, 1)
-        extras += self._pairs(before, before)
+    def effects(self, standing: Places, moves: Moves) -> list[Effects]:
+        """Give what each move does to each sum; `standing` are the options as they stand."""
+        after, stood, lever_of = moves.after, moves.stood, moves.lever_of
+        worth = self.alone + self._beside(standing)
+        gains = worth.take(after, axis=1) - worth.take(stood.take(lever_of), axis=1)
+        # The extra of two moves is what both options give together, less what each gives beside
+        # where the other stood, and what both gave where they stood. Half of the last is taken off
+        # either of the two before, so that only small tables are looked up.
+        crossed = self._pairs(after, stood)
+        crossed -= self._pairs(stood, stood).take(lever_of, axis=1) / 2.0
+        crossed = crossed.take(lever_of, axis=2)
+        extras = self._pairs(after, after)
+        extras -= crossed
+        extras -= crossed.transpose(0, 2, 1)
         return [Effects(*one) for one in zip(gains, extras, strict=True)]
 
-    def _beside(self, options: Places, standing: Places) -> Floats:
-        """Give what each of some options has a part in, all other features being as they stand."""
-        return np.asarray(self.alone[:, options] + self._pairs(options, standing).sum(axis=2))
+    def _beside(self, standing: Places) -> Floats:
+        """Give what each option gives together with all others as they stand."""
+        return np.asarray(self.together.take(standing, axis=1).sum(axis=1))
 
     def _pairs(self, rows: Places, columns: Places) -> Floats:
         sums, count, _ = self.together.shape

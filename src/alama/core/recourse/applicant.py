@@ -73,14 +73,14 @@ class Applicant:
     def space(self, moves: Moves, strangeness_max: float) -> Space:
         """Lay out what the moves do, as far as they lead to nothing stranger."""
         standing = self.card.standing(self.scored.slots)
-        points, *others = self.card.sums.effects(standing, moves.before, moves.after)
+        points, *others = self.card.sums.effects(standing, moves)
         strangeness = None
         if others and not math.isinf(strangeness_max):
             _, surprise, variance = self.card.sums.totals(standing)
             strangeness = Strangeness(surprise, variance, others[0], others[1], strangeness_max)
         lending = None
         if isinstance(self.goal, Approval):
-            lending = self.card.lending.to(standing, moves)
+            lending = self.card.lending.to(standing, moves, points)
         gates = self.gates(moves)
         return Space(moves, self.scored.points, points, self.need, gates, lending, strangeness)
 
@@ -106,7 +106,7 @@ class Applicant:
         likeness = self.card.likeness
         if likeness is None:
             return True
-        slots = self.card.scorecard.score(moves.changed(self.values, chosen)).slots
+        slots = self.card.slots_after(self.scored.slots, moves, chosen)
         return likeness.strangeness(slots) <= self.strangeness_max
 
     def would_work(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:

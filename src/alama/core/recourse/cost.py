@@ -57,8 +57,12 @@ def change_costs(
 ) -> list[int]:
     """Give the cost of a change to each of some values in millionths."""
     if ladder is not None:
-        here = ladder.share_below(old)
-        crossed = [abs(ladder.share_below(value) - here) for value in new]
-    else:
-        crossed = [min(abs(value - old) / max(abs(value), abs(old)), 1.0) for value in new]
-    return [round(share * effort * MILLIONTHS) + TROUBLE for share in crossed]
+        shares = [ladder.share_below(value) for value in new]
+        return costs_to(shares, ladder.share_below(old), effort)
+    crossed = [min(abs(value - old) / max(abs(value), abs(old)), 1.0) for value in new]
+    return costs_to(crossed, 0.0, effort)
+
+
+def costs_to(shares: Sequence[float], here: float, effort: float) -> list[int]:
+    """Give the cost of a change from where a share stands below to where these shares do."""
+    return [round(abs(share - here) * effort * MILLIONTHS) + TROUBLE for share in shares]

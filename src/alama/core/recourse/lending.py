@@ -20,7 +20,7 @@ import numpy as np
 from alama.core import calibration
 from alama.core.lending.loan import AMOUNT, TERM, LoanTables
 from alama.core.lending.policy import Decision
-from alama.core.recourse.additive import Options, points_of
+from alama.core.recourse.additive import Effects, Options, points_of
 from alama.core.units import Points
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from alama.core.lending.pricing import Tariff
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.recourse.additive import Effects, Floats, Places
+    from alama.core.recourse.additive import Floats, Places
     from alama.core.recourse.moves import Moves
     from alama.core.scorecard import Scorecard
 
@@ -49,29 +49,30 @@ class Lending:
 
     effects: Effects
     beside_term: Floats
-    gains_min: tuple[float, ...]
+    gains_min: Floats
 
     def lets_pass(self, changes: Sequence[Places]) -> NDArray[np.bool_]:
         """Say which sets of changes may leave a loan to lend."""
-        core = self.effects.of(changes)
-        passes = np.zeros(len(core), dtype=np.bool_)
-        for beside, gain_min in zip(self.beside_term, self.gains_min, strict=True):
-            passes |= core + sum(beside[one] for one in changes) >= gain_min
-        return passes
+        gains = self.effects.of(changes) + sum(
+            self.beside_term.take(one, axis=1) for one in changes
+        )
+        return np.asarray((gains >= self.gains_min[:, None]).any(axis=0))
 
 
 class ReadyLending:
     """The loans on offer to those who are scored by one card, and the points that each needs."""
 
     __slots__ = (
-        "_amounts",
         "_asked",
-        "_base",
+        "_beside_amounts",
+        "_beside_terms",
+        "_loan",
         "_needs",
-        "_nothing",
+        "_needs_nothing",
         "_others",
         "_points",
-        "_terms",
+        "_points_alone",
+        "_together",
     )
 
     def __init__(self, scorecard: Scorecard, policy: ReadyPolicy) -> None:
@@ -80,13 +81,17 @@ class ReadyLending:
         steps = range(policy.limit_step, policy.tiers[0].limit_max + 1, policy.limit_step)
         tables = LoanTables(scorecard, policy.model, steps, policy.terms_days)
         options = Options(card)
-        self._base = card.base
         self._points = points_of(card, options)
-        self._nothing = options.nothing
-        self._amounts = _options(options, scorecard, AMOUNT, tables.amount_slots)
-        self._terms = _options(options, scorecard, TERM, tables.term_slots)
+        (alone,), (self._together,) = self._points.alone, self._points.together
+        amounts = _options(options, scorecard, AMOUNT, tables.amount_slots)
+        terms = _options(options, scorecard, TERM, tables.term_slots)
+        self._beside_amounts = self._together[:, amounts]
+        self._beside_terms = self._together[:, terms]
+        self._points_alone = card.base + alone[terms][:, None] + alone[amounts]
+        self._points_alone += self._together[np.ix_(terms, amounts)]
         self._asked = frozenset({policy.amount_place, policy.term_place})
-        self._others = np.flatnonzero([name not in {AMOUNT, TERM} for name in scorecard.fields])
+        is_of_loan = np.array([name in {AMOUNT, TERM} for name in scorecard.fields])
+        self._loan, self._others = np.flatnonzero(is_of_loan), np.flatnonzero(~is_of_loan)
         foot = _foot_of_lending(policy) - _ROUNDING
         self._needs = np.array(
             [
@@ -94,40 +99,38 @@ class ReadyLending:
                 for tariff in policy.tariffs
             ]
         )
+        self._needs_nothing = bool(self._needs.min() == -math.inf)
 
-    def to(self, standing: Places, moves: Moves) -> Lending | None:
+    def to(self, standing: Places, moves: Moves, points: Effects) -> Lending | None:
         """Give the loans to an applicant; None where there is one to lend whatever is changed.
 
-        `standing` are the options of all features as they stand.
+        `standing` are the options of all features as they stand, `points` what moves do to those of
+        the loan that is asked for.
         """
-        if self._needs.min() == -math.inf:
+        if self._needs_nothing:
             return None
-        others = standing[self._others]
-        # To ask for another loan changes nothing for the loans on offer.
-        asks = np.array([lever.place in self._asked for lever in moves.levers], dtype=np.bool_)
-        idle = asks[moves.lever_of]
-        before = np.where(idle, self._nothing, moves.before)
-        after = np.where(idle, self._nothing, moves.after)
-        (effects,) = self._points.effects(others, before, after)
-        (together,) = self._points.together
-        terms, amounts = (
-            together[np.ix_(after, loans)] - together[np.ix_(before, loans)]
-            for loans in (self._terms, self._amounts)
-        )
+        others, asked = standing[self._others], standing[self._loan]
+        together, after = self._together, moves.after
+        stood = moves.stood.take(moves.lever_of)
+        # To ask for another loan changes nothing for the loans on offer, and what is gained beside
+        # the loan that is asked for is not gained beside others.
+        counts = np.array([lever.place not in self._asked for lever in moves.levers])
+        counts = counts.astype(np.float64).take(moves.lever_of)
+        beside_asked = together[after[:, None], asked] - together[stood[:, None], asked]
+        gains = (points.gains - beside_asked.sum(axis=1)) * counts
+        extras = points.extras * counts * counts[:, None]
+        terms = self._beside_terms[after] - self._beside_terms[stood]
+        best = (self._beside_amounts[after] - self._beside_amounts[stood]).max(axis=1)
         lacking = self._needs - self._points_of_loans(others) - _FINE
-        best = amounts.max(axis=1)
-        return Lending(effects, terms.T + best, tuple(lacking.min(axis=1).tolist()))
+        beside_term = (terms.T + best) * counts
+        return Lending(Effects(gains, extras), beside_term, lacking.min(axis=1))
 
     def _points_of_loans(self, others: Places) -> Floats:
         """Give the points of loans as things stand: a line a term, a cell a band of amounts."""
-        (alone,), (together,) = self._points.alone, self._points.together
         (rest,) = self._points.totals(others)
-        terms, amounts = (
-            alone[loans] + together[np.ix_(loans, others)].sum(axis=1)
-            for loans in (self._terms, self._amounts)
-        )
-        both = together[np.ix_(self._terms, self._amounts)]
-        return np.asarray(self._base + rest + terms[:, None] + amounts + both)
+        terms = self._beside_terms[others].sum(axis=0)
+        amounts = self._beside_amounts[others].sum(axis=0)
+        return np.asarray(self._points_alone + rest + terms[:, None] + amounts)
 
 
 def _options(options: Options, scorecard: Scorecard, name: str, slots: Sequence[int]) -> Places:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from alama.core.catalogue import Use, Way
 from alama.core.recourse.values import Edge, above, below, on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from alama.core.application import Value
     from alama.core.catalogue import Field
@@ -34,30 +35,37 @@ class Lever:
 
 
 class Moves:
-    """All that can be changed, one *move* for each value of each lever, lever after lever."""
+    """All that can be changed, one *move* for each value of each lever, lever after lever.
 
-    __slots__ = ("after", "before", "costs", "lever_of", "levers", "starts", "values")
+    `after` is the option of each move, `stood` the option of each lever as it stands.
+    """
+
+    __slots__ = ("after", "costs", "lever_of", "levers", "starts", "stood", "values")
 
     def __init__(self, levers: Sequence[Lever]) -> None:
         sizes = [len(lever.values) for lever in levers]
         self.levers = tuple(levers)
         self.values = [value for lever in levers for value in lever.values]
-        self.costs = _whole(cost for lever in levers for cost in lever.costs)
-        self.after: Places = _whole(option for lever in levers for option in lever.after)
-        self.before: Places = np.repeat(_whole(lever.before for lever in levers), sizes)
+        self.costs = _whole([cost for lever in levers for cost in lever.costs])
+        self.after: Places = _whole([option for lever in levers for option in lever.after])
         self.lever_of: Places = np.repeat(np.arange(len(levers), dtype=np.intp), sizes)
-        self.starts: list[int] = [0, *np.cumsum(sizes, dtype=np.intp).tolist()]
+        self.stood: Places = _whole([lever.before for lever in levers])
+        self.starts: list[int] = [0, *accumulate(sizes)]
+
+    def place_of(self, move: int) -> int:
+        """Give the place of the field that a move changes."""
+        return self.levers[int(self.lever_of[move])].place
 
     def changed(self, values: Sequence[Value], moves: Sequence[int]) -> list[Value]:
         """Give the values after some moves."""
         after = list(values)
         for move in moves:
-            after[self.levers[self.lever_of[move]].place] = self.values[move]
+            after[self.place_of(move)] = self.values[move]
         return after
 
 
-def _whole(numbers: Iterable[int]) -> Places:
-    return np.fromiter(numbers, dtype=np.intp)
+def _whole(numbers: Sequence[int]) -> Places:
+    return np.array(numbers, dtype=np.intp)
 
 
 def is_lever(field: Field) -> bool:

@@ -1,9 +1,10 @@
 """The search: every set of up to three moves of different levers, the cheapest that works first.
 
 Sets grow in three stages. Of each stage all sets are laid out at once by adding gains and extras;
-what has not the points, or is not cheap enough to be among the answers, falls out there, then what
-the gates or plausibility stop. Whatever is left is judged for good, in order of cost. Nothing else
-is left out, so what is found is the cheapest, and where nothing is found there is nothing.
+what has not the points, or is not cheap enough to be among the answers, falls out there. The rest
+is taken in order of cost: what the gates or plausibility stop falls out, and whatever is left is
+judged for good. Nothing else is left out, so what is found is the cheapest, and where nothing is
+found there is nothing.
 
 An answer is *different* from the cheaper ones if its levers are not theirs, nor theirs and more. As
 every move costs something, no answer holds a move that it does not need.
@@ -21,6 +22,8 @@ from alama.core.recourse.space import Sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from alama.core.recourse.additive import Floats, Places
     from alama.core.recourse.space import Space
@@ -95,85 +98,140 @@ class Search(Generic[Answer]):
     # ------------------------------------------------------------------------- laying out
 
     def _stages(self) -> Iterator[Sets]:
-        """Yield for each size the sets that may work.
+        """Yield for each size the sets that have the points and are cheap enough.
 
         A stage is laid out when those before it have been judged, and so knows their bound.
         """
-        space, moves = self._space, self._space.moves
-        singles = np.arange(len(moves.values), dtype=np.intp)
-        yield space.passing((singles,), space.effects.gains, self._bound())
-        # Sorted by the later move, so that the pairs before some lever stand first.
-        later, earlier = np.nonzero(moves.lever_of[:, None] > moves.lever_of[None, :])
-        gains = space.effects.of((earlier, later))
-        yield space.passing((earlier, later), gains, self._bound())
-        triples = list(self._triples(earlier, later, gains))
+        space, lever_of = self._space, self._space.moves.lever_of
+        gains, costs = space.effects.gains, space.moves.costs
+        yield _chosen((gains >= space.gain_min) & (costs < self._bound()), gains, costs)
+        # All pairs as a table: a line for the earlier move, a column for the later one.
+        in_order = lever_of[:, None] < lever_of
+        gains = gains[:, None] + gains + space.effects.extras
+        costs = costs[:, None] + costs
+        cheap = costs < self._bound()
+        yield _chosen(in_order & (gains >= space.gain_min) & cheap, gains, costs)
+        third = _Third.of(space)
+        in_order &= gains + third.beyond(lever_of) >= space.gain_min
+        cheap = costs < self._bound() - int(third.costs.min())
+        triples = list(self._triples(_chosen(in_order & cheap, gains, costs), third))
         if triples:
             yield Sets.joined(triples)
 
-    def _triples(self, first: Places, second: Places, gains: Floats) -> Iterator[Sets]:
-        """Lay out the sets of three: all pairs before a lever beside all moves of that lever."""
+    def _triples(self, pairs: Sets, third: _Third) -> Iterator[Sets]:
+        """Lay out the sets of three: pairs beside all moves of a lever after theirs."""
         space, moves, bound = self._space, self._space.moves, self._bound()
-        costs = moves.costs[first] + moves.costs[second]
-        cheap = np.flatnonzero(costs < bound - moves.costs.min())
-        first, second, gains, costs = first[cheap], second[cheap], gains[cheap], costs[cheap]
-        starts = np.array(moves.starts[:-1])
-        # The most that a lever can give by itself, and beside each move.
-        best = np.maximum.reduceat(space.effects.gains, starts)
-        best_beside = np.maximum.reduceat(space.effects.extras, starts, axis=1)
-        for lever in range(SIZE_MAX - 1, len(moves.levers)):
-            start, end = moves.starts[lever], moves.starts[lever + 1]
-            before = int(np.searchsorted(second, start))
-            reach = gains[:before] + best[lever]
-            reach += best_beside[first[:before], lever] + best_beside[second[:before], lever]
-            room = bound - int(moves.costs[start:end].min())
-            kept = np.flatnonzero((reach >= space.gain_min) & (costs[:before] < room))
-            rows = max(_CELLS_MAX // (end - start), 1)
-            for part in (kept[n : n + rows] for n in range(0, len(kept), rows)):
+        levers = np.arange(len(moves.levers))
+        rows = max(_CELLS_MAX // len(moves.values), 1)
+        for start in range(0, len(pairs), rows):
+            part = pairs.take(slice(start, start + rows))
+            earlier, later = part.changes
+            reach = third.beside.take(earlier, axis=0)
+            reach += third.beside.take(later, axis=0)
+            reach += third.alone
+            reach += part.gains[:, None]
+            kept = reach >= space.gain_min
+            kept &= levers > moves.lever_of[later][:, None]
+            kept &= part.costs[:, None] < bound - third.costs
+            for lever in np.flatnonzero(kept.any(axis=0)).tolist():
                 if self._look_at_the_clock():
                     return
-                yield self._beside(first[part], second[part], gains[part], range(start, end))
+                yield self._beside(part.take(np.flatnonzero(kept[:, lever])), lever, bound)
 
-    def _beside(self, first: Places, second: Places, gains: Floats, third: range) -> Sets:
+    def _beside(self, pairs: Sets, lever: int, bound: int) -> Sets:
         """Lay out some pairs beside all moves of another lever."""
-        space, bound = self._space, self._bound()
-        own = slice(third.start, third.stop)
-        block = gains[:, None] + space.effects.gains[own]
-        block += space.effects.extras[first, own] + space.effects.extras[second, own]
-        pair_costs = space.moves.costs[first] + space.moves.costs[second]
-        cheap = pair_costs[:, None] + space.moves.costs[own] < bound
-        rows, columns = np.nonzero((block >= space.gain_min) & cheap)
-        changes = (first[rows], second[rows], columns + third.start)
-        return space.passing(changes, block[rows, columns], bound)
+        effects, moves = self._space.effects, self._space.moves
+        start, end = moves.starts[lever], moves.starts[lever + 1]
+        earlier, later = pairs.changes
+        extras = effects.extras[:, start:end]
+        gains = extras.take(earlier, axis=0)
+        gains += extras.take(later, axis=0)
+        gains += effects.gains[start:end]
+        gains += pairs.gains[:, None]
+        costs = pairs.costs[:, None] + moves.costs[start:end]
+        works = (gains >= self._space.gain_min) & (costs < bound)
+        codes = pairs.codes[:, None] * len(moves.values) + np.arange(start, end)
+        return Sets((*pairs.shape, len(moves.values)), costs[works], gains[works], codes[works])
 
     # ------------------------------------------------------------------------- judging
 
     def _judge_all(self, sets: Sets) -> None:
-        """Judge sets in their order, until time runs out."""
-        for found in self._found:
-            sets = self._without(sets, found)
-        sets = sets.in_order()
-        while (rank := self._next_that_works(sets)) is not None:
-            sets = self._without(sets.take(slice(rank + 1, None)), self._found[-1])
+        """Judge sets in order of cost, until time runs out or they cost too much."""
+        for part in sets.by_cost():
+            if part.costs.min() >= self._bound() or self._is_late:
+                break
+            others = part.take(self._is_different(part, self._found)) if self._found else part
+            if len(others):
+                self._judge_part(self._space.passing(others).in_order())
 
-    def _next_that_works(self, sets: Sets) -> int | None:
-        """Judge sets until one works; give its rank, or None where none does."""
-        bound, lever_of = self._bound(), self._space.moves.lever_of
+    def _judge_part(self, sets: Sets) -> None:
+        """Judge sets that are in order, and whose levers are not those of what was found before."""
+        bound, judged, lever_of = self._bound(), 0, self._space.moves.lever_of
+        is_different = np.ones(len(sets), dtype=np.bool_)
         for rank, cost in enumerate(sets.costs.tolist()):
             if cost >= bound:
-                return None
-            if rank % _JUDGED_BETWEEN_LOOKS == 0 and self._look_at_the_clock():
-                return None
+                return
+            if not is_different[rank]:
+                continue
+            if judged % _JUDGED_BETWEEN_LOOKS == 0 and self._look_at_the_clock():
+                return
+            judged += 1
             chosen = sets.at(rank)
             if (answer := self._judge(chosen)) is not None:
                 levers = frozenset(int(lever_of[move]) for move in chosen)
                 self._found.append(Found(chosen, levers, cost, answer))
-                return rank
-        return None
+                bound = self._bound()
+                is_different &= self._is_different(sets, self._found[-1:])
 
-    def _without(self, sets: Sets, found: Found[Answer]) -> Sets:
-        """Give the sets but for those that cost no less than an answer and hold all its levers."""
-        is_held = np.zeros(len(self._space.moves.levers), dtype=np.intp)
-        is_held[list(found.levers)] = 1
-        is_held = is_held[self._space.moves.lever_of]
-        held = sum(is_held[one] for one in sets.changes)
-        return sets.take(np.asarray((held < len(found.levers)) | (sets.costs < found.cost)))
+    def _is_different(self, sets: Sets, found: Sequence[Found[Answer]]) -> NDArray[np.bool_]:
+        """Say which sets cost less than an answer or lack a lever of it, for each answer."""
+        moves = self._space.moves
+        is_different = np.ones(len(sets), dtype=np.bool_)
+        for one in found:
+            holds = np.zeros(len(moves.levers), dtype=np.intp)
+            holds[list(one.levers)] = 1
+            holds = holds[moves.lever_of]
+            held = sum(holds[change] for change in sets.changes)
+            is_different &= (held < len(one.levers)) | (sets.costs < one.cost)
+        return is_different
+
+
+def _chosen(which: NDArray[np.bool_], gains: Floats, costs: NDArray[np.int64]) -> Sets:
+    """Give some cells of a table of sets."""
+    codes = np.flatnonzero(which)
+    return Sets(which.shape, costs.take(codes), gains.take(codes), codes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Third:
+    """What levers can give as the third of a set: bounds, lest all sets of three be laid out.
+
+    For each lever the most that it can give by itself, and the least that it costs; a line for each
+    move and a column for each lever with the most that the lever can give beside the move.
+    """
+
+    alone: Floats
+    beside: Floats
+    costs: NDArray[np.int64]
+
+    @staticmethod
+    def of(space: Space) -> _Third:
+        starts, effects = space.moves.starts[:-1], space.effects
+        return _Third(
+            np.maximum.reduceat(effects.gains, starts),
+            # Line by line, which is much faster: the extras are the same either way.
+            np.maximum.reduceat(effects.extras, starts, axis=0).T,
+            np.minimum.reduceat(space.moves.costs, starts),
+        )
+
+    def beyond(self, lever_of: Places) -> Floats:
+        """Give the most that any lever after those of two moves can add to them, or more.
+
+        Each of the two is given half of what a lever gives by itself, and its own best lever. A
+        line is for the earlier of the two, a column for the later one.
+        """
+        shares = self.beside.T + self.alone[:, None] / 2.0
+        after = np.full(shares.shape, -np.inf)
+        np.maximum.accumulate(shares[:0:-1], axis=0, out=after[-2::-1])
+        after = after.take(lever_of, axis=0)
+        return np.asarray(after.T + after.diagonal())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,31 +23,64 @@ _SLACK: Final = 1e-6
 _ROUNDING: Final = 0.5 + _SLACK
 """What points may lack of a score that they are rounded to."""
 
+_PART: Final = 64
+_PART_GROWTH: Final = 8
+"""Most searches end among the first few sets; where they do not, all that are left come soon."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """Sets of as many moves each: their costs in millionths, the first move of each, and so on."""
+    """Sets of as many moves each: their costs in millionths, what they gain in points, their moves.
 
+    The moves of a set are one number, its code: the cell in a table with as many axes as the sets
+    have moves, and as many cells along each of them as there are moves at all (`shape`).
+    """
+
+    shape: tuple[int, ...]
     costs: NDArray[np.int64]
-    changes: tuple[Places, ...]
+    gains: Floats
+    codes: Places
 
-    def take(self, which: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Sets:
-        return Sets(self.costs[which], tuple(one[which] for one in self.changes))
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    @property
+    def changes(self) -> tuple[Places, ...]:
+        """Give the first move of each, then the second of each, and so on."""
+        return np.unravel_index(self.codes, self.shape)
+
+    def take(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Sets:
+        return Sets(self.shape, self.costs[which], self.gains[which], self.codes[which])
 
     def at(self, rank: int) -> tuple[int, ...]:
-        return tuple(int(one[rank]) for one in self.changes)
+        return tuple(int(move) for move in np.unravel_index(self.codes[rank], self.shape))
 
     def in_order(self) -> Sets:
         """Give them the cheapest first, and of equal cost by their moves."""
-        return self.take(np.lexsort((*reversed(self.changes), self.costs)))
+        return self.take(np.lexsort((self.codes, self.costs)))
+
+    def by_cost(self) -> Iterator[Sets]:
+        """Yield them part by part, the cheapest first: few, then more and more.
+
+        No set of a later part costs as little as one of an earlier part.
+        """
+        rest, size = self, _PART
+        while len(rest) > size:
+            is_cheap = rest.costs <= np.partition(rest.costs, size)[size]
+            yield rest.take(is_cheap)
+            rest, size = rest.take(~is_cheap), size * _PART_GROWTH
+        if len(rest):
+            yield rest
 
     @staticmethod
-    def joined(parts: Iterable[Sets]) -> Sets:
+    def joined(parts: Sequence[Sets]) -> Sets:
         """Give some, at least one of them, as one."""
-        gathered = list(parts)
-        columns = zip(*(part.changes for part in gathered), strict=True)
-        costs = np.concatenate([part.costs for part in gathered])
-        return Sets(costs, tuple(np.concatenate(column) for column in columns))
+        return Sets(
+            parts[0].shape,
+            np.concatenate([part.costs for part in parts]),
+            np.concatenate([part.gains for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +122,17 @@ class Space:
         """Give the points that have to be gained."""
         return self.need - _ROUNDING - self.points
 
-    def passing(self, changes: Sequence[Places], gains: Floats, cost_bound: int) -> Sets:
-        """Give the sets that may work and cost less than the bound.
+    def passing(self, sets: Sets) -> Sets:
+        """Give the sets that may work.
 
-        What is left out here has too few points, or is stopped by a gate, by there being no loan to
-        lend, or by its strangeness.
+        What is left out here is stopped by a gate, by there being no loan to lend, or by its
+        strangeness.
         """
-        costs = np.asarray(sum(self.moves.costs[one] for one in changes), dtype=np.int64)
-        kept = np.flatnonzero((gains >= self.gain_min) & (costs < cost_bound))
-        sets = Sets(costs, tuple(changes)).take(kept)
-        points = self.points + _ROUNDING + gains[kept]
         for gate in self.gates:
-            kept = np.flatnonzero(points >= gate.needs(sets.changes))
-            sets, points = sets.take(kept), points[kept]
-        if self.lending is not None:
+            points = self.points + _ROUNDING + sets.gains
+            sets = sets.take(points >= gate.needs(sets.changes))
+        if self.lending is not None and len(sets):
             sets = sets.take(self.lending.lets_pass(sets.changes))
-        if self.strangeness is not None:
+        if self.strangeness is not None and len(sets):
             sets = sets.take(self.strangeness.lets_pass(sets.changes))
         return sets

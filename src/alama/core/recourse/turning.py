@@ -182,11 +182,11 @@ def existing_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points)
 
 
 def _least_dues(policy: ReadyPolicy, points: Points) -> Iterator[tuple[Tier, float]]:
-    now = calibration.shown_probability(points)
+    due_now = _least_due(policy, calibration.shown_probability(points))
     for tier in approving(policy):
         foot = calibration.shown_probability(Points(tier.score_min - 0.5))
         yield tier, _least_due(policy, foot)
-        yield tier, _least_due(policy, now)
+        yield tier, due_now
 
 
 def _least_due(policy: ReadyPolicy, probability: Probability) -> float:

@@ -146,33 +146,90 @@ def _ten_to(power: int) -> int:
     return int(10**power)
 
 
+_BEFORE_ALL: Final = below(-math.inf)
+_AFTER_ALL: Final = above(math.inf)
+
+
 class Pieces:
-    """The pieces of a field between edges that are known before any application."""
+    """The pieces of a field between edges that are known before any application.
+
+    Piece n ends at edge n. The first edge lies before all numbers and the last one after them, so
+    every number is in a piece, and the first piece is number 1.
+    """
 
     __slots__ = ("_edges", "_firsts", "_lasts", "_ruler")
 
     def __init__(self, ruler: Ruler, edges: Iterable[Edge]) -> None:
         """Find the real values at both ends of each piece."""
+        inner = sorted({edge for edge in edges if math.isfinite(edge[0])})
         self._ruler = ruler
-        self._edges = sorted({edge for edge in edges if math.isfinite(edge[0])})
-        pieces = list(pairwise(self._edges))
-        self._firsts = [ruler.first(*piece) for piece in pieces]
-        self._lasts = [ruler.last(*piece) for piece in pieces]
+        self._edges = [_BEFORE_ALL, *inner, _AFTER_ALL]
+        # A piece without a beginning has no first value, and one without an end has no last.
+        begun, ended = pairwise(self._edges[1:]), pairwise(self._edges[:-1])
+        self._firsts = [None, None, *(ruler.first(*piece) for piece in begun)]
+        self._lasts = [None, *(ruler.last(*piece) for piece in ended), None]
+
+    @property
+    def ends(self) -> set[float]:
+        """Give the real values at the ends of all pieces."""
+        return {number for number in (*self._firsts, *self._lasts) if number is not None}
 
     def nearest(self, value: float, low: Edge, high: Edge, more: Sequence[Edge]) -> list[float]:
         """Give the nearest real value of each piece that can be reached, but for the value's own.
 
         `low` and `high` bound what can be reached; `more` are edges that this applicant adds.
         """
-        added = [edge for edge in more if low < edge < high]
+        added = [edge for edge in more if low < edge < high and math.isfinite(edge[0])]
         if added:
-            return Pieces(self._ruler, [*self._edges, *added]).nearest(value, low, high, ())
-        edges, ruler = self._edges, self._ruler
-        start, own, end = (bisect_left(edges, place) for place in (low, on(value), high))
-        found = self._firsts[own : max(end - 1, own)] + self._lasts[start : max(own - 1, start)]
+            return self._split_at(added).nearest(value, low, high, ())
+        edges, firsts, lasts = self._edges, self._firsts, self._lasts
+        start = bisect_left(edges, low, 1)
+        own = bisect_left(edges, on(value), 1)
+        end = bisect_left(edges, high, 1)
+        found = firsts[own + 1 : end] + lasts[start + 1 : own]
         # The outermost pieces end where the reach does.
         if end > own:
-            found.append(ruler.first(edges[end - 1], high))
+            found.append(self._first_before(high, end))
         if own > start:
-            found.append(ruler.last(low, edges[start]))
+            found.append(self._last_after(low, start))
         return [number for number in found if number is not None]
+
+    def _first_before(self, high: Edge, piece: int) -> float | None:
+        """Give the first real value of a piece that is cut off at `high`."""
+        first = self._firsts[piece]
+        # What is first in the whole piece is first in the part, if it is there. No value is so
+        # round that it fits into the part only.
+        if first is None or on(first) < high:
+            return first
+        return self._ruler.first(self._edges[piece - 1], high)
+
+    def _last_after(self, low: Edge, piece: int) -> float | None:
+        """Give the last real value of a piece that begins at `low` only."""
+        last = self._lasts[piece]
+        if last is None or on(last) > low:
+            return last
+        return self._ruler.last(low, self._edges[piece])
+
+    def _split_at(self, added: Iterable[Edge]) -> Pieces:
+        """Give the pieces between more edges; only those that are split are looked at again."""
+        split = Pieces(self._ruler, ())
+        split._edges, split._firsts, split._lasts = (
+            self._edges.copy(),
+            self._firsts.copy(),
+            self._lasts.copy(),
+        )
+        for edge in added:
+            split._split(edge)
+        return split
+
+    def _split(self, edge: Edge) -> None:
+        edges, ruler = self._edges, self._ruler
+        piece = bisect_left(edges, edge, 1)
+        if edges[piece] == edge:
+            return
+        low, high = edges[piece - 1], edges[piece]
+        before = None if piece == 1 else self._first_before(edge, piece)
+        after = None if high == _AFTER_ALL else self._last_after(edge, piece)
+        self._firsts[piece : piece + 1] = before, ruler.first(edge, high)
+        self._lasts[piece : piece + 1] = ruler.last(low, edge), after
+        edges.insert(piece, edge)

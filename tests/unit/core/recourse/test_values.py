@@ -169,3 +169,34 @@ def test_every_whole_number_in_reach_has_one_of_its_piece(
             assert piece(number) in pieces
             nearer = found[pieces.index(piece(number))]
             assert abs(nearer - value) <= abs(number - value)
+
+
+@given(
+    st.lists(EDGES, max_size=6),
+    st.lists(EDGES, max_size=3),
+    st.floats(-100, 100),
+    st.tuples(st.floats(0, 100), st.floats(0, 100)),
+    st.sampled_from([Steps(1), Steps(7), RoundNumbers(), Listed([-30, 7, 14, 30, 60])]),
+)
+def test_edges_that_an_applicant_adds_count_as_those_that_were_known(
+    fixed: list[Edge],
+    more: list[Edge],
+    value: float,
+    widths: tuple[float, float],
+    ruler: Ruler,
+) -> None:
+    low, high = below(value - widths[0]), above(value + widths[1])
+    added = Pieces(ruler, fixed).nearest(value, low, high, more)
+    assert added == Pieces(ruler, [*fixed, *more]).nearest(value, low, high, ())
+
+
+@given(EDGES, st.floats(0, 100), st.sampled_from([Steps(1), Steps(7), RoundNumbers()]))
+def test_the_outermost_pieces_end_where_the_reach_does(
+    edge: Edge, width: float, ruler: Ruler
+) -> None:
+    ends = below(edge[0] - width), above(edge[0] + width)
+    pieces = Pieces(ruler, [edge])
+    upwards = pieces.nearest(edge[0] - 1.0, on(edge[0] - 1.0), ends[1], ())
+    downwards = pieces.nearest(edge[0] + 1.0, ends[0], on(edge[0] + 1.0), ())
+    assert upwards == [n for n in [ruler.first(edge, ends[1])] if n is not None]
+    assert downwards == [n for n in [ruler.last(ends[0], edge)] if n is not None]
