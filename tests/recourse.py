@@ -14,11 +14,12 @@ import numpy as np
 from alama.core import likeness as likenesses
 from alama.core.application import Application
 from alama.core.assess import assess, explain_score
-from alama.core.catalogue import Catalogue, Change, Field, Use, Way
+from alama.core.catalogue import Catalogue, Change, Field, Kind, Use, Way
 from alama.core.lending.draft import default_policy
+from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.policy import Decision, Sufficiency
 from alama.core.lending.policy_check import seal
-from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.ready_policy import OUTFLOW, ReadyPolicy
 from alama.core.likeness import Branch, Distribution, Likeness, Limit
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
@@ -33,7 +34,10 @@ from alama.core.recourse import (
     find_recourse,
 )
 from alama.core.recourse.applicant import Applicant
+from alama.core.recourse.cost import MILLIONTHS, change_costs
 from alama.core.recourse.goals import is_met
+from alama.core.recourse.moves import reach
+from alama.core.recourse.values import is_between
 from tests.applications import random_application
 from tests.factories import a_model
 from tests.policies import one_of, random_policy, random_rules, with_parts
@@ -279,3 +283,95 @@ def changed(case: Case, moves: Moves, chosen: tuple[int, ...]) -> Application:
     for move in chosen:
         values[moves.levers[moves.lever_of[move]].place] = moves.values[move]
     return Application(tuple(values), case.application.spelled)
+
+
+# ----------------------------------------------------------------------------------- by chance
+
+_FAR_TIMES = 4.0
+_STEPS_OF_ROUNDING = 2
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Real values for some fields, drawn in reach, and the cost of going to them.
+
+    `cost_rounded` is the cost of going two steps of rounding further in each field: what is looked
+    at need not hold these numbers, but no other ones within that.
+    """
+
+    application: Application
+    cost: float
+    cost_rounded: float
+
+
+def draws(case: Case, rng: Rng, count: int) -> Iterator[Draw]:
+    """Draw changes of one to three fields, whatever values are looked at."""
+    applicant = Applicant(case.ready, case.application, case.goal)
+    kept = {case.catalogue.position[name] for name in case.locked}
+    places = [p for p in case.ready.movable(case.application.values) if p not in kept]
+    for _ in range(count if places else 0):
+        size = min(len(places), int(rng.integers(1, 4)))
+        chosen = {p: _drawn(applicant, p, rng) for p in rng.permutation(places)[:size].tolist()}
+        if rng.random() < 0.5:
+            _spend_just_within(applicant, chosen)
+        if all(_is_change(applicant, *one) for one in chosen.items()):
+            yield _draw(applicant, chosen)
+
+
+def _draw(applicant: Applicant, chosen: dict[int, float]) -> Draw:
+    values, costs, rounded = list(applicant.application.values), 0, 0
+    for place, number in chosen.items():
+        field, old = applicant.model.catalogue.fields[place], applicant.values[place]
+        assert field.change is not None
+        assert isinstance(old, int | float)
+        further = number + math.copysign(_STEPS_OF_ROUNDING * _step(field, number), number - old)
+        ladder, effort = applicant.card.ladder(place), field.change.effort
+        cost, cost_further = change_costs(ladder, effort, old, [number, further])
+        costs, rounded = costs + cost, rounded + max(cost, cost_further)
+        values[place] = int(number) if field.kind is Kind.INTEGER else number
+    changed_application = Application(tuple(values), applicant.application.spelled)
+    return Draw(changed_application, costs / MILLIONTHS, rounded / MILLIONTHS)
+
+
+def _step(field: Field, number: float) -> float:
+    """Give how far two neighbouring real values of a field are apart; 0 where all are."""
+    if field.kind is Kind.INTEGER or field.name in {AMOUNT, TERM}:
+        return 0.0
+    if field.maximum == 1:
+        return 0.01
+    return float(5.0 * 10.0 ** (math.floor(math.log10(abs(number))) - 2)) if number else 0.0
+
+
+def _drawn(applicant: Applicant, place: int, rng: Rng) -> float:
+    field, value = applicant.model.catalogue.fields[place], applicant.values[place]
+    assert isinstance(value, int | float)
+    low, high = applicant.card.kept_inside(place, value, *reach(field, value))
+    most = min(high[0], max(abs(value) * _FAR_TIMES, 100.0))
+    number = float(rng.uniform(max(low[0], -1e6), most))
+    if field.name == TERM:
+        return float(one_of(rng, *applicant.policy.terms_days))
+    if field.name == AMOUNT:
+        step = applicant.policy.limit_step
+        return float(round(number / step) * step)
+    return float(round(number)) if field.kind is Kind.INTEGER else _rounded(field, number)
+
+
+def _rounded(field: Field, number: float) -> float:
+    step = _step(field, number)
+    return float(f"{math.floor(number / step + 1e-9) * step:.6g}") if step else number
+
+
+def _spend_just_within(applicant: Applicant, chosen: dict[int, float]) -> None:
+    """Let spending, if it is drawn along with the inflow, be as much as the policy lets pass."""
+    place = applicant.model.catalogue.position[OUTFLOW]
+    ratio = applicant.policy.policy.affordability.outflow_ratio_max
+    inflow = chosen.get(applicant.policy.inflow_place)
+    if ratio is not None and inflow is not None and place in chosen:
+        chosen[place] = _rounded(applicant.model.catalogue.fields[place], ratio * inflow)
+
+
+def _is_change(applicant: Applicant, place: int, number: float) -> bool:
+    field, value = applicant.model.catalogue.fields[place], applicant.values[place]
+    assert isinstance(value, int | float)
+    low, high = applicant.card.kept_inside(place, value, *reach(field, value))
+    return is_between(low, number, high) and number != value

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alama.core.application import Application, in_range
+from alama.core.application import Application, in_range, read
 from alama.core.catalogue import Field, Kind, Use, Way
+from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.recourse import Counterfactual, Hindrance, Obstacle, ScoreAtLeast, Status
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.core.recourse import (
+    APPROVAL,
+    Counterfactual,
+    Hindrance,
+    Obstacle,
+    ReadyRecourse,
+    ScoreAtLeast,
+    Status,
+)
 from alama.core.recourse.cost import MILLIONTHS, change_costs
 from alama.core.recourse.goals import is_met
 from alama.core.recourse.moves import is_lever, reach
 from alama.core.recourse.values import is_between
-from tests.recourse import Case, by_brute_force, random_case
+from alama.files.models import builtin
+from tests.recourse import Case, by_brute_force, draws, random_case
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = SEEDS.map(random_case)
+BUILTIN = ReadyRecourse(ReadyPolicy(default_policy("KES"), ReadyModel(builtin())))
 
 
 def with_changes(case: Case, counterfactual: Counterfactual) -> Application:
@@ -238,6 +253,60 @@ def test_no_whole_number_in_reach_is_cheaper_than_those_looked_at(case: Case) ->
                 (cost,) = change_costs(card.ladder(place), field.change.effort, value, [number])
                 assert told.counterfactuals
                 assert told.counterfactuals[0].cost <= cost / MILLIONTHS
+
+
+def assert_no_draw_is_better(case: Case, rng: np.random.Generator, count: int) -> None:
+    """Draw changes by chance: none works where there is said to be none, and none is cheaper.
+
+    Numbers that are looked at are rounded, so a draw may be cheaper by two steps of rounding in
+    each of its fields.
+    """
+    told = replace(case, count=1).find()
+    if told.status is Status.ALREADY_MET:
+        return
+    best = told.counterfactuals[0].cost if told.counterfactuals else math.inf
+    for draw in draws(case, rng, count):
+        if draw.cost_rounded < best:
+            assert not case.works(draw.application), (draw, told)
+
+
+@settings(max_examples=250)
+@given(CASES, SEEDS)
+def test_no_change_that_chance_finds_is_better(case: Case, seed: int) -> None:
+    assert_no_draw_is_better(case, np.random.default_rng(seed), 60)
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_no_change_that_chance_finds_is_better_for_those_who_spend_too_much(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inflow = round(float(rng.lognormal(9.6, 0.5)), -2)
+    sent = {
+        "mm_months": int(rng.integers(30, 80)),
+        "avg_inflow": inflow,
+        "avg_outflow": round(inflow * float(rng.uniform(1.9, 3.3)), -1),
+        "avg_balance": round(float(rng.lognormal(8.0, 0.6))),
+        "balance_stability": round(float(rng.uniform(0.5, 0.9)), 2),
+        "counterparties": int(rng.integers(8, 25)),
+        "airtime_regularity": round(float(rng.uniform(0.5, 0.9)), 2),
+        "requested_amount": 2_000,
+        "requested_term_days": 60,
+    }
+    application = read(BUILTIN.policy.model.catalogue, sent)
+    case = Case(BUILTIN, application, APPROVAL, frozenset(), 1)
+    assert_no_draw_is_better(case, rng, 100)
+
+
+@pytest.mark.parametrize("seed", [200_878, 201_306])
+def test_a_loan_that_pays_for_itself_is_found_where_a_smaller_one_does_not(seed: int) -> None:
+    assert random_case(seed).find().status is Status.FOUND
+    assert_no_draw_is_better(random_case(seed), np.random.default_rng(seed), 500)
+
+
+@pytest.mark.parametrize("seed", [100_107, 100_237, 200_057, 200_715, 201_209])
+def test_whoever_has_the_points_is_told_a_rule_and_no_field(seed: int) -> None:
+    told = random_case(seed).find()
+    assert {obstacle.hindrance for obstacle in told.binding} == {Hindrance.RULE}
 
 
 def test_a_case_can_be_had_again() -> None:

@@ -62,12 +62,13 @@ class Hindrance(StrEnum):
 class Obstacle(msgspec.Struct, frozen=True):
     """What stands in the way, and the fields that it is about, by their names in the catalogue.
 
-    - RULE: `rule` objects whatever is changed; it reads `fields`.
+    - RULE: nothing opens `rule`, or it was against all that had the points. It reads `fields`, of
+      which those are named that were given.
     - TIER: the policy approves no tier at all.
     - LOCKED: it would work if `fields` were not locked.
     - MORE_CHANGES: it would work, but takes more than three changes, as of `fields`.
     - PLAUSIBILITY: it would work, but `fields` would look like nobody's in training.
-    - IMMUTABLE: what can be changed is not enough beside `fields`, which cost points and cannot be.
+    - IMMUTABLE: what can be changed would be enough without what `fields` cost, which cannot be.
     - OUT_OF_REACH: what can be changed cannot be changed as far as would be needed.
     - OUT_OF_TIME: there was no time to look at everything, so there may be a way.
     """
@@ -81,7 +82,8 @@ class Recourse(msgspec.Struct, frozen=True):
     """Counterfactuals, the cheapest first, or what binds where there is none.
 
     `optimal`: nothing cheaper exists among the values that were looked at, and where there is no
-    recourse there is none; False where time ran out. It holds while this model and policy do.
+    recourse there is none among them; False where time ran out. It holds while this model and
+    policy do.
     """
 
     status: Status

@@ -60,14 +60,12 @@ def find_recourse(
         if not search.complete:
             late = (Obstacle(Hindrance.OUT_OF_TIME),)
             return Recourse(Status.NO_RECOURSE, optimal=False, binding=late)
-        if judge.objections is None:
-            binding = obstacles.of_lending(applicant, space, out_of_time)
-        else:
-            binding = obstacles.of_rules(judge.objections)
+        binding = obstacles.of_rules(applicant, judge.objections or ())
     binding += obstacles.of_locks(applicant, kept, out_of_time)
     if not binding:
         binding += obstacles.of_reach(applicant, space, out_of_time)
-    binding = binding or [obstacles.of_what_cannot_change(applicant, moves)]
+    binding = binding or obstacles.of_enough_points(applicant, space, out_of_time)
+    binding = binding or [obstacles.of_what_cannot_change(applicant, space)]
     return Recourse(Status.NO_RECOURSE, binding=tuple(binding))
 
 

@@ -1,33 +1,36 @@
-"""What has to be so beside the points: gates that depend on one field or two.
+"""What has to be so beside the points: gates that depend on a few fields.
 
 A gate knows for each value of its fields the least score with which it lets somebody pass: no bound
 where a rule does not fire, an infinite one where it does. Gates are necessary for an approval, not
-enough: they spare the whole assessment of what cannot pass. A rule that reads more than two levers
-has no gate, and is left to the assessment.
+enough: they spare the whole assessment of what cannot pass. A rule whose levers have too many
+values together has no gate, and is left to the assessment.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from alama.core.recourse.search import SIZE_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from alama.core.application import Value
     from alama.core.recourse.additive import Floats, Places
-    from alama.core.recourse.moves import Moves
+    from alama.core.recourse.moves import Lever, Moves
 
 Need = float
 """The least score that is needed; infinite where none is enough."""
 
 OPEN: Final = -math.inf
 SHUT: Final = math.inf
-_AXES_MAX: Final = 2
+_CELLS_MAX: Final = 20_000
+"""The largest table that is made: larger ones take longer than they spare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +72,46 @@ def gates(
         axes = [
             number for number, lever in enumerate(moves.levers) if lever.place in condition.places
         ]
-        if len(axes) > _AXES_MAX:
+        if _cells([len(moves.levers[axis].values) for axis in axes]) > _CELLS_MAX:
             continue
         table = _table(condition, moves, values, axes)
         if table.max() > need:
             yield Gate(condition, tuple(_ranks(moves, axis) for axis in axes), table)
 
 
+def _cells(sizes: Sequence[int]) -> int:
+    """Give the number of ways to move some of the axes, no more of them than a set moves."""
+    return sum(
+        math.prod(moved) for count in range(SIZE_MAX + 1) for moved in combinations(sizes, count)
+    )
+
+
 def _table(
     condition: Condition, moves: Moves, values: Sequence[Value], axes: Sequence[int]
 ) -> Floats:
+    """Table what is needed; more moves than a set has are not looked at, and left open."""
     levers = [moves.levers[axis] for axis in axes]
     choices = [(values[lever.place], *lever.values) for lever in levers]
-    row = list(values)
+    table = np.full([len(choice) for choice in choices], OPEN)
+    for count in range(min(len(axes), SIZE_MAX) + 1):
+        for moved in combinations(range(len(axes)), count):
+            _fill(table, condition, list(values), [(n, levers[n]) for n in moved])
+    return table
+
+
+def _fill(
+    table: Floats, condition: Condition, row: list[Value], moved: Sequence[tuple[int, Lever]]
+) -> None:
+    """Table the needs while some levers move and all others stay."""
     needs = []
-    for chosen in product(*choices):
-        for lever, value in zip(levers, chosen, strict=True):
+    for chosen in product(*(lever.values for _, lever in moved)):
+        for (_, lever), value in zip(moved, chosen, strict=True):
             row[lever.place] = value
         needs.append(condition.need(row))
-    return np.array(needs).reshape([len(choice) for choice in choices])
+    where: list[int | slice] = [0] * table.ndim
+    for axis, _ in moved:
+        where[axis] = slice(1, None)
+    table[tuple(where)] = np.reshape(needs, [len(lever.values) for _, lever in moved])
 
 
 def _ranks(moves: Moves, axis: int) -> Places:

@@ -6,6 +6,7 @@ makes of those is looked up; the few others are worked out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from alama.core.catalogue import Kind
@@ -13,8 +14,9 @@ from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.ready_policy import OUTFLOW
 from alama.core.recourse import turning
 from alama.core.recourse.cost import change_costs, costs_to
+from alama.core.recourse.meeting import Span
 from alama.core.recourse.moves import Lever, reach
-from alama.core.recourse.values import Listed, Pieces, RoundNumbers, Steps, above, below
+from alama.core.recourse.values import Listed, Pieces, RoundNumbers, Shares, Steps, above, below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,20 +85,29 @@ class ReadyLever:
         value = int(number) if self._field.kind is Kind.INTEGER else float(number)
         return value, self._card.option(self._place, number), share
 
-    def of(self, values: Sequence[Value], points: Points) -> Lever:
-        """Give the lever of one applicant.
+    def span(self, values: Sequence[Value], points: Points) -> Span:
+        """Give what the field of one applicant can become.
 
         The values are those with the loan that is asked for; `points` are theirs.
         """
-        value = turning.given(values, self._place)
+        policy, place = self._policy, self._place
+        value = turning.given(values, place)
         assert value is not None
-        low, high = self._card.kept_inside(self._place, value, *reach(self._field, value))
-        more = [
-            *self._turns.relative(values, self._field.name, self._place, (low[0], high[0])),
+        low, high = self._card.kept_inside(place, value, *reach(self._field, value))
+        edges = (
+            *self._turns.relative(values, self._field.name, place, (low[0], high[0])),
             *self._edges_of_money(values, points),
-        ]
-        known = self._stops
-        numbers = self._pieces.nearest(value, low, high, more)
+        )
+        span = Span(place, value, low, high, self._pieces, edges)
+        moves_room = place in {policy.inflow_place, policy.existing_place}
+        if moves_room and turning.may_lack_room(policy, values, points):
+            lent = turning.lending_edges(policy, self._card.scorecard, values, span)
+            span = replace(span, edges=(*edges, *lent))
+        return span
+
+    def of(self, span: Span, numbers: Sequence[float]) -> Lever:
+        """Give the lever of one applicant, with the values that are worth looking at."""
+        value, known = span.value, self._stops
         stops = [known.get(number) or self._stop(number) for number in numbers]
         priced = sorted(zip(self._costs(value, stops), stops, strict=True))
         return Lever(
@@ -129,4 +140,6 @@ def _ruler(field: Field, policy: ReadyPolicy) -> Ruler:
         return Listed(policy.terms_days)
     if field.name == AMOUNT:
         return Steps(policy.limit_step)
-    return Steps(1) if field.kind is Kind.INTEGER else RoundNumbers()
+    if field.kind is Kind.INTEGER:
+        return Steps(1)
+    return Shares() if (field.minimum, field.maximum) == (0, 1) else RoundNumbers()

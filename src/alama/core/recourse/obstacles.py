@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from alama.core.lending.policy import Rule
 from alama.core.recourse.answer import Hindrance, Obstacle
 from alama.core.recourse.gates import SHUT
@@ -30,8 +32,11 @@ _FIELDS_MAX: Final = 3
 _NO_RULES: Final = frozenset({Rule.UNLIKE_TRAINING, Rule.TIER_IN_REVIEW, Rule.TIER_BELOW_CUTOFF})
 """What is told in other words."""
 
-_NO_LOAN: Final = frozenset({Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value})
-"""What is said where no loan is to be lent."""
+_HEARD_MAX: Final = 200
+"""How many sets of changes with the points are judged to learn what is against them."""
+
+_NOTICEABLE_POINTS: Final = 1.0
+"""What a field must cost at least to be named as what cannot be changed."""
 
 Judge = Callable[[Sequence[int]], "Assessment | None"]
 
@@ -51,28 +56,54 @@ def certain(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
 
 
 def _rule(applicant: Applicant, gate: Gate) -> Obstacle:
-    fields = applicant.model.catalogue.fields
-    names = tuple(fields[place].name for place in sorted(gate.condition.places))
-    return Obstacle(Hindrance.RULE, names, gate.condition.code)
+    fields = _given(applicant, gate.condition.places)
+    return Obstacle(Hindrance.RULE, fields, gate.condition.code)
 
 
-def of_rules(objections: frozenset[str]) -> list[Obstacle]:
-    """Give the rules that were against everything that had the points."""
-    return [Obstacle(Hindrance.RULE, rule=code) for code in sorted(objections - _NO_RULES)]
+def _given(applicant: Applicant, places: Iterable[int]) -> tuple[str, ...]:
+    """Give the names of those fields that were given."""
+    fields, values = applicant.model.catalogue.fields, applicant.application.values
+    return tuple(fields[place].name for place in sorted(places) if values[place] is not None)
 
 
-def of_lending(
+def of_rules(applicant: Applicant, objections: Iterable[str]) -> list[Obstacle]:
+    """Give rules that were against everything that was judged, each with what it reads."""
+    conditions = applicant.ready.conditions_of(applicant.card, applicant.values)
+    places: dict[str, frozenset[int]] = {}
+    for condition in conditions:
+        places[condition.code] = places.get(condition.code, frozenset()) | condition.places
+    return [
+        Obstacle(Hindrance.RULE, _given(applicant, places.get(code, ())), code)
+        for code in sorted(frozenset(objections) - _NO_RULES)
+    ]
+
+
+def of_enough_points(
     applicant: Applicant, space: Space, out_of_time: Callable[[], bool]
 ) -> list[Obstacle]:
-    """Give what stands in the way of those who had the points, were there a loan to lend them."""
-    moves = space.moves
-    everything = dataclasses.replace(space, lending=None)
-    search = Search(everything, lambda chosen: applicant.after(moves, chosen), 1, out_of_time)
-    return [
-        obstacle
-        for found in search.run()
-        for obstacle in of_rules(_NO_LOAN & frozenset(found.answer.rules))
-    ]
+    """Give the rules in the way of those who have the points, now or by some changes.
+
+    They are the rules against all of these, as far as they were judged; where there is none, those
+    against the one with the fewest, of which some always remain.
+    """
+    if not isinstance(applicant.goal, Approval):
+        return []
+    said: list[frozenset[str]] = []
+    if applicant.now.score >= applicant.need:
+        said.append(frozenset(applicant.now.rules))
+
+    def hear(chosen: Sequence[int]) -> None:
+        said.append(frozenset(applicant.after(space.moves, chosen).rules))
+
+    anything = dataclasses.replace(space, gates=(), lending=None, strangeness=None)
+    Search(anything, hear, 1, lambda: len(said) >= _HEARD_MAX or out_of_time()).run()
+    if not said:
+        return []
+    codes = frozenset.intersection(*said) - _NO_RULES
+    if not codes:
+        codes = min((one - _NO_RULES for one in said), key=lambda one: (len(one), sorted(one)))
+    # Somebody who is like nobody in training, and stays so, is told no more than that.
+    return of_rules(applicant, codes) or [Obstacle(Hindrance.RULE, rule=Rule.UNLIKE_TRAINING.value)]
 
 
 def of_locks(
@@ -107,23 +138,32 @@ def of_reach(
         needed := _needed(moves, ascended, lambda chosen: applicant.would_work(moves, chosen))
     ):
         strange = [_fields(applicant, moves, needed)]
-        yield Obstacle(Hindrance.MORE_CHANGES, strange[0])
     for fields in strange:
         yield Obstacle(Hindrance.PLAUSIBILITY, fields)
 
 
-def of_what_cannot_change(applicant: Applicant, moves: Moves) -> Obstacle:
-    """Give the fields that cost most and cannot be changed; without any, those that can be."""
-    catalogue = applicant.model.catalogue
+def of_what_cannot_change(applicant: Applicant, space: Space) -> Obstacle:
+    """Give the fields without whose cost it would be enough, and which cannot be changed.
+
+    Where there are none the reach of those that can be is too short.
+    """
+    catalogue, moves = applicant.model.catalogue, space.moves
     costly = [
-        field.name
+        (field.name, contribution.points)
         for contribution in applicant.now.contributions
-        if contribution.points < 0.0 and contribution.value is not None
+        if contribution.points <= -_NOTICEABLE_POINTS and contribution.value is not None
         if not is_lever(field := catalogue.field(contribution.feature))
-    ]
-    if costly:
-        return Obstacle(Hindrance.IMMUTABLE, tuple(costly[:_FIELDS_MAX]))
+    ][:_FIELDS_MAX]
+    reached = _gain(space, _ascend(dataclasses.replace(space, gates=())))
+    if costly and reached - sum(points for _, points in costly) >= space.gain_min:
+        return Obstacle(Hindrance.IMMUTABLE, tuple(name for name, _ in costly))
     return Obstacle(Hindrance.OUT_OF_REACH, _fields(applicant, moves, moves.starts[:-1]))
+
+
+def _gain(space: Space, chosen: Sequence[int]) -> float:
+    """Give the points of any number of moves together."""
+    one_each = [np.array([move], dtype=np.intp) for move in chosen]
+    return float(space.effects.of(one_each)[0]) if one_each else 0.0
 
 
 def _fields(applicant: Applicant, moves: Moves, chosen: Iterable[int]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from alama.core.recourse import turning
 from alama.core.recourse.card import ReadyCard
 from alama.core.recourse.gates import OPEN, SHUT, Condition
 from alama.core.recourse.levers import ReadyLever
+from alama.core.recourse.meeting import meet
 from alama.core.recourse.moves import Moves, is_lever
 
 if TYPE_CHECKING:
@@ -68,8 +69,15 @@ class ReadyRecourse:
         The values are those with the loan that is asked for; `points` are theirs.
         """
         name = card.scorecard.card.name
-        levers = [self._levers[name, place].of(values, points) for place in sorted(movable)]
-        return Moves([lever for lever in levers if lever.values])
+        levers = [self._levers[name, place] for place in sorted(movable)]
+        spans = [lever.span(values, points) for lever in levers]
+        bonds = turning.bonds_of_money(self.policy, values, points, self._outflow_place)
+        looked_at = meet((*self._turns.bonds, *bonds), values, spans)
+        found = [
+            lever.of(span, numbers)
+            for lever, span, numbers in zip(levers, spans, looked_at, strict=True)
+        ]
+        return Moves([lever for lever in found if lever.values])
 
     def movable(self, given: Sequence[Value]) -> list[int]:
         """Give the places of what was given and can be changed."""

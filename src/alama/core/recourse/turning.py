@@ -2,14 +2,17 @@
 
 - A number that a rule compares the field with, or lists for it. Known before any application.
 - Where a comparison of several fields turns, such as `avg_outflow / avg_inflow > 1.3`, the other
-  fields being as they stand. So is where spending exceeds what the policy lets pass.
+  fields being as they stand; how they turn as others move is told by *bonds* (`meeting`). So is
+  where spending exceeds what the policy lets pass.
 - The ends of what the policy holds for known from training.
-- The inflow, or what is due on other loans, at which the smallest loan can just be repaid: for
-  each tier that is approved at the probability where the tier begins, and at that of today.
+- The inflow, or what is due on other loans, at which the smallest loan can just be repaid, and the
+  smallest that pays for itself: for each tier that is approved at the probability where the tier
+  begins, and at that of today. Also where a loan is first found if nothing else moves.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
@@ -29,34 +32,44 @@ from alama.core.expressions.tree import (
     Or,
     fields_read,
 )
-from alama.core.lending.policy import Decision
-from alama.core.recourse.values import Edge, above, below
+from alama.core.lending.decision import decide
+from alama.core.lending.offer import owed_monthly, room_monthly
+from alama.core.lending.policy import Decision, Rule
+from alama.core.recourse.meeting import DOWN, UP, Bond
+from alama.core.recourse.values import FAR, Edge, above, below, turn_of
 from alama.core.units import Points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from alama.core.application import Value
     from alama.core.catalogue import Catalogue
     from alama.core.lending.policy import Tier
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.units import Probability
+    from alama.core.recourse.meeting import Passes, Span
+    from alama.core.scorecard import Scorecard
 
-_FAR: Final = 1e15
-"""As far as a turn is looked for where nothing bounds a change."""
+_OTHER_PRICE: Final = 1.5
+"""How much more than expected may fall due on a loan of another amount or term, as a factor."""
+
+NO_LOAN: Final = frozenset(
+    {Rule.UNAFFORDABLE.value, Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value}
+)
+"""What is said where no loan is to be lent."""
 
 
 class Turns:
     """Where the rules of a policy turn; `fields_read` are the names that each of them reads."""
 
-    __slots__ = ("_constants", "_relations", "fields_read")
+    __slots__ = ("_constants", "_relations", "bonds", "fields_read")
 
     def __init__(self, policy: ReadyPolicy) -> None:
         """Read the rules once more, this time for the numbers in them."""
         catalogue = policy.model.catalogue
         trees = [tree_of(rule.when, catalogue) for rule in policy.policy.rules]
         self.fields_read = tuple(map(fields_read, trees))
-        conditions = [leaf for tree in trees for leaf in _leaves(tree)]
+        leaves = [leaf for tree in trees for leaf in _leaves(tree, against=True)]
+        conditions = [leaf for leaf, _ in leaves]
         self._constants: dict[str, list[Edge]] = {}
         for name, number in (found for leaf in conditions for found in _numbers_in(leaf)):
             self._constants.setdefault(name, []).extend((below(number), above(number)))
@@ -65,6 +78,8 @@ class Turns:
             for leaf in conditions
             if isinstance(leaf, Comparison) and not list(_numbers_in(leaf))
         )
+        bonds = (_bond(leaf, catalogue, against=against) for leaf, against in leaves)
+        self.bonds = tuple(bond for bond in bonds if len(bond.ways) > 1)
 
     def constants(self, name: str) -> Sequence[Edge]:
         """Give the edges at numbers that a field is compared with."""
@@ -103,32 +118,34 @@ class _Relation:
             return self._judge(row) is True
 
         start = float(values[place] or 0.0)
-        yield from turn_of(holds, start, max(min(end, _FAR), -_FAR))
+        yield from turn_of(holds, start, max(min(end, FAR), -FAR))
 
 
-def turn_of(holds: Callable[[float], bool], start: float, end: float) -> Iterator[Edge]:
-    """Yield the edge at which a condition that moves one way turns, if it does, to the last bit."""
-    before = holds(start)
-    if holds(end) is before:
-        return
-    near, far = start, end
-    while (middle := near + (far - near) / 2.0) not in {near, far}:
-        if holds(middle) is before:
-            near = middle
-        else:
-            far = middle
-    yield below(far) if far > start else above(far)
+def _bond(leaf: ConditionNode, catalogue: Catalogue, *, against: bool) -> Bond:
+    """Give what has to be so of a leaf; it is against an application where it is `against`."""
+    judge = judge_of(leaf)
+    slopes = {name: slope_of(leaf, name) for name in fields_read(leaf)}
+    helps = {Slope.RISES: DOWN, Slope.FALLS: UP}
+    return Bond(
+        lambda values: judge(values) is not against,
+        {
+            catalogue.position[name]: helps[slope] if against else -helps[slope]
+            for name, slope in slopes.items()
+            if slope in helps and catalogue.field(name).numeric
+        },
+    )
 
 
-def _leaves(node: ConditionNode) -> Iterator[ConditionNode]:
+def _leaves(node: ConditionNode, *, against: bool) -> Iterator[tuple[ConditionNode, bool]]:
+    """Yield the conditions that a rule is made of, each with the truth that makes it fire."""
     match node:
         case And(parts=parts) | Or(parts=parts):
             for part in parts:
-                yield from _leaves(part)
+                yield from _leaves(part, against=against)
         case Not(operand=operand):
-            yield from _leaves(operand)
+            yield from _leaves(operand, against=not against)
         case _:
-            yield node
+            yield node, against
 
 
 def _numbers_in(leaf: ConditionNode) -> Iterator[tuple[str, float]]:
@@ -167,30 +184,47 @@ def approving(policy: ReadyPolicy) -> tuple[Tier, ...]:
 
 def inflow_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> Iterator[Edge]:
     """Yield the inflows that just carry the smallest loan."""
-    existing = given(values, policy.existing_place)
-    for tier, due in _least_dues(policy, points):
-        share = tier.inflow_share - (policy.existing_share if existing is None else 0.0)
-        if share > 0.0:
-            yield below((due + (existing or 0.0)) / share)
+    for tier, due in _dues(policy, points):
+        if (inflow := _inflow_for(policy, tier, values, due)) is not None:
+            yield below(inflow)
 
 
 def existing_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> Iterator[Edge]:
     """Yield what may be due on other loans beside the smallest loan."""
     inflow = given(values, policy.inflow_place) or 0.0
-    for tier, due in _least_dues(policy, points):
+    for tier, due in _dues(policy, points):
         yield above(tier.inflow_share * inflow - due)
 
 
-def _least_dues(policy: ReadyPolicy, points: Points) -> Iterator[tuple[Tier, float]]:
-    due_now = _least_due(policy, calibration.shown_probability(points))
+def _inflow_for(
+    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], due: float
+) -> float | None:
+    """Give the inflow of which a tier leaves what falls due per 30 days; None where none does."""
+    existing = given(values, policy.existing_place)
+    share = tier.inflow_share - (policy.existing_share if existing is None else 0.0)
+    return (due + (existing or 0.0)) / share if share > 0.0 else None
+
+
+def _dues(policy: ReadyPolicy, points: Points) -> Iterator[tuple[Tier, float]]:
+    """Yield for the approved tiers what falls due per 30 days on the smallest loans.
+
+    These are the smallest there is and, where that loses money, the smallest that does not. The
+    probabilities are those where the tier begins, and today's.
+    """
+    now, step = calibration.shown_probability(points), policy.limit_step
     for tier in approving(policy):
-        foot = calibration.shown_probability(Points(tier.score_min - 0.5))
-        yield tier, _least_due(policy, foot)
-        yield tier, due_now
-
-
-def _least_due(policy: ReadyPolicy, probability: Probability) -> float:
-    return min(tariff.due_monthly(probability, policy.limit_step) for tariff in policy.tariffs)
+        for probability in (calibration.shown_probability(Points(tier.score_min - 0.5)), now):
+            yield tier, min([t.due_monthly(probability, step) for t in policy.tariffs])
+            paying = [
+                (tariff, amount)
+                for tariff in policy.tariffs
+                if (amount := tariff.amount_min(probability)) <= tier.limit_max
+            ]
+            if paying and all(amount > step for _, amount in paying):
+                yield (
+                    tier,
+                    min(t.due_monthly(probability, math.ceil(a / step) * step) for t, a in paying),
+                )
 
 
 def spending_edges(
@@ -206,6 +240,76 @@ def spending_edges(
     elif place == policy.inflow_place and ratio > 0.0:
         # The quotient only guesses: the policy multiplies.
         yield from turn_of(lambda x: outflow <= ratio * x, 0.0, outflow / ratio * 2.0 + 1.0)
+
+
+def bonds_of_money(
+    policy: ReadyPolicy, values: Sequence[Value], points: Points, outflow_place: int | None
+) -> Iterator[Bond]:
+    """Yield what an approval needs of inflow, spending and what is due on other loans together."""
+    inflow, existing = policy.inflow_place, policy.existing_place
+    ratio = policy.policy.affordability.outflow_ratio_max
+    if ratio is not None and outflow_place is not None:
+        yield Bond(_spends_within(ratio, outflow_place, inflow), {outflow_place: DOWN, inflow: UP})
+    if existing is not None and values[existing] is not None:
+        for tier, due in _dues(policy, points):
+            passes = _leaves_room(tier.inflow_share, due, inflow, existing)
+            yield Bond(passes, {existing: DOWN, inflow: UP})
+
+
+def _spends_within(ratio: float, outflow_place: int, inflow_place: int) -> Passes:
+    def passes(values: Sequence[Value]) -> bool:
+        outflow = values[outflow_place]
+        return outflow is None or outflow <= ratio * (values[inflow_place] or 0.0)  # type: ignore[operator]  # numbers
+
+    return passes
+
+
+def _leaves_room(share: float, due: float, inflow_place: int, existing_place: int) -> Passes:
+    def passes(values: Sequence[Value]) -> bool:
+        inflow, existing = given(values, inflow_place), given(values, existing_place)
+        return share * (inflow or 0.0) - (existing or 0.0) >= due
+
+    return passes
+
+
+def lending_edges(
+    policy: ReadyPolicy, scorecard: Scorecard, values: Sequence[Value], span: Span
+) -> Iterator[Edge]:
+    """Yield where a loan is first found as the inflow alone grows, or what is due elsewhere falls.
+
+    Within a piece the points are the same, and more room never hurts: so there is one such place,
+    which is looked for where no loan is found at the near end and one is at the far end.
+    """
+    codes = {*NO_LOAN, *(rule.objection.code for rule in policy.loan_rules)}
+    row = list(values)
+
+    def is_lent(number: float) -> bool:
+        row[span.place] = number
+        return codes.isdisjoint(decide(policy, scorecard, row, scorecard.score(row)).rules)
+
+    def is_declined(row: Sequence[Value]) -> bool:
+        return policy.tier(scorecard.score(row).points).decision is Decision.DECLINED
+
+    most_generous = max(policy.tiers, key=lambda tier: tier.inflow_share)
+    way = UP if span.place == policy.inflow_place else DOWN
+    for near, far in span.pieces_on_the_way(way):
+        row[span.place] = far
+        inflow = given(row, policy.inflow_place) or 0.0
+        room = room_monthly(most_generous, inflow, owed_monthly(policy, row, inflow))
+        # To a declined tier nothing is said of loans.
+        if carries_a_loan(policy, room) and not is_declined(row):
+            yield from turn_of(is_lent, near, far)
+
+
+def may_lack_room(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> bool:
+    """Say whether it may depend on the inflow whether there is a loan to lend."""
+    inflow = given(values, policy.inflow_place) or 0.0
+    owed = owed_monthly(policy, values, inflow)
+    # A loan may be of a worse tier than the applicant is, and have another price.
+    tiers = [tier for tier in policy.tiers if tier.decision is not Decision.DECLINED]
+    room = min((room_monthly(tier, inflow, owed) for tier in tiers), default=0.0)
+    dues = (due for _, due in _dues(policy, points))
+    return bool(policy.loan_rules) or any(room < _OTHER_PRICE * due for due in dues)
 
 
 def carries_a_loan(policy: ReadyPolicy, room_monthly: float) -> bool:

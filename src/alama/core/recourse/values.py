@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Edge = tuple[float, float]
 """(x, 0) lies just below the number x, and (x, 1) just above it."""
@@ -28,6 +28,9 @@ _FINER_MAX: Final = 6
 
 _DECIMALS_MAX: Final = 12
 """Nobody acts on smaller differences."""
+
+FAR: Final = 1e15
+"""As far as a turn is looked for where nothing bounds a change."""
 
 
 def on(number: float) -> Edge:
@@ -109,6 +112,20 @@ class RoundNumbers:
         return None
 
 
+class Shares:
+    """Whole hundredths, and where none of them fits, round numbers."""
+
+    __slots__ = ()
+
+    def first(self, low: Edge, high: Edge) -> float | None:
+        whole = _first_step(low, high, 1, 2)
+        return RoundNumbers().first(low, high) if whole is None else whole
+
+    def last(self, low: Edge, high: Edge) -> float | None:
+        whole = _last_step(low, high, 1, 2)
+        return RoundNumbers().last(low, high) if whole is None else whole
+
+
 def _steps_at(number: float) -> Iterator[tuple[int, int]]:
     """Yield steps, each a whole number of units of its last decimal, the coarsest first."""
     decimals = 2 - math.floor(math.log10(abs(number))) if number else 2
@@ -144,6 +161,20 @@ def _number(units: int, decimals: int) -> float:
 
 def _ten_to(power: int) -> int:
     return int(10**power)
+
+
+def turn_of(holds: Callable[[float], bool], start: float, end: float) -> Iterator[Edge]:
+    """Yield the edge at which a condition that moves one way turns, if it does, to the last bit."""
+    before = holds(start)
+    if holds(end) is before:
+        return
+    near, far = start, end
+    while (middle := near + (far - near) / 2.0) not in {near, far}:
+        if holds(middle) is before:
+            near = middle
+        else:
+            far = middle
+    yield below(far) if far > start else above(far)
 
 
 _BEFORE_ALL: Final = below(-math.inf)
@@ -193,6 +224,19 @@ class Pieces:
         if own > start:
             found.append(self._last_after(low, start))
         return [number for number in found if number is not None]
+
+    def ends_within(self, low: Edge, high: Edge, more: Sequence[Edge]) -> list[tuple[float, float]]:
+        """Give the first and the last real value of each piece between two edges, in their order.
+
+        A piece that no number bounds has no last value, and is left out.
+        """
+        inner = sorted({edge for edge in (*self._edges, *more) if low < edge < high})
+        found = [
+            (self._ruler.first(*piece), self._ruler.last(*piece))
+            for piece in pairwise((low, *inner, high))
+            if math.isfinite(piece[0][0]) and math.isfinite(piece[1][0])
+        ]
+        return [(first, last) for first, last in found if first is not None and last is not None]
 
     def _first_before(self, high: Edge, piece: int) -> float | None:
         """Give the first real value of a piece that is cut off at `high`."""

@@ -1,24 +1,16 @@
 """What the built-in model and the default policy tell applicants to do."""
 
-import json
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any
-
 import msgspec
 import pytest
 
 from alama.core.application import read
 from alama.core.assess import assess
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, OwnRule, Policy
+from alama.core.lending.policy import Decision
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.recourse import (
-    APPROVAL,
-    Counterfactual,
-    Goal,
     Hindrance,
     Obstacle,
     ReadyRecourse,
@@ -30,54 +22,20 @@ from alama.core.recourse import (
     find_recourse,
 )
 from alama.files.models import builtin
+from tests.advised import (
+    COMPACT,
+    GOOD,
+    MODEL,
+    POLICY,
+    POOR,
+    READY,
+    advice,
+    by_rule,
+    find,
+    obstacles,
+    sent_again,
+)
 from tests.policies import with_parts
-from tests.recourse import in_time
-
-MODEL = ReadyModel(builtin())
-POLICY = default_policy("KES")
-READY = ReadyRecourse(ReadyPolicy(POLICY, MODEL))
-ROOT = Path(__file__).parents[4]
-GOOD = json.loads((ROOT / "src/alama/builtin/sample.json").read_text("utf-8"))
-POOR = {
-    **GOOD,
-    "mm_months": 9,
-    "avg_inflow": 15_200,
-    "avg_balance": 900,
-    "balance_stability": 0.35,
-    "airtime_regularity": 0.4,
-    "counterparties": 7,
-    "requested_amount": 15_000,
-}
-"""Somebody who is declined for the score alone."""
-
-COMPACT = {name: POOR[name] for name in MODEL.catalogue.core_names}
-
-
-def find(
-    sent: Mapping[str, Any],
-    ready: ReadyRecourse = READY,
-    *,
-    goal: Goal = APPROVAL,
-    locked: Collection[str] = (),
-    count: int = 3,
-) -> Recourse:
-    application = read(ready.policy.model.catalogue, sent)
-    return find_recourse(ready, application, Sought(goal, frozenset(locked), count), in_time)
-
-
-def by_rule(*rules: str, base: Policy = POLICY) -> ReadyRecourse:
-    own = tuple(OwnRule(f"rule_{n}", rule, Decision.DECLINED) for n, rule in enumerate(rules))
-    return ReadyRecourse(ReadyPolicy(seal(msgspec.structs.replace(base, rules=own)), MODEL))
-
-
-def advice(counterfactual: Counterfactual) -> dict[str, Any]:
-    return {change.field: change.after for change in counterfactual.changes}
-
-
-def sent_again(sent: Mapping[str, Any], one: Counterfactual, ready: ReadyRecourse = READY) -> None:
-    """Whoever does as they are told gets what was promised."""
-    changed = read(ready.policy.model.catalogue, {**sent, **advice(one)})
-    assert assess(ready.policy.model, ready.policy, changed) == one.assessment
 
 
 def test_somebody_who_is_approved_has_nothing_to_change() -> None:
@@ -225,13 +183,6 @@ def test_to_wait_takes_as_long_as_it_takes() -> None:
 # ------------------------------------------------------------------------------- no recourse
 
 
-def obstacles(sent: Mapping[str, Any], ready: ReadyRecourse = READY, **asked: Any) -> Any:
-    told = find(sent, ready, **asked)
-    assert told.status is Status.NO_RECOURSE
-    assert told.optimal
-    return told.binding
-
-
 def test_a_rule_on_what_nobody_can_change_is_named() -> None:
     ready = by_rule("region == 'nairobi'", "device_type == 'tablet'")
     assert obstacles(GOOD, ready) == (Obstacle(Hindrance.RULE, ("region",), "rule_0"),)
@@ -259,8 +210,10 @@ def test_too_few_fields_cannot_be_mended_by_changing_those_there_are() -> None:
 
 def test_an_inflow_out_of_reach_is_unaffordable() -> None:
     sent = {**GOOD, "avg_inflow": 50, "avg_outflow": 50}
+    assert Obstacle(Hindrance.RULE, ("avg_inflow",), "unaffordable") in obstacles(sent)
+    owing = {**sent, "existing_repayments": 10}
     assert Obstacle(Hindrance.RULE, ("avg_inflow", "existing_repayments"), "unaffordable") in (
-        obstacles(sent)
+        obstacles(owing)
     )
 
 
@@ -308,9 +261,12 @@ def test_what_takes_more_than_three_changes_says_so() -> None:
 
 def test_what_is_out_of_reach_names_what_cannot_be_changed() -> None:
     sent = {**POOR, "device_type": "basic_phone", "device_age_months": 90}
-    (obstacle,) = obstacles(sent, goal=ScoreAtLeast(850))
-    assert obstacle.hindrance is Hindrance.IMMUTABLE
-    assert {"device_type", "device_age_months"} <= set(obstacle.fields)
+    told = [find(sent, goal=ScoreAtLeast(score), count=1) for score in range(640, 851, 15)]
+    bound = [answer.binding[0] for answer in told if answer.binding]
+    named = [one for one in bound if one.hindrance is Hindrance.IMMUTABLE]
+    assert all({"device_type", "device_age_months"} <= set(one.fields) for one in named)
+    assert named
+    assert bound[-1].hindrance is Hindrance.OUT_OF_REACH, "not even without them"
 
 
 def test_where_what_cannot_be_changed_is_no_burden_the_reach_is_named() -> None:

@@ -12,6 +12,7 @@ from alama.core.recourse.values import (
     Pieces,
     RoundNumbers,
     Ruler,
+    Shares,
     Steps,
     above,
     below,
@@ -68,6 +69,28 @@ def test_where_little_fits_a_number_gets_more_figures(
     low: float, high: float, first: float
 ) -> None:
     assert RoundNumbers().first(below(low), below(high)) == first
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"),
+    [
+        (0.0077, 0.5, 0.01, 0.49),
+        (0.43, 0.439, 0.43, 0.43),
+        (0.431, 0.439, 0.435, 0.435),
+    ],
+)
+def test_a_share_is_a_whole_hundredth_where_one_fits(
+    low: float, high: float, first: float, last: float
+) -> None:
+    assert Shares().first(below(low), below(high)) == first
+    assert Shares().last(below(low), below(high)) == last
+
+
+def test_every_piece_on_the_way_has_a_first_and_a_last_value() -> None:
+    pieces = Pieces(Steps(1), [below(10), above(12), below(20)])
+    found = pieces.ends_within(above(8), below(30), [below(25)])
+    assert found == [(9, 9), (10, 12), (13, 19), (20, 24), (25, 29)]
+    assert pieces.ends_within(above(15), above(math.inf), []) == [(16, 19)]
 
 
 def test_where_no_number_of_few_figures_fits_there_is_none() -> None:
