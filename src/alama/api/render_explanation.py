@@ -48,7 +48,7 @@ def explain_reply(explained: Explained) -> bytes:
                 _counterfactual(found, advice, optimal=recourse.optimal)
                 for found in recourse.counterfactuals
             ],
-            binding=[_obstacle(bound, advice, explained) for bound in recourse.binding],
+            binding=[_obstacle(bound, advice) for bound in recourse.binding],
             notice=advice.notice() if recourse.counterfactuals else None,
             language=question.language.code,
             target=question.target,
@@ -97,12 +97,11 @@ def _change(change: answer.FieldChange, advice: Advice) -> Change:
     )
 
 
-def _obstacle(bound: answer.Obstacle, advice: Advice, explained: Explained) -> Obstacle:
-    position, spelled = explained.desk.model.catalogue.position, explained.application.spelled or {}
+def _obstacle(bound: answer.Obstacle, advice: Advice) -> Obstacle:
     return Obstacle(
         code=bound.hindrance,
         rule=bound.rule,
-        features=[spelled.get(position[name], name) for name in bound.fields],
+        features=list(bound.fields),
         text=advice.obstacle(bound),
     )
 

@@ -60,7 +60,7 @@ class Hindrance(StrEnum):
 
 
 class Obstacle(msgspec.Struct, frozen=True):
-    """What stands in the way, and the fields that it is about, by their names in the catalogue.
+    """What stands in the way, and the fields that it is about, as the caller spelled them.
 
     - RULE: nothing opens `rule`, or it was against all that had the points. It reads `fields`, of
       which those are named that were given.

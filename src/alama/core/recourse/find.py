@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from alama.core.recourse import obstacles
 from alama.core.recourse.answer import (
     Counterfactual,
@@ -66,7 +68,14 @@ def find_recourse(
         binding += obstacles.of_reach(applicant, space, out_of_time)
     binding = binding or obstacles.of_enough_points(applicant, space, out_of_time)
     binding = binding or [obstacles.of_what_cannot_change(applicant, space)]
-    return Recourse(Status.NO_RECOURSE, binding=tuple(binding))
+    return Recourse(Status.NO_RECOURSE, binding=tuple(_spelled(applicant, one) for one in binding))
+
+
+def _spelled(applicant: Applicant, obstacle: Obstacle) -> Obstacle:
+    """Name the fields of an obstacle as the caller did."""
+    position, spelled = applicant.model.catalogue.position, applicant.application.spelled or {}
+    names = tuple(spelled.get(position[name], name) for name in obstacle.fields)
+    return msgspec.structs.replace(obstacle, fields=names)
 
 
 def _counterfactual(applicant: Applicant, moves: Moves, found: Found[Assessment]) -> Counterfactual:

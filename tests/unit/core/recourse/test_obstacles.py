@@ -36,9 +36,7 @@ def test_where_no_loan_can_be_repaid_whatever_the_score_that_is_said() -> None:
         msgspec.structs.replace(tier, inflow_share=tier.inflow_share / 8) for tier in POLICY.tiers
     )
     ready = ReadyRecourse(ReadyPolicy(seal(msgspec.structs.replace(POLICY, tiers=tiers)), MODEL))
-    told = obstacles(
-        {**GOOD, "existing_repayments": 8_000}, ready, locked=["existing_repayments"]
-    )
+    told = obstacles({**GOOD, "existing_repayments": 8_000}, ready, locked=["existing_repayments"])
     assert "unaffordable" in {one.rule for one in told}
 
 
