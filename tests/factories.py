@@ -8,6 +8,7 @@ cards are centred against their own shares to within a few grid steps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -18,9 +19,10 @@ from alama.core import calibration, kernel, product, tables
 from alama.core import model as models
 from alama.core.catalogue import Catalogue, Direction, Field, Kind
 from alama.core.kernel import Column, Words
-from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, Reference
+from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, ReadyModel, Reference
 from alama.core.tables import Card, Feature, Pair
 from alama.core.units import LogOdds
+from alama.files.models import builtin
 from alama.training.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -372,3 +374,9 @@ def _cut_down(card: Card, names: Sequence[str]) -> Card:
             if pair.first in new_place and pair.second in new_place
         ),
     )
+
+
+@cache
+def ready_model(seed: int) -> ReadyModel:
+    """Give one of a few models; seed 0 is the built-in one."""
+    return ReadyModel(a_model(seed, pairs=20) if seed else builtin())

@@ -6,6 +6,7 @@ told in log-odds of default.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -31,14 +32,14 @@ _ROUNDING: Final = 0.5
 """Points that rounding a score may add."""
 
 
-class Surface:
+class Surface(ABC):
     """What scikit-learn calls a classifier; a subclass says how far rows are from approval."""
 
     names: Sequence[str]
 
+    @abstractmethod
     def margins(self, frame: pd.DataFrame) -> Floats:
         """Give by how many log-odds of default each row is approved; negative where it is not."""
-        raise NotImplementedError
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         approved = 1.0 / (1.0 + np.exp(-self.margins(frame)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -35,9 +34,8 @@ from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.units import Points
-from alama.files.models import builtin
 from tests.applications import random_application
-from tests.factories import a_model
+from tests.factories import ready_model
 from tests.policies import STEADY_RULES, random_policy
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -58,12 +56,6 @@ class Case:
         value = self.application.values[self.model.catalogue.position[name]]
         assert not isinstance(value, str)
         return value
-
-
-@cache
-def ready_model(seed: int) -> ReadyModel:
-    """Give one of a few models; seed 0 is the built-in one."""
-    return ReadyModel(a_model(seed, pairs=20) if seed else builtin())
 
 
 def random_case(seed: int) -> Case:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -30,10 +29,9 @@ from alama.core.reasons.levels import (
 )
 from alama.core.scorecard import Scored
 from alama.core.tables import MISSING
-from alama.files.models import builtin
 from alama.files.reasons import languages
 from tests.applications import random_application
-from tests.factories import a_model
+from tests.factories import ready_model
 from tests.policies import random_policy
 
 LANGUAGES = languages()
@@ -63,12 +61,6 @@ class Case:
         for name, value in changed.items():
             values[self.model.catalogue.position[name]] = value
         return self.model.scorecard_for(self.application).score(values)
-
-
-@cache
-def ready_model(seed: int) -> ReadyModel:
-    """Give one of a few models; seed 0 is the built-in one."""
-    return ReadyModel(a_model(seed, pairs=20) if seed else builtin())
 
 
 def random_case(seed: int) -> Case:

@@ -1,4 +1,4 @@
-"""What a query asks for, read strictly: no parameter is ignored.
+"""What a query asks for, read strictly: a name that is not known is refused, not dropped.
 
 Nothing that was sent is echoed, apart from what looks like a name where a name is wanted.
 """

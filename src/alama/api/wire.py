@@ -108,8 +108,8 @@ PolicyHash = Annotated[str, Meta(description="Content hash of the policy.")]
 Moment = Annotated[datetime, Meta(tz=True, description="When the score was given, in UTC.")]
 
 
-class Scored(msgspec.Struct, frozen=True):
-    """The ten fields of a score."""
+class Concluded(msgspec.Struct, frozen=True):
+    """What is concluded from an application: the score, the decision and the offer."""
 
     score: Score
     tier: Tier
@@ -118,6 +118,11 @@ class Scored(msgspec.Struct, frozen=True):
     recommended_limit: Limit
     recommended_term_days: TermDays
     recommended_apr: Apr
+
+
+class Scored(Concluded, frozen=True):
+    """The ten fields of a score."""
+
     shap_values: Annotated[
         list[ShapValue],
         Meta(description="One for each field of the scorecard, largest magnitude first."),

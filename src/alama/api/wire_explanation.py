@@ -10,6 +10,7 @@ from msgspec import Meta
 from alama.api.wire import (
     Apr,
     BaseScore,
+    Concluded,
     Decision,
     DefaultProbability,
     Limit,
@@ -96,16 +97,9 @@ class Obstacle(msgspec.Struct, frozen=True):
     text: Told
 
 
-class ExplainReply(msgspec.Struct, frozen=True):
+class ExplainReply(Concluded, frozen=True):
     """What `POST /v1/score` would answer, why, and what would lead to the target."""
 
-    score: Score
-    tier: Tier
-    default_probability: DefaultProbability
-    decision: Decision
-    recommended_limit: Limit
-    recommended_term_days: TermDays
-    recommended_apr: Apr
     rules: Rules
     base_score: BaseScore
     shap_values: Annotated[

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.core.lending.ready_policy import ReadyPolicy, ReadyRule
+    from alama.core.recourse.meeting import Passes
     from alama.core.scorecard import Scorecard
     from alama.core.units import Points
 
@@ -98,8 +99,8 @@ class ReadyRecourse:
         if self._outflow_place is not None and ratio is not None:
             inflow_place = self.policy.inflow_place
             places = frozenset([self._outflow_place, inflow_place])
-            need = _spending_need(self._outflow_place, inflow_place, ratio)
-            yield Condition(Rule.OUTFLOW_ABOVE_INFLOW.value, places, need)
+            within = turning.spends_within(ratio, self._outflow_place, inflow_place)
+            yield Condition(Rule.OUTFLOW_ABOVE_INFLOW.value, places, _need_of(within))
 
     def conditions_of(self, card: ReadyCard, values: Sequence[Value]) -> Iterator[Condition]:
         """Yield what an approval needs of everyone, and of those whose values are far outside."""
@@ -118,15 +119,9 @@ class ReadyRecourse:
         return SHUT
 
 
+def _need_of(passes: Passes) -> Callable[[Sequence[Value]], float]:
+    return lambda values: OPEN if passes(values) else SHUT
+
+
 def _rule_need(rule: ReadyRule) -> Callable[[Sequence[Value]], float]:
     return lambda values: SHUT if rule.fires(values) else OPEN
-
-
-def _spending_need(
-    outflow_place: int, inflow_place: int, ratio: float
-) -> Callable[[Sequence[Value]], float]:
-    def need(values: Sequence[Value]) -> float:
-        outflow, inflow = values[outflow_place], values[inflow_place] or 0.0
-        return OPEN if outflow is None or outflow <= ratio * inflow else SHUT  # type: ignore[operator]  # no words
-
-    return need

@@ -249,14 +249,16 @@ def bonds_of_money(
     inflow, existing = policy.inflow_place, policy.existing_place
     ratio = policy.policy.affordability.outflow_ratio_max
     if ratio is not None and outflow_place is not None:
-        yield Bond(_spends_within(ratio, outflow_place, inflow), {outflow_place: DOWN, inflow: UP})
+        yield Bond(spends_within(ratio, outflow_place, inflow), {outflow_place: DOWN, inflow: UP})
     if existing is not None and values[existing] is not None:
         for tier, due in _dues(policy, points):
             passes = _leaves_room(tier.inflow_share, due, inflow, existing)
             yield Bond(passes, {existing: DOWN, inflow: UP})
 
 
-def _spends_within(ratio: float, outflow_place: int, inflow_place: int) -> Passes:
+def spends_within(ratio: float, outflow_place: int, inflow_place: int) -> Passes:
+    """Give the condition that no more goes out than the policy lets pass."""
+
     def passes(values: Sequence[Value]) -> bool:
         outflow = values[outflow_place]
         return outflow is None or outflow <= ratio * (values[inflow_place] or 0.0)  # type: ignore[operator]  # numbers
