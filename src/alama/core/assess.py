@@ -51,13 +51,16 @@ class Assessment(ExplainedScore, frozen=True):
     """What model and policy say about one application.
 
     `rules` are the codes of what decided against it, none where it is approved. The limit of the
-    offer is 0 where the decision is DECLINED, or would be if nothing were held.
+    offer is 0 where the decision is DECLINED, or would be if nothing were held. `slots` are the
+    places of the values in the tables of the card, in its order; records from before they were kept
+    have none.
     """
 
     tier: str
     decision: Decision
     offer: Offer
     rules: tuple[str, ...]
+    slots: tuple[int, ...] = ()
 
     @property
     def holds(self) -> tuple[Rule, ...]:
@@ -95,6 +98,7 @@ def assess(
         decision=decision,
         offer=offer,
         rules=rules,
+        slots=tuple(scored.slots),
     )
 
 

@@ -69,7 +69,7 @@ def reasons(
         Reason(rule.code, None, None, rule.text)
         for rule in deciding.rules(policy, application, assessment, language)
     ]
-    teller = _Teller(policy, application, language)
+    teller = _Teller(policy, application, assessment, language)
     if assessment.decision is Decision.APPROVED:
         told += map(teller.strength, _strengths(assessment, teller))
     else:
@@ -105,16 +105,17 @@ class _Teller:
         self,
         policy: ReadyPolicy,
         application: Application,
+        assessment: Assessment,
         language: Language,
     ) -> None:
-        """Score once more: an assessment does not say in which bands the values fell."""
+        """Take what was said of an application under the policy."""
         self._model = policy.model
         self._policy = policy
         self._application = application
         self._language = language
         self._scorecard = policy.model.scorecard_for(application)
         self._values = policy.as_asked(application.values)
-        self._slots = self._scorecard.score(self._values).slots
+        self._slots = assessment.slots
 
     def is_known(self, contribution: Contribution) -> bool:
         """Say whether the field is given, or is part of the standard loan."""

@@ -1,0 +1,173 @@
+"""What each day has met and given, counted in the transaction of the scores themselves.
+
+A tally is one value of one row, which is written whole: a statement for each book of a commit,
+however many bands and scores it has met. The bands of a day with one score are what one applicant
+said. So once a day is over its rows are put together, and bands of few scores are dropped; what is
+left is nobody's data, and may be kept when the scores are not.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import and_, delete, insert, select
+
+from alama.core import tally as tallies
+from alama.core.tally import Tally
+from alama.service.errors import StoreUnfit
+from alama.storage import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
+    from alama.service.book import Book
+    from alama.service.records import SealedEntry
+    from alama.storage.database import Database
+
+DAY_US: Final = 86_400 * 1_000_000
+"""A day has its number since 1970, UTC."""
+
+_DAYS_AT_HAND: Final = 2
+"""At midnight scores of two days are on their way."""
+
+FOLDED: Final = "all"
+"""The writer of what was put together: no process has such a name."""
+
+FOLDED_AT_ONCE: Final = 50
+"""Pages in one transaction: meanwhile SQLite lets nobody else write."""
+
+_Page = tuple[str, str, int, str]
+"""Lender, mode, day and model."""
+
+
+class _Counted(NamedTuple):
+    """A tally as it will stand in a row of its own: its writer is this process, from here on."""
+
+    writer: str
+    tally: Tally
+
+
+class Tallies:
+    """The counts of one process. It has rows of its own, so it neither reads nor waits for others.
+
+    What it goes on counting is in memory as it was committed, or it is not in memory: where that is
+    not certain, the row stays as it is and counting begins anew in another.
+    """
+
+    def __init__(self, mark: str) -> None:
+        """Write the statement once; `mark` stands for a parameter in the driver's language."""
+        columns = [column.name for column in schema.daily_counts.columns]
+        key = ", ".join(column.name for column in schema.daily_counts.primary_key)
+        self._text = (
+            f"INSERT INTO daily_counts ({', '.join(columns)}) "  # noqa: S608  our own names
+            f"VALUES ({', '.join([mark] * len(columns))}) "
+            f"ON CONFLICT ({key}) DO UPDATE SET counts = excluded.counts"
+        )
+        self._counted: dict[_Page, _Counted] = {}
+        self._uncertain: set[_Page] = set()
+        self._latest_day = 0
+
+    def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
+        """Count entries in the transaction of the cursor; `kept` says that it was committed."""
+        self._forget_uncertain()
+        before: _Page | None = None
+        tally: Tally | None = None
+        for entry in entries:
+            if entry.seen is None:
+                continue
+            row = entry.score
+            page = (row.lender, row.mode, row.created_us // DAY_US, row.model_id)
+            if tally is None or page != before:  # most of a commit are of one page
+                tally, before = self._open(page), page
+            tally.add(entry.seen)
+        for page in self._uncertain:
+            writer, tally = self._counted[page]
+            cursor.execute(self._text, (*page, writer, tallies.encode(tally)))
+
+    def _open(self, page: _Page) -> Tally:
+        self._uncertain.add(page)
+        counted = self._counted.get(page)
+        if counted is None:
+            counted = self._counted[page] = _Counted(secrets.token_hex(8), Tally())
+        return counted.tally
+
+    def kept(self) -> None:
+        """Note that what was added last is committed."""
+        latest_day = max((day for _, _, day, _ in self._uncertain), default=0)
+        self._uncertain.clear()
+        if latest_day > self._latest_day:
+            self._latest_day = latest_day
+            self._forget_before(latest_day - _DAYS_AT_HAND + 1)
+
+    def _forget_uncertain(self) -> None:
+        for page in self._uncertain:
+            del self._counted[page]
+        self._uncertain.clear()
+
+    def _forget_before(self, day: int) -> None:
+        for page in [page for page in self._counted if page[2] < day]:
+            del self._counted[page]
+
+
+def tally_of_days(
+    connection: Connection, book: Book, first_day: int, last_day: int
+) -> Mapping[str, Tally]:
+    """Sum what was counted in a book from a day to another, both included, for each model."""
+    table = schema.daily_counts
+    query = select(table.c.model_id, table.c.counts).where(
+        table.c.lender == book.lender,
+        table.c.mode == book.mode.value,
+        table.c.day.between(first_day, last_day),
+    )
+    totals: dict[str, Tally] = {}
+    for model_id, counts in connection.execute(query):
+        totals.setdefault(model_id, Tally()).merge(_decoded(counts))
+    return totals
+
+
+def fold_counts(database: Database, before_day: int) -> bool:
+    """Put the rows of some pages before a day together, each into one; say if some are left."""
+    table = schema.daily_counts
+    page = (table.c.lender, table.c.mode, table.c.day, table.c.model_id)
+    query = (
+        select(*page)
+        .distinct()
+        .where(table.c.day < before_day, table.c.writer != FOLDED)
+        .order_by(*page)
+        .limit(FOLDED_AT_ONCE)
+    )
+    with database.writing() as connection:
+        pages = connection.execute(query).all()
+        for lender, mode, day, model_id in pages:
+            _fold(connection, (lender, mode, day, model_id))
+    return len(pages) == FOLDED_AT_ONCE
+
+
+def _fold(connection: Connection, page: _Page) -> None:
+    table = schema.daily_counts
+    names = ("lender", "mode", "day", "model_id")
+    on_page = and_(*(table.c[name] == value for name, value in zip(names, page, strict=True)))
+    rows = select(table.c.counts).where(on_page).order_by(table.c.writer).with_for_update()
+    total = Tally()
+    for counts in connection.execute(rows).scalars().all():
+        total.merge(_decoded(counts))
+    if not total.cards:  # another process has just done it
+        return
+    total.drop_small()
+    connection.execute(delete(table).where(on_page))
+    values = dict(zip(names, page, strict=True))
+    connection.execute(insert(table), values | {"writer": FOLDED, "counts": tallies.encode(total)})
+
+
+def _decoded(counts: bytes) -> Tally:
+    try:
+        return tallies.decode(counts)
+    except msgspec.DecodeError as error:
+        raise StoreUnfit(
+            "the counts of a day are damaged", hint="restore the database from a backup"
+        ) from error
