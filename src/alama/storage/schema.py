@@ -4,10 +4,9 @@ Times are microseconds since 1970, UTC, in columns that end in `_us`. What belon
 carries lender and mode, and every query names both. What an applicant said is in `sealed` columns
 alone, beside the id of the key that encrypts them.
 
-Three tables are written by nothing yet. They stand here from the first day because each is filled
-in the transaction of the score that it speaks of, and that is better drawn once: `events` (what
-webhooks will announce), `audit_entries` (one link of a chain for each commit), and `daily_counts`
-(how often each field fell into each band, without anybody's data).
+One table is written by nothing yet: `events`, what webhooks will announce. It stands here from the
+first day because it is filled in the transaction of the score that it speaks of, and that is better
+drawn once.
 """
 
 from __future__ import annotations
@@ -27,9 +26,10 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
 )
 
-HEAD: Final = "0002"
+HEAD: Final = "0003"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0002"
@@ -138,11 +138,21 @@ scores = Table(
     Column("recommended_term_days", Integer, nullable=False),
     Column("recommended_apr", Float(53), nullable=False),
     Column("processing_ms", Integer, nullable=False),
+    # Sealed under the key of the applicant; or under one of its own that it carries, wrapped by
+    # this one of the lender; or, with neither, not at all: given before anything was.
     Column("seal_key_id", String(40)),
     Column("sealed", LargeBinary, nullable=False),
     Column("expected_loss", Float(53), nullable=False),
+    Column("applicant_key_id", String(40)),
     # Ids sort by time, so this is also the order in which scores are listed.
     PrimaryKeyConstraint("lender", "mode", "request_id"),
+)
+# Most scores may name no applicant, and those need not be found by one.
+Index(
+    None,
+    scores.c.applicant_key_id,
+    sqlite_where=scores.c.applicant_key_id.is_not(None),
+    postgresql_where=scores.c.applicant_key_id.is_not(None),
 )
 
 approvals = Table(
@@ -171,6 +181,7 @@ idempotency = Table(
     Column("created_us", BigInteger, nullable=False),
     Column("seal_key_id", String(40)),
     Column("reply", LargeBinary, nullable=False),
+    Column("applicant_key_id", String(40)),
     PrimaryKeyConstraint("lender", "mode", "operation", "key_digest"),
     Index(None, "created_us"),
 )
@@ -188,6 +199,52 @@ events = Table(
     Index(None, "lender", "mode", "id"),
 )
 
+# ------------------------------------------------------------------- what protects and proves
+
+vault_keys = Table(
+    "vault_keys",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("lender", ForeignKey("lenders.id")),
+    Column("purpose", String(8), nullable=False),
+    Column("wrapped", LargeBinary, nullable=False),
+    Column("master_id", String(16), nullable=False),
+    Column("public", LargeBinary(32)),
+    Column("created_us", BigInteger, nullable=False),
+    Column("retired_us", BigInteger),
+    Index(None, "lender", "purpose"),
+    comment="keys of a lender (seal, find) and of the installation (sign), under the master key",
+)
+
+applicant_keys = Table(
+    "applicant_keys",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("subject", LargeBinary(32)),
+    Column("wrapped", LargeBinary),
+    Column("lender_key_id", String(40), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("erased_us", BigInteger),
+    UniqueConstraint("lender", "mode", "subject"),
+    comment="one for each applicant; erased: neither the key nor whom it was for is known any more",
+)
+
+legal_holds = Table(
+    "legal_holds",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("subject", LargeBinary(32), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("placed_us", BigInteger, nullable=False),
+    Column("released_us", BigInteger),
+    Index(None, "lender", "mode", "subject"),
+    comment="applicants whose data must not be erased",
+)
+
 audit_entries = Table(
     "audit_entries",
     METADATA,
@@ -198,7 +255,11 @@ audit_entries = Table(
     Column("body", LargeBinary, nullable=False),
     Column("previous_hash", LargeBinary(32), nullable=False),
     Column("hash", LargeBinary(32), nullable=False),
+    Column("signer", String(40), nullable=False),
+    Column("signature", LargeBinary(64), nullable=False),
     PrimaryKeyConstraint("writer", "number"),
+    Index(None, "created_us"),
+    comment="a chain for each writer; docs/audit.md says what each hash covers",
 )
 
 daily_counts = Table(
@@ -208,8 +269,10 @@ daily_counts = Table(
     Column("mode", String(4), nullable=False),
     Column("day", Integer, nullable=False),
     Column("model_id", String(80), nullable=False),
-    Column("subject", String(80), nullable=False),
-    Column("band", String(80), nullable=False),
-    Column("count", BigInteger, nullable=False),
-    PrimaryKeyConstraint("lender", "mode", "day", "model_id", "subject", "band"),
+    # A row for each process, as in `approvals`.
+    Column("writer", String(40), nullable=False),
+    Column("counts", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "day", "model_id", "writer"),
+    comment="how often each field fell into each band, and each score and decision was given; once "
+    "a day is over, without the bands of few scores: it outlives what was erased",
 )
