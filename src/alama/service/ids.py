@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 PREFIX: Final = "req_"
 RANDOM_BYTES: Final = 7
 _TIME_BYTES: Final = 7
-_AT_ONCE: Final = 512
+RAW_BYTES: Final = _TIME_BYTES + RANDOM_BYTES
+TIME_MAX_US: Final = 2 ** (8 * _TIME_BYTES - 1)
+"""The year 3111: well before an id has no room for the time."""
 _SHAPE: Final = re.compile(r"req_[0-9a-f]{28}")
 
 
@@ -25,16 +23,29 @@ def request_id(now_us: int, random: bytes) -> str:
     return PREFIX + (now_us.to_bytes(_TIME_BYTES, "big") + random).hex()
 
 
-def chances() -> Iterator[bytes]:
-    """Give the random part of one id after another, without an end.
+def sortable(prefix: str, now_us: int, random: bytes) -> str:
+    """Give an id of another kind, made as request ids are."""
+    return prefix + (now_us.to_bytes(_TIME_BYTES, "big") + random).hex()
 
-    The system is asked for many at once, because each question costs a microsecond. To be started
-    in the process that uses it: a fork would go on with the same ones. Ids are no secrets.
-    """
-    while True:
-        pool = os.urandom(RANDOM_BYTES * _AT_ONCE)
-        for start in range(0, len(pool), RANDOM_BYTES):
-            yield pool[start : start + RANDOM_BYTES]
+
+def beginning(prefix: str, at_us: int) -> str:
+    """Give what the ids of a moment begin with."""
+    return f"{prefix}{at_us:0{2 * _TIME_BYTES}x}"
+
+
+def first_of(at_us: int) -> str:
+    """Give the id before which none of this moment or a later one sorts."""
+    return request_id(at_us, bytes(RANDOM_BYTES))
+
+
+def raw(request_id: str) -> bytes:
+    """Give the 14 bytes of a request id."""
+    return bytes.fromhex(request_id.removeprefix(PREFIX))
+
+
+def time_us(request_id: str) -> int:
+    """Give the time that a request id carries, in microseconds since 1970, UTC."""
+    return int(request_id.removeprefix(PREFIX)[: 2 * _TIME_BYTES], 16)
 
 
 def is_request_id(text: str) -> bool:

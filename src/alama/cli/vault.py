@@ -1,0 +1,310 @@
+"""`alama vault`: the keys that seal what applicants send, and their rotation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from alama.cli.applicants import add_applicant, add_by
+from alama.cli.confirm import add_yes, confirm, say_journal
+from alama.service.book import Book, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.table import Table
+
+    from alama.cli.command import Subparsers
+    from alama.service.vault.keys import VaultKey
+    from alama.service.vault.vault import Vault
+
+DESCRIPTION: Final = """\
+Look after the keys that seal what applicants send. The master key wraps a key of each lender, that
+one wraps a key of each applicant (or record, where no applicant_ref was sent), and that one seals.
+Each can be rotated while the service runs; for the master key every process is started anew, one by
+one. The audit notes every rotation."""
+
+STATUS_DESCRIPTION: Final = """\
+Show the master key in force by its id, the keys of each lender and of the installation with their
+age, and whether anything is left to do: keys under another master key, a rotation that was
+interrupted, records that are not sealed."""
+
+ROTATE_DESCRIPTION: Final = """\
+Replace a key by a new one. The service goes on, and everything that was sealed can still be opened;
+the key that was replaced opens nothing any more. Only the master key wants every process to be
+started anew before it. The key that applicants are found by cannot be replaced;
+docs/data-protection.md says why."""
+
+MASTER_DESCRIPTION: Final = """\
+Bring every key under the master key that is set now. It takes a moment, and no
+score is touched: only the few keys of lenders and of the installation are
+wrapped anew. From then on a process that was not started with the new one
+answers 503 to every request, and its /readyz too: start all of them with both
+keys first. That cannot be seen from here, so it is asked."""
+
+MASTER_EXAMPLES: Final = """\
+how to:
+  # 1. a new key, beside the old one
+  openssl rand -hex 32 > /run/secrets/master-key-new
+  # 2. every process is started again with both
+  ALAMA_MASTER_KEY_FILE=/run/secrets/master-key-new
+  ALAMA_MASTER_KEY_OLD_FILE=/run/secrets/master-key
+  #    one by one is fine: until step 3 the old key is the one in use
+  # 3. hand over; then ALAMA_MASTER_KEY_OLD_FILE can go, at the next start
+  alama vault rotate master"""
+
+LENDER_DESCRIPTION: Final = """\
+Give a lender a new key. What is scored from now on is under it, in every process; what was under
+the old one is handed over, batch by batch, while the service runs; then the old one is destroyed.
+An interrupted run is gone on with by the next."""
+
+APPLICANT_DESCRIPTION: Final = """\
+Seal all that one applicant ever sent under a new key. The reference is asked for, as by
+`alama applicants`."""
+
+SIGNING_DESCRIPTION: Final = """\
+Have the audit signed by a new key from now on. The public half of the old one stays, so that all
+it has signed can be verified; the other half is destroyed."""
+
+SEAL_DESCRIPTION: Final = """\
+Seal the records of versions of Alama that sealed nothing. They can be read and replayed as they
+are, but a stolen disk can read them too. An interrupted run is gone on with by the next."""
+
+_CONFIRMATION: Final = "rotate"
+_SET_NEW: Final = (
+    "To rotate it, set a new one in ALAMA_MASTER_KEY(_FILE) and the present one in "
+    "ALAMA_MASTER_KEY_OLD(_FILE); `alama vault rotate master --help` has the steps."
+)
+_UNSET_OLD: Final = (
+    "Every key is under the new master key: ALAMA_MASTER_KEY_OLD(_FILE) can be unset."
+)
+_YEAR_US: Final = 366 * 86_400 * 1_000_000
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "vault", help="the keys that seal what applicants send", description=DESCRIPTION
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    shown = actions.add_parser(
+        "status",
+        help="which keys there are, and what is left to do",
+        description=STATUS_DESCRIPTION,
+    )
+    shown.set_defaults(run=status)
+    rotated = actions.add_parser(
+        "rotate", help="replace a key by a new one", description=ROTATE_DESCRIPTION
+    )
+    _register_rotations(rotated)
+    sealed = actions.add_parser(
+        "seal", help="seal what was kept before anything was", description=SEAL_DESCRIPTION
+    )
+    add_by(sealed)
+    sealed.set_defaults(run=seal)
+
+
+def _register_rotations(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_subparsers(title="keys", metavar="KEY", required=True)
+    master = which.add_parser(
+        "master",
+        help="the key of keys",
+        description=MASTER_DESCRIPTION,
+        epilog=MASTER_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_yes(master)
+    master.set_defaults(run=rotate_master)
+    lender = which.add_parser("lender", help="that of a lender", description=LENDER_DESCRIPTION)
+    lender.add_argument("lender", metavar="ID", help="`alama lenders list` shows them")
+    lender.set_defaults(run=rotate_lender)
+    applicant = which.add_parser(
+        "applicant", help="that of one applicant", description=APPLICANT_DESCRIPTION
+    )
+    add_applicant(applicant)
+    applicant.set_defaults(run=rotate_applicant)
+    signing = which.add_parser(
+        "signing", help="the one that signs the audit", description=SIGNING_DESCRIPTION
+    )
+    signing.set_defaults(run=rotate_signing)
+    for one in (master, lender, signing):
+        add_by(one)
+
+
+def status(_: argparse.Namespace) -> int:
+    """Show every key that stands, and say what is left to do."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service.vault.rotation import standing  # noqa: PLC0415
+    from alama.wiring import now_us  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        keys = standing(opened.rotation.everything())
+        applicants, plain = opened.rotation.count_applicants(), opened.plain.count_plain()
+        at_hand, advice = _masters(opened.vault, keys)
+    words.say(f"master key {at_hand}\n")
+    words.say(_table(keys, now_us()))
+    named = "1 applicant has" if applicants == 1 else f"{applicants:,} applicants have"
+    words.say(f"\n{named} a key of their own.")
+    left = [*advice, *_left_to_do(keys, plain)]
+    for line in left or ["Nothing is left to do."]:
+        words.remark(line)
+    for line in _old(keys, now_us()):
+        words.remark(line)
+    return 0
+
+
+def _masters(vault: Vault, keys: Sequence[VaultKey]) -> tuple[str, list[str]]:
+    """Name the master keys at hand, and say what can be done about those that are not."""
+    from alama.service.errors import MasterKeyMissing  # noqa: PLC0415  see `status`
+
+    try:
+        current, old = vault.masters
+        others = sorted({key.master_id for key in keys if key.master_id != current.id})
+        for other in others:
+            vault.masters.named(other)
+    except MasterKeyMissing as missing:
+        return "missing", [f"{str(missing)[0].upper()}{str(missing)[1:]}: {missing.hint}."]
+    beside = f", and the old one {old.id}" if old else ""
+    if others:
+        hand_over = (
+            "Keys are under the old master key. Once every process was started with both: "
+            "`alama vault rotate master`"
+        )
+        return f"{current.id}{beside}", [hand_over]
+    return f"{current.id}{beside}", [_UNSET_OLD] if old else []
+
+
+def rotate_master(args: argparse.Namespace) -> int:
+    """Bring all keys under the master key that is set."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service.vault.rotation import standing  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        current, old = opened.vault.masters
+        master_id = current.id
+        left = [key for key in standing(opened.rotation.everything()) if key.master_id != master_id]
+        if left and not args.yes:
+            confirm(
+                _CONFIRMATION,
+                "Processes that were not started with the new master key as well as the old one "
+                "will answer 503 from now on",
+            )
+        count = opened.rotation.master(args.by)
+        emptied = opened.database.empty_journal()
+    say_journal(emptied)
+    if not count:
+        words.say(f"All keys are under the master key {master_id} already: nothing to do.")
+        words.remark(_UNSET_OLD if old else _SET_NEW)
+        return 0
+    keys = "1 key is" if count == 1 else f"{count} keys are"
+    words.say(f"{keys} under the master key {master_id} now.")
+    words.remark("The old one opens nothing here any more: unset ALAMA_MASTER_KEY_OLD(_FILE).")
+    words.remark("Backups of before need it still: keep it for as long as you keep them.")
+    return 0
+
+
+def rotate_lender(args: argparse.Namespace) -> int:
+    """Give a lender a new key, and hand over to it what was under the old one."""
+    from alama.cli import terminal, words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        lender = opened.registry.lender(args.lender)
+        total = opened.rotation.begin_lender(lender.id, args.by)
+        with terminal.progress("Handing over", total, unit="keys") as progress:
+            new_id = opened.rotation.finish_lender(lender.id, progress.advance)
+        emptied = opened.database.empty_journal()
+    say_journal(emptied)
+    words.say(f"{lender.id} seals under {new_id} now; the old key is destroyed.")
+    return 0
+
+
+def rotate_applicant(args: argparse.Namespace) -> int:
+    """Seal what one applicant sent under a new key."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.applicants import reference_from  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        lender = opened.registry.lender(args.lender)
+        book = Book(lender.id, Mode(args.mode))
+        count = opened.rotation.applicant(book, reference_from(args), args.by)
+        emptied = opened.database.empty_journal()
+    say_journal(emptied)
+    words.say(f"{count} records and replies are sealed under a new key.")
+    return 0
+
+
+def rotate_signing(args: argparse.Namespace) -> int:
+    """Have the audit signed by a new key."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        new = opened.rotation.signing(args.by)
+        emptied = opened.database.empty_journal()
+    say_journal(emptied)
+    assert new.public is not None
+    words.say(f"{new.id} signs from now on: {new.public.hex()}")
+    words.remark("Whoever verifies receipts needs its public key: `alama receipt key` lists all.")
+    return 0
+
+
+def seal(args: argparse.Namespace) -> int:
+    """Seal every plain record."""
+    from alama.cli import terminal, words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service.vault.plain import seal_plain  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        total = opened.plain.count_plain()
+        if not total:
+            words.say("Every record is sealed already: nothing to do.")
+            return 0
+        with terminal.progress("Sealing", total, unit="records") as progress:
+            count = seal_plain(opened.plain, progress.advance, args.by)
+        emptied = opened.database.empty_journal()
+    say_journal(emptied)
+    words.say(f"{count} records are sealed.")
+    words.remark("Backups of before hold them in clear: remove those when you can.")
+    return 0
+
+
+def _table(keys: Iterable[VaultKey], now_us: int) -> Table:
+    from alama.cli import words  # noqa: PLC0415  see `status`
+    from alama.cli.tables import plain_table  # noqa: PLC0415
+
+    table = plain_table("whose", "for", "key", "made (UTC)", "age")
+    for key in keys:
+        retired = ", retired" if key.retired_us else ""
+        table.add_row(
+            key.lender or "this installation",
+            f"{key.purpose}{retired}",
+            key.id,
+            words.minute(key.created_us),
+            words.span(now_us - key.created_us),
+        )
+    return table
+
+
+def _left_to_do(keys: Iterable[VaultKey], plain: int) -> list[str]:
+    lines = [
+        f"A rotation was interrupted: `alama vault rotate lender {key.lender}` goes on with it"
+        for key in keys
+        if key.retired_us and key.lender
+    ]
+    if plain:
+        lines.append(f"{plain:,} records are not sealed: `alama vault seal`")
+    return lines
+
+
+def _old(keys: Iterable[VaultKey], now_us: int) -> list[str]:
+    """Say which keys that can be rotated are older than a year."""
+    commands = {"seal": "lender", "sign": "signing"}
+    return [
+        f"{key.id} is older than a year: "
+        f"`alama vault rotate {' '.join(filter(None, (commands[key.purpose], key.lender)))}`"
+        for key in keys
+        if key.purpose in commands and not key.retired_us and now_us - key.created_us > _YEAR_US
+    ]
