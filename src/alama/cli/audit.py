@@ -1,0 +1,238 @@
+"""`alama audit`: prove that nothing was changed, and read what was done."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from alama.cli.command import Subparsers
+    from alama.service.audit.verify import Verdict
+
+DESCRIPTION: Final = """\
+Every act of administration and every score leaves an entry in a log that can only grow: each entry
+carries the hash of the one before it and is signed. docs/audit.md says what each hash covers."""
+
+VERIFY_DESCRIPTION: Final = """\
+Go through the whole audit: every entry, hash and signature, every chain against
+what was noted of it, every score against the digest under which it was logged,
+and lenders, keys, deployments, pauses, holds and applicants against the acts.
+A score whose applicant was erased is not proved any more; one that a retention
+run has deleted is accounted for by the act that names it. The service may run
+meanwhile, and nothing is written.
+
+Exits with 0 where everything is in order, with 1 and a list of what is not, and
+with 2 where it cannot be told because a key is missing or damaged.
+
+Someone who has the database, the master key and time could write a new audit
+from the start. They could not give it the hashes that you have written down
+elsewhere: name one or more with --head."""
+
+VERIFY_EXAMPLES: Final = """\
+examples:
+  # is everything as it was written?
+  alama audit verify
+
+  # and is it the audit of which this was the head last month?
+  alama audit verify --head 5f0c6b0e94b1...
+
+  # keep today's heads where nobody who runs Alama can change them
+  alama audit head >> /mnt/elsewhere/alama-heads.txt"""
+
+LOG_DESCRIPTION: Final = """\
+List what was done, newest first: lenders added, keys issued, models and policies deployed, pauses,
+erasures, exports, holds, retention runs, rotations. Times are UTC. What the service notes about its
+own chains is left out unless --all is given."""
+
+HEAD_DESCRIPTION: Final = """\
+Print the heads to keep elsewhere, a line each: chain, number, hash. The first is that of `main`,
+which bears witness to all other chains; those that have grown since are named too. One day, give
+them to `alama audit verify --head`."""
+
+_LIMIT: Final = 20
+_LIMIT_MAX: Final = 10_000
+_SHOWN_MAX: Final = 20
+"""Findings of one kind: a damaged table may have millions."""
+
+_AFTER_FINDINGS: Final = (
+    "Keep a copy of this database as it is: it is evidence. docs/audit.md says what to do next."
+)
+_AFTER_MISSING_KEY: Final = (
+    "Restore the table vault_keys from a backup, or the master key, and verify again: so far "
+    "nobody is to blame."
+)
+
+_HASH_LENGTH: Final = 64
+_EXIT_DIFFERENT: Final = 1
+_EXIT_UNTOLD: Final = 2
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "audit", help="prove that nothing was changed, read what was done", description=DESCRIPTION
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    verified = actions.add_parser(
+        "verify",
+        help="check every entry and every score",
+        description=VERIFY_DESCRIPTION,
+        epilog=VERIFY_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verified.add_argument(
+        "--head",
+        action="append",
+        default=[],
+        type=_hash,
+        metavar="HASH",
+        help="that was written down elsewhere, and must be found; may be repeated",
+    )
+    verified.set_defaults(run=verify)
+    listed = actions.add_parser(
+        "log", help="what was done, and by whom", description=LOG_DESCRIPTION
+    )
+    add = listed.add_argument
+    add(
+        "--limit",
+        type=_count,
+        default=_LIMIT,
+        metavar="N",
+        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
+    )
+    add("--before", type=_count, metavar="NUMBER", help="go on with those before this one")
+    add("--all", action="store_true", help="with the notes about chains")
+    listed.set_defaults(run=show_log)
+    head = actions.add_parser("head", help="hashes to keep elsewhere", description=HEAD_DESCRIPTION)
+    head.set_defaults(run=show_heads)
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Check everything, and say what is wrong."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.cli.tables import facts  # noqa: PLC0415
+    from alama.service.audit import verify as verifying  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        lenders, wanted = opened.registry.lenders(), frozenset(args.head)
+        verdict = verifying.verify(opened.trail, opened.vault, lenders, wanted, _bar)
+    if verdict.findings:
+        _say_findings(verdict)
+        return _EXIT_DIFFERENT if verdict.can_be_told else _EXIT_UNTOLD
+    words.say("The audit holds.")
+    words.say(facts(_facts(verdict, len(wanted))))
+    if not wanted:
+        words.remark("Keep what `alama audit head` prints elsewhere, and name it here next time.")
+    return 0
+
+
+def show_log(args: argparse.Namespace) -> int:
+    """List acts, and say how to go on where there are more."""
+    from itertools import islice  # noqa: PLC0415  see `verify`
+
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.act_table import act_table  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service.audit.reading import OF_CHAINS, newest_first  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        done = newest_first(opened.trail, args.before)
+        chosen = (one for one in done if args.all or one.kind not in OF_CHAINS)
+        # One more than asked for tells whether there are more.
+        found = list(islice(chosen, args.limit + 1))
+    shown = found[: args.limit]
+    if not shown:
+        words.remark("Nothing was done yet." if args.before is None else "Nothing was done before.")
+        return 0
+    words.say(act_table(shown))
+    if len(found) > len(shown):
+        words.remark(f"Older ones: --before {shown[-1].number}")
+    # Numbers have no gaps but for those.
+    if shown[0].number - shown[-1].number >= len(shown):
+        words.remark("Left out: what the service notes about its own chains; --all shows it.")
+    return 0
+
+
+def show_heads(_: argparse.Namespace) -> int:
+    """Print heads, as `verify` takes them."""
+    from alama.cli import words  # noqa: PLC0415  see `verify`
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service.audit.reading import heads_to_keep  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        heads = heads_to_keep(opened.trail)
+    for head in heads:
+        words.say(f"{head.writer} {head.number} {head.hash.hex()}")
+    return 0
+
+
+@contextmanager
+def _bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    from alama.cli import terminal  # noqa: PLC0415  see `verify`
+
+    with terminal.progress(f"Verifying {what}", total, unit=what) as bar:
+        yield bar.advance
+
+
+def _facts(verdict: Verdict, heads: int) -> list[tuple[str, str]]:
+    chains = "1 chain" if verdict.chains == 1 else f"{verdict.chains:,} chains"
+    entries = f"{verdict.entries:,} in {chains}, each hash and each signature is right"
+    rows = [
+        ("entries", entries),
+        ("scores", f"{verdict.proved:,} are what was given, to the last bit"),
+    ]
+    for count, meaning in (
+        (verdict.erased, "more: not proved any more, their applicants were erased as acts say"),
+        (verdict.deleted, "more: deleted, each named by a retention run"),
+        (verdict.earlier, "more: not proved, from before there was an audit, as many as then"),
+    ):
+        if count:
+            rows.append(("", f"{count:,} {meaning}"))
+    if heads:
+        found = "1 was" if heads == 1 else f"{heads} were"
+        rows.append(("heads", f"{found} found again: nothing up to there was taken away"))
+    return rows
+
+
+def _say_findings(verdict: Verdict) -> None:
+    from alama.cli import words  # noqa: PLC0415  see `verify`
+    from alama.cli.tables import facts  # noqa: PLC0415
+    from alama.service.audit.findings import Trouble  # noqa: PLC0415
+
+    findings = verdict.findings
+    if verdict.can_be_told:
+        count = "one thing is" if len(findings) == 1 else f"{len(findings):,} things are"
+        words.say(f"The audit does not hold: {count} wrong.")
+        if len(findings) > 1:
+            words.say(f"The first of them: {findings[0].where}, {findings[0].what}.")
+    else:
+        words.say("It cannot be told whether the audit holds.")
+    for trouble in Trouble:
+        found = [finding for finding in findings if finding.trouble is trouble]
+        if not found:
+            continue
+        words.say(f"\n{trouble}")
+        words.say(facts((f"  {one.where}", one.what) for one in found[:_SHOWN_MAX]))
+        if len(found) > _SHOWN_MAX:
+            words.say(f"  and {len(found) - _SHOWN_MAX:,} more")
+    words.remark(f"\n{_AFTER_FINDINGS if verdict.can_be_told else _AFTER_MISSING_KEY}")
+
+
+def _hash(text: str) -> bytes:
+    """Read a hash, or a line of `alama audit head`, whose last word is one."""
+    try:
+        digest = bytes.fromhex(text.rpartition(" ")[2])
+    except ValueError:
+        digest = b""
+    if 2 * len(digest) != _HASH_LENGTH:
+        raise argparse.ArgumentTypeError(f"a hash has {_HASH_LENGTH} hexadecimal digits")
+    return digest
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 10**18):
+        raise argparse.ArgumentTypeError("a whole number from 1 on")
+    return int(text)

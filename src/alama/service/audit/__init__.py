@@ -1,0 +1,1 @@
+"""The audit: acts of administration, and the proof that nothing was changed since."""

@@ -1,0 +1,110 @@
+"""What stands by the acts: lenders, keys, deployments, pauses and holds, to be held against tables.
+
+Whatever an act says of a thing must be so; what it is silent on, such as when a key was last used,
+is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from alama.service.audit.acts import HOLD, REPLACED_EXPIRES_US, REPLACES, Kind
+from alama.service.audit.findings import Finding, Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from alama.service.audit.acts import Act
+
+Thing = tuple[str, str]
+"""A kind of thing, and what one of them is known by."""
+
+Columns = dict[str, object]
+
+LENDER: Final = "lender"
+KEY: Final = "key"
+DEPLOYMENT: Final = "deployment"
+PAUSE: Final = "pause"
+HELD: Final = "hold"
+
+_ISSUED: Final = frozenset({Kind.KEY_ISSUED, Kind.KEY_ROTATED})
+_DEPLOYED: Final = frozenset({Kind.DEPLOYED, Kind.POLICY_DEPLOYED})
+_UNSHOWN: Final = frozenset({"digest", "key_id"})
+"""Columns whose values say nothing to a person."""
+
+
+def deployment_of(lender: object, mode: object, place: int) -> Thing:
+    """Name the first, second, ... deployment of a book."""
+    return (DEPLOYMENT, f"{place} of {lender} {mode}")
+
+
+def pause_of(lender: object, mode: object) -> Thing:
+    """Name the pause of a book, of which there is one at most."""
+    return (PAUSE, f"of {lender} {mode}")
+
+
+class Standing:
+    """Follows the acts, one after another."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.things: dict[Thing, Columns] = {}
+        self._deployments: dict[tuple[str | None, str | None], int] = {}
+
+    def take(self, act: Act) -> None:
+        """Do again what an act says, if it is about such a thing."""
+        book: Columns = {"lender": act.lender, "mode": act.mode}
+        if act.kind is Kind.LENDER_ADDED:
+            self.things[LENDER, str(act.lender)] = dict(act.details)
+        elif act.kind in _ISSUED:
+            self._issue(act, book)
+        elif act.kind is Kind.KEY_REVOKED:
+            self.things.get((KEY, str(act.subject)), {}).update(act.details)
+        elif act.kind in _DEPLOYED:
+            place = self._deployments.get((act.lender, act.mode), 0) + 1
+            self._deployments[act.lender, act.mode] = place
+            self.things[deployment_of(act.lender, act.mode, place)] = dict(act.details)
+        elif act.kind is Kind.PAUSED:
+            self.things[pause_of(act.lender, act.mode)] = dict(act.details)
+        elif act.kind is Kind.RESUMED:
+            self.things.pop(pause_of(act.lender, act.mode), None)
+        elif act.kind in {Kind.HOLD_PLACED, Kind.HOLD_RELEASED}:
+            self._hold(act, book)
+
+    def _issue(self, act: Act, book: Columns) -> None:
+        said = dict(act.details)
+        replaced, expires_us = said.pop(REPLACES, None), said.pop(REPLACED_EXPIRES_US, None)
+        if replaced is not None:
+            self.things.get((KEY, str(replaced)), {})["expires_us"] = expires_us
+        self.things[KEY, str(act.subject)] = book | said | {"revoked_us": None}
+
+    def _hold(self, act: Act, book: Columns) -> None:
+        said = dict(act.details)
+        thing = (HELD, str(said.pop(HOLD, None)))
+        if act.kind is Kind.HOLD_PLACED:
+            # A number is given again once the row that had it was deleted.
+            self.things[thing] = book | {"key_id": act.subject, "released_us": None}
+        self.things.setdefault(thing, {}).update(said)
+
+    def against(self, there: Mapping[Thing, Columns]) -> Iterator[Finding]:
+        """Hold what there is against what was done, both ways."""
+        for thing, said in self.things.items():
+            found = there.get(thing)
+            if found is not None:
+                yield from _differences(thing, said, found)
+            elif said.get("released_us") is None:
+                yield Finding(Trouble.STANDING, " ".join(thing), "it was taken away")
+            # A hold that was released goes with the data of its applicant.
+        for thing in there.keys() - self.things.keys():
+            yield Finding(Trouble.STANDING, " ".join(thing), "no act says that it was made")
+
+
+def _differences(thing: Thing, said: Columns, found: Columns) -> Iterator[Finding]:
+    if said.get("released_us") is not None:
+        said = said | {"key_id": found.get("key_id")}  # whose key may be gone by now
+    for column, value in said.items():
+        if found.get(column) != value:
+            what = f"{column} is not what was set"
+            if column not in _UNSHOWN:
+                what = f"{column} is {found.get(column)!r}, and was set to {value!r}"
+            yield Finding(Trouble.STANDING, " ".join(thing), what)

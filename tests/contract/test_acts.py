@@ -1,0 +1,204 @@
+"""Every act of the registry leaves one entry, in its own transaction, on every database."""
+
+from collections.abc import Callable
+
+import pytest
+
+from alama.core.chain import MAIN
+from alama.core.errors import AlamaError
+from alama.service.audit import acts
+from alama.service.audit.acts import Act, Detail, Kind
+from alama.service.book import Book, Mode
+from alama.service.keys import ALL_SCOPES, Key
+from alama.service.lenders import Lender
+from alama.service.policies import Pause, Signed
+from alama.storage.audit import SqlTrail
+from alama.storage.database import Database
+from alama.storage.registry import SqlRegistry
+from tests.audited import verdict_on
+from tests.entries import NOON_US
+from tests.stores import registry_in
+
+DEMO = Lender("demo", "Demo lender", "KES", NOON_US)
+LIVE = Book("demo", Mode.LIVE)
+NOWHERE = Book("nobody", Mode.LIVE)
+PAUSE = Pause(NOON_US, "payments are down")
+
+
+@pytest.fixture
+def registry(database: Database) -> SqlRegistry:
+    registry = registry_in(database)
+    registry.add_lender(DEMO)
+    registry.keep_model("sha256:m", b"model", NOON_US)
+    registry.keep_policy("sha256:p", b"policy", NOON_US)
+    registry.add_key(a_key(1))
+    return registry
+
+
+def a_key(number: int, lender: str = "demo") -> Key:
+    digest = number.to_bytes(32, "big")
+    return Key(f"key_{number}", lender, Mode.TEST, digest, "abcd", ALL_SCOPES, NOON_US)
+
+
+def terms(number: int) -> dict[str, Detail]:
+    """What an act says of a key."""
+    key = a_key(number)
+    return {
+        "scopes": "scores:write scores:read",
+        "expires_us": None,
+        "days": None,
+        "created_us": NOON_US,
+        "hint": "abcd",
+        "digest": key.digest.hex(),
+    }
+
+
+def acts_of(database: Database) -> list[Act]:
+    return [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 100)]
+
+
+Deed = Callable[[SqlRegistry], object]
+
+DEEDS: dict[Kind, tuple[Deed, Act]] = {
+    Kind.LENDER_ADDED: (
+        lambda registry: registry.add_lender(Lender("umoja", "Umoja Sacco", "XOF", NOON_US)),
+        Act(
+            Kind.LENDER_ADDED,
+            "umoja",
+            details={"name": "Umoja Sacco", "currency": "XOF", "created_us": NOON_US},
+            by="a test",
+        ),
+    ),
+    Kind.KEY_ISSUED: (
+        lambda registry: registry.add_key(a_key(2)),
+        Act(
+            Kind.KEY_ISSUED,
+            "demo",
+            "test",
+            "key_2",
+            terms(2),
+            "a test",
+        ),
+    ),
+    Kind.KEY_ROTATED: (
+        lambda registry: registry.replace_key("key_1", NOON_US + 7, a_key(3)),
+        Act(
+            Kind.KEY_ROTATED,
+            "demo",
+            "test",
+            "key_3",
+            {"replaces": "key_1", "which_expires_us": NOON_US + 7, **terms(3)},
+            "a test",
+        ),
+    ),
+    Kind.KEY_REVOKED: (
+        lambda registry: registry.revoke_key("key_1", NOON_US),
+        Act(Kind.KEY_REVOKED, "demo", "test", "key_1", {"revoked_us": NOON_US}, "a test"),
+    ),
+    Kind.DEPLOYED: (
+        lambda registry: registry.deploy(LIVE, "sha256:m", None, NOON_US),
+        Act(
+            Kind.DEPLOYED,
+            "demo",
+            "live",
+            details={
+                "model_id": "sha256:m",
+                "policy_id": None,
+                "note": None,
+                "created_us": NOON_US,
+                "signed_by": None,
+            },
+            by="a test",
+        ),
+    ),
+    Kind.POLICY_DEPLOYED: (
+        lambda registry: registry.deploy_policy(
+            LIVE, "sha256:p", Signed(NOON_US, "W. Mutua", "cut-off 610, caf\u00e9")
+        ),
+        Act(
+            Kind.POLICY_DEPLOYED,
+            "demo",
+            "live",
+            details={
+                "model_id": None,
+                "policy_id": "sha256:p",
+                "note": "cut-off 610, caf\u00e9",
+                "created_us": NOON_US,
+                "signed_by": "W. Mutua",
+            },
+            by="W. Mutua",
+        ),
+    ),
+    Kind.PAUSED: (
+        lambda registry: registry.pause(LIVE, PAUSE),
+        Act(
+            Kind.PAUSED,
+            "demo",
+            "live",
+            details={"reason": PAUSE.reason, "paused_us": NOON_US},
+            by="a test",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DEEDS)
+def test_an_act_leaves_one_entry_that_says_what_was_done_and_by_whom(
+    registry: SqlRegistry, database: Database, kind: Kind
+) -> None:
+    before = acts_of(database)
+    deed, act = DEEDS[kind]
+    deed(registry)
+    assert acts_of(database) == [*before, act]
+
+
+def test_the_end_of_a_pause_says_since_when_it_was(
+    registry: SqlRegistry, database: Database
+) -> None:
+    registry.pause(LIVE, PAUSE)
+    registry.resume(LIVE)
+    assert acts_of(database)[-1] == Act(
+        Kind.RESUMED, "demo", "live", details={"paused_us": NOON_US}, by="a test"
+    )
+
+
+IN_VAIN: dict[str, Deed] = {
+    "a lender there is": lambda registry: registry.add_lender(DEMO),
+    "a key there is": lambda registry: registry.add_key(a_key(1)),
+    "a key of nobody": lambda registry: registry.add_key(a_key(2, "nobody")),
+    "no key to follow": lambda registry: registry.replace_key("key_9", NOON_US, a_key(3)),
+    "a follower there is": lambda registry: registry.replace_key("key_1", NOON_US, a_key(1)),
+    "no such model": lambda registry: registry.deploy(LIVE, "sha256:other", None, NOON_US),
+    "no such book": lambda registry: registry.deploy_policy(NOWHERE, None, Signed(NOON_US)),
+    "nobody to pause": lambda registry: registry.pause(NOWHERE, PAUSE),
+}
+
+
+@pytest.mark.parametrize("what", IN_VAIN)
+def test_what_fails_leaves_none(registry: SqlRegistry, database: Database, what: str) -> None:
+    before = acts_of(database)
+    with pytest.raises(AlamaError):
+        IN_VAIN[what](registry)
+    assert acts_of(database) == before
+
+
+def test_what_changes_nothing_leaves_none(registry: SqlRegistry, database: Database) -> None:
+    registry.revoke_key("key_1", NOON_US)
+    registry.pause(LIVE, PAUSE)
+    before = acts_of(database)
+    registry.revoke_key("key_1", NOON_US + 1)
+    registry.revoke_key("key_9", NOON_US)
+    registry.pause(LIVE, Pause(NOON_US + 1, "another reason"))
+    registry.resume(Book("demo", Mode.TEST))
+    registry.keep_model("sha256:m", b"model", NOON_US)
+    registry.note_key_use({"key_1": NOON_US})
+    registry.settle_fact("pepper", "one")
+    assert acts_of(database) == before
+
+
+def test_acts_verify(registry: SqlRegistry, database: Database) -> None:
+    for deed, _ in DEEDS.values():
+        deed(registry)
+    verdict = verdict_on(database)
+    assert verdict.findings == []
+    assert (verdict.chains, verdict.entries) == (1, 2 + len(DEEDS))

@@ -1,0 +1,56 @@
+"""The audit of a running service: it verifies meanwhile, and says how each process ended."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from alama.core.chain import MAIN
+from alama.service.audit import acts
+from alama.service.audit.acts import Kind
+from alama.storage import database as databases
+from alama.storage.audit import SqlTrail
+from tests.reliability.client import Client, a_key, application
+from tests.server import Server
+
+WORKERS = 2
+SCORES = 12
+
+
+def test_a_service_that_runs_and_one_that_was_stopped_verify(
+    database_url: str, tmp_path: Path
+) -> None:
+    with Server(database_url, tmp_path, WORKERS) as server:
+        key = a_key(server)
+        with Client(server.url, key) as client:
+            for number in range(SCORES):
+                client.reconnect()
+                assert client.score(application(f"A-{number}")).status == 200
+        assert f"{SCORES} are what was given" in verified(server)
+        opened = Counter(kinds(database_url))[Kind.CHAIN_OPENED]
+        assert 1 <= opened <= WORKERS
+        server.stop()
+        assert Counter(kinds(database_url))[Kind.CHAIN_CLOSED] == opened
+        assert f"{SCORES} are what was given" in verified(server)
+
+
+def verified(server: Server) -> str:
+    """What `alama audit verify` says where everything is in order."""
+    done = subprocess.run(
+        [*server.command, "audit", "verify"],
+        env=server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def kinds(database_url: str) -> list[Kind]:
+    database = databases.connect(database_url)
+    try:
+        return [acts.decode(link.body).kind for link in SqlTrail(database).links(MAIN, 0, 1_000)]
+    finally:
+        database.close()
