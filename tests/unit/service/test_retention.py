@@ -1,0 +1,157 @@
+"""Scores whose time is over go by themselves, while the service runs."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from alama.core.lending.draft import draft, draft_text
+from alama.files.jurisdictions import jurisdiction
+from alama.service import upkeep
+from alama.service.audit.acts import Kind
+from alama.service.directory import Directory
+from alama.service.errors import StoreUnavailable
+from alama.service.policies import Signed, activate
+from alama.service.retention import Plan, Retention
+from alama.service.upkeep import Upkeep
+from alama.storage import database as databases
+from alama.storage import migrate
+from alama.storage import retention as retentions
+from alama.storage.witness import Witness
+from tests.databases import sqlite_url
+from tests.entries import DEMO, NOON_US
+from tests.protected import DAY_US, HandClock, House, the_desk
+
+TEN_YEARS_US = 3_653 * DAY_US
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def house(tmp_path: Path, clock: HandClock) -> Iterator[House]:
+    """An installation whose lender lends by the law of Kenya in test mode."""
+    database = databases.connect(sqlite_url(tmp_path))
+    migrate.upgrade(database)
+    house = House(database, clock)
+    place = jurisdiction("KE")
+    text = draft_text(draft("KES", place, "ours"), place).encode()
+    activate(house.registry, DEMO, text, Signed(NOON_US), lambda: the_desk().model.model)
+    yield house
+    database.close()
+
+
+class Failing(Retention):
+    """Fails where it is told to."""
+
+    failure: Exception
+
+    def carry_out(self, plan: Plan, by: str | None = None) -> Iterator[int]:
+        yield next(super().carry_out(plan, by))
+        raise self.failure
+
+
+def chores(house: House, retention: Retention, told: list[tuple[str, Exception]]) -> Upkeep:
+    model = the_desk().model.model
+    directory = Directory(
+        house.registry,
+        house.scores,
+        house.clock,
+        house.clock,
+        b"p" * 32,
+        lambda: model,
+        house.vault,
+    )
+    witness = Witness(house.database, house.log, house.chain, house.clock)
+    return Upkeep(
+        directory,
+        house.registry,
+        house.scores,
+        retention,
+        witness,
+        house.clock,
+        lambda chore, error: told.append((chore, error)),
+    )
+
+
+def test_what_is_due_goes_in_batches_once_a_day(
+    house: House, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retentions, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
+    for number in range(5):
+        house.score(f"A-{number}")
+    clock.now_us += TEN_YEARS_US
+    young = house.score("A-1")
+    told: list[tuple[str, Exception]] = []
+    work = chores(house, house.retention, told)
+    asyncio.run(work.retain())
+    asyncio.run(work.retain())
+    assert [row.request_id for row in house.scores.page(DEMO, None, 10)] == [young]
+    assert house.replayed(young) == ()
+    assert [act.details["scores"] for act in house.acts(Kind.RETENTION_RUN)] == [2, 2, 1]
+    assert told == []
+
+
+def test_what_the_journal_still_holds_is_taken_out_the_next_time(
+    house: House, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
+    house.score("A-1")
+    clock.now_us += TEN_YEARS_US
+    answers, asked = iter([False, True]), list[bool]()
+
+    def finish() -> bool:
+        asked.append(next(answers))
+        return asked[-1]
+
+    monkeypatch.setattr(house.retention, "finish", finish)
+    work = chores(house, house.retention, [])
+    for _ in range(3):
+        asyncio.run(work.retain())
+    assert asked == [False, True]
+
+
+def test_the_counts_of_finished_days_are_put_together(
+    house: House, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
+    house.score("A-1")
+    day = NOON_US // DAY_US
+    work = chores(house, house.retention, [])
+    for days_later, is_kept in ((1, True), (1, False)):
+        clock.now_us += days_later * DAY_US
+        asyncio.run(work.fold_counts())
+        (tally,) = house.scores.tally(DEMO, day, day).values()
+        assert tally.count == 1
+        assert any(card.bands for card in tally.cards.values()) == is_kept
+
+
+@pytest.mark.parametrize(
+    ("failure", "chore"),
+    [(StoreUnavailable("away"), []), (ZeroDivisionError("a defect"), ["retain"])],
+    ids=["away", "defect"],
+)
+def test_a_run_that_fails_is_told_and_done_the_next_time(
+    house: House,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+    chore: list[str],
+) -> None:
+    monkeypatch.setattr(retentions, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
+    for number in range(3):
+        house.score(f"A-{number}")
+    clock.now_us += TEN_YEARS_US
+    failing = Failing(house.registry, house.retention._store, clock, jurisdiction)
+    failing.failure = failure
+    told: list[tuple[str, Exception]] = []
+    asyncio.run(chores(house, failing, told).retain())
+    assert [name for name, _ in told] == chore
+    assert len(house.scores.page(DEMO, None, 10)) == 1
+    asyncio.run(chores(house, house.retention, told).retain())
+    assert house.scores.page(DEMO, None, 10) == []
