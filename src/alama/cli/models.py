@@ -42,6 +42,11 @@ Make the model that comes with the package again: its population, its recipe, it
 in the package, so the result has the same id, or something that matters has changed. Takes
 some minutes and the training extra. Exits with 1 where the id is another."""
 
+EXPORT_DESCRIPTION: Final = """\
+Write a model that any score of this installation names to a file: whoever has the receipt of the
+score replays it with this file and its policy. The id is that of the receipt or of `alama scores
+show`, whole."""
+
 FORMATS: Final = ("table", "json", "csv", "sql")
 
 
@@ -70,6 +75,12 @@ def register(subparsers: Subparsers) -> None:
     add("--currency", type=str.upper, metavar="CODE", help="of money (default: the model's)")
     add("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
     show.set_defaults(run=run)
+    exported = actions.add_parser(
+        "export", help="the model that a score names, as a file", description=EXPORT_DESCRIPTION
+    )
+    exported.add_argument("id", metavar="ID", help="sha256: and 64 digits")
+    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="a JSON file")
+    exported.set_defaults(run=export)
     build = actions.add_parser(
         "build-builtin",
         help="make the built-in model again, to the same hash",
@@ -92,6 +103,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         with promised(args.out) as output:
             output.write(_written(model, args).encode())
+    return 0
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write the artefact of a stored model, having seen that it is the one of that id."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.core import model as models  # noqa: PLC0415
+    from alama.service.errors import StoreUnfit  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        artefact = opened.registry.model(args.id)
+    model = models.decode(artefact)
+    if model.id != args.id:
+        raise StoreUnfit(
+            f"the stored model {args.id} is another one", hint="restore it from a backup"
+        )
+    with promised(args.out) as output:
+        output.write(artefact)
+    words.remark(f"{args.out}: {model.name}.")
     return 0
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import policy_simulate
+from alama.cli import policy_export, policy_simulate
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def register(subparsers: Subparsers) -> None:
     )
     _add_book(listed)
     listed.set_defaults(run=history)
+    policy_export.register(actions)
 
 
 def _register_init(actions: Subparsers) -> None:

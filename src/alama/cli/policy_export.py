@@ -1,0 +1,43 @@
+"""`alama policy export`: the policy that a score names, as a file for whoever replays it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+    from alama.cli.command import Subparsers
+
+DESCRIPTION: Final = """\
+Write a policy that any score of this installation names to a file, as it was kept: whoever has
+the receipt of the score replays it with this file and its model. The id is that of the receipt,
+of `alama scores show` or of `alama policy history`, whole."""
+
+
+def register(actions: Subparsers) -> None:
+    """Add the action to those of `alama policy`."""
+    exported = actions.add_parser(
+        "export", help="the policy that a score names, as a file", description=DESCRIPTION
+    )
+    exported.add_argument("id", metavar="ID", help="sha256: and 64 digits")
+    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="a TOML file")
+    exported.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the text of a policy, having seen that it is the one of that id."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.cli.policy_file import titled  # noqa: PLC0415
+    from alama.core.lending import policy_text  # noqa: PLC0415
+    from alama.files.promise import promised  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        text = opened.registry.policy(args.id)
+    policy = policy_text.decode(text, args.id)
+    with promised(args.out) as output:
+        output.write(text)
+    words.remark(f"{args.out}: {titled(policy)}.")
+    return 0

@@ -1,0 +1,190 @@
+"""Receipts of scores that were really given, on either database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+from sqlalchemy import delete, update
+
+from alama import settings, wiring
+from alama.core import model as models
+from alama.core import receipts
+from alama.core.errors import InvalidReceipt
+from alama.core.intake import Intake
+from alama.core.lending import draft, policy_text
+from alama.core.product import PRODUCT
+from alama.core.receipts import Receipt
+from alama.files.models import builtin
+from alama.service import ids, keys, lenders, replay
+from alama.service import receipts as receipting
+from alama.service.book import Book, Mode
+from alama.service.directory import Directory
+from alama.service.errors import Erased, NoReceipt, StoreUnfit, UnknownScore
+from alama.service.records import Earlier, Entry, Sealed, pack
+from alama.service.scoring import Arrival, Scoring
+from alama.storage import database as databases
+from alama.storage import migrate, schema
+from alama.wiring import Installation, now_us, stopwatch_us
+from tests.factories import a_model
+from tests.stored import give_score
+
+BOOK = Book("demo", Mode.TEST)
+APPLICATION = {
+    "mobile_money_months": 14,
+    "monthly_inflow": 18_000,
+    "stability_score": 0.6,
+    "airtime_regularity": 0.8,
+    "applicant_ref": "customer-7f3a",
+}
+
+
+@pytest.fixture
+def opened(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Installation]:
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    monkeypatch.setenv("ALAMA_DATABASE", database_url)
+    with closing(databases.connect(database_url)) as database:
+        migrate.upgrade(database)
+    installation = wiring.open_installation(settings.read(os.environ))
+    if not installation.registry.lenders():
+        lenders.add(installation.registry, now_us, "demo", "Demo lender", "KES")
+    yield installation
+    installation.close()
+
+
+def change(opened: Installation, **columns: object) -> None:
+    """Change every score behind the back of the audit."""
+    with opened.database.writing() as connection:
+        connection.execute(update(schema.scores).values(**columns))
+
+
+class OneCommit:
+    """A ledger that keeps everything at once, when it is told to."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    async def append(self, entry: Entry) -> Earlier | None:
+        self.entries.append(entry)
+        return None
+
+
+async def give_together(opened: Installation, count: int) -> list[str]:
+    """Scores of one commit, as many as are asked for; each other one names its applicant."""
+    text, _ = keys.issue(opened.registry, now_us, opened.pepper, BOOK)
+    directory = Directory(
+        opened.registry, opened.scores, now_us, stopwatch_us, opened.pepper, builtin, opened.vault
+    )
+    caller = await directory.caller(text)
+    ledger = OneCommit()
+    scoring = Scoring(Intake(PRODUCT), ledger, opened.vault)
+    for number in range(count):
+        at_us = now_us()
+        request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
+        body = {**APPLICATION, "mobile_money_months": number}
+        if number % 2:
+            del body["applicant_ref"]
+        arrival = Arrival(request_id, at_us, time.perf_counter())
+        await scoring.score(caller, arrival, json.dumps(body).encode(), lambda _: b"", None)
+    opened.scores.commit(ledger.entries)
+    return [entry.score.request_id for entry in ledger.entries]
+
+
+def replayed(opened: Installation, receipt: Receipt) -> tuple[replay.Difference, ...]:
+    """What differs when the receipt is replayed as whoever has it would."""
+    score = receipt.score
+    model = models.decode(opened.registry.model(score.model_id))
+    policy = policy_text.unjudged(opened.registry.policy(score.policy_id))
+    return replay.replay(receipting.recall(receipt, model, policy))
+
+
+def test_every_score_of_a_commit_has_a_receipt_that_holds_and_replays(
+    opened: Installation,
+) -> None:
+    given = asyncio.run(give_together(opened, 7))
+    for request_id in given:
+        document = receipts.encode(opened.receipts.find(BOOK, request_id))
+        receipt = receipts.decode(document)
+        assert receipt.score.request_id == request_id
+        assert receipts.failures(receipt) == ()
+        assert replayed(opened, receipt) == ()
+
+
+def test_a_receipt_holds_after_the_signing_key_was_rotated(opened: Installation) -> None:
+    request_id = give_score()
+    before = opened.receipts.find(BOOK, request_id)
+    opened.rotation.signing("W. Mutua")
+    assert opened.receipts.find(BOOK, request_id) == before
+    after = opened.receipts.find(BOOK, give_score())
+    assert receipts.failures(after) == ()
+    signed = [(key.public or b"").hex() for key in opened.receipts.signing_keys()]
+    assert [before.proof.public_key, after.proof.public_key] == signed
+
+
+def test_a_score_of_another_book_has_no_receipt_here(opened: Installation) -> None:
+    request_id = give_score()
+    with pytest.raises(UnknownScore):
+        opened.receipts.find(Book("demo", Mode.LIVE), request_id)
+
+
+def test_a_score_from_before_the_audit_has_no_receipt(opened: Installation) -> None:
+    request_id = give_score()
+    kept = opened.vault.open(opened.scores.find(BOOK, request_id))
+    old = pack(Sealed(kept.application, kept.assessment))
+    change(opened, sealed=old, seal_key_id=None, applicant_key_id=None)
+    with pytest.raises(NoReceipt):
+        opened.receipts.find(BOOK, request_id)
+
+
+def test_a_score_whose_entry_is_gone_has_no_receipt(opened: Installation) -> None:
+    request_id = give_score()
+    with opened.database.writing() as connection:
+        connection.execute(delete(schema.audit_entries))
+    with pytest.raises(NoReceipt):
+        opened.receipts.find(BOOK, request_id)
+
+
+def test_an_erased_applicant_has_no_receipt(opened: Installation) -> None:
+    request_id = give_score(json.dumps(APPLICATION).encode())
+    assert receipts.failures(opened.receipts.find(BOOK, request_id)) == ()
+    with opened.database.writing() as connection:
+        erased = {"wrapped": None, "subject": None, "erased_us": now_us()}
+        connection.execute(update(schema.applicant_keys).values(**erased))
+    with pytest.raises(Erased):
+        opened.receipts.find(BOOK, request_id)
+
+
+@pytest.mark.parametrize("column", ["decision", "tier", "model_id", "key_id"])
+def test_no_receipt_is_given_of_what_was_changed(opened: Installation, column: str) -> None:
+    request_id = give_score()
+    change(opened, **{column: "Z"})
+    with pytest.raises(StoreUnfit, match="was changed since it was given"):
+        opened.receipts.find(BOOK, request_id)
+
+
+def test_a_receipt_names_the_model_and_the_policy_that_it_needs(opened: Installation) -> None:
+    receipt = opened.receipts.find(BOOK, give_score())
+    model, policy = builtin(), draft.default_policy("KES")
+    assert replay.replay(receipting.recall(receipt, model, policy)) == ()
+    with pytest.raises(InvalidReceipt, match="another model") as refused:
+        receipting.recall(receipt, a_model(), policy)
+    assert f"alama models export {model.id} --out FILE" in str(refused.value.hint)
+    with pytest.raises(InvalidReceipt, match="another policy") as refused:
+        receipting.recall(receipt, model, draft.default_policy("UGX"))
+    assert f"alama policy export {policy.id} --out FILE" in str(refused.value.hint)
+
+
+def test_an_assessment_of_no_known_form_is_told(opened: Installation) -> None:
+    receipt = opened.receipts.find(BOOK, give_score())
+    strange = msgspec.structs.replace(receipt, assessment={"score": 660})
+    with pytest.raises(InvalidReceipt, match="cannot be read"):
+        receipting.assessment_of(strange)
