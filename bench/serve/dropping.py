@@ -1,7 +1,8 @@
 """Alama's own application on a ledger that keeps nothing: what storing durably costs.
 
 Keys, limits, decoding, scoring, explaining, the record, the reply and the log are all as they are
-in `alama serve`; only the commit is left out. Nothing in the product can be set to run like this.
+in `alama serve`; only the commit is left out, and with it sealing and the audit. Nothing in the
+product can be set to run like this.
 """
 
 from __future__ import annotations

@@ -80,6 +80,7 @@ RATIOS: Final = (
     ("throughput of BentoML + LightGBM + shap", "bentoml", 10.0),
     ("share of the ceiling", "ceiling", 0.4),
     ("share of Alama without storage", "alama, dropping", 0.6),
+    ("share of Alama as it was", "alama, earlier", 0.8),
 )
 
 

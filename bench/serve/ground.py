@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -18,9 +20,12 @@ from alama.training.population.truth import Loans
 from bench.environment import ROOT, SCRATCH, peers_python, settings, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 BODIES: Final = 200
+NOBODY_YET: Final = "nobody-yet-0"
+"""In a body: clients put a new applicant in its place, with as many characters, each time."""
+
 _BODIES_SEED: Final = 31
 _BODIES_FROM_ROWS: Final = 2_000
 
@@ -38,6 +43,9 @@ class Ground:
     peers: Path
     forests: Path
     bodies: Path
+    applicants: Path
+    known_applicants: Path
+    earlier: Path
     server_core: int | None
     client_core: int | None
 
@@ -61,9 +69,10 @@ def pinned(command: Sequence[str], core: int | None) -> list[str]:
 
 
 @contextmanager
-def opened(forest_rows: int) -> Iterator[Ground]:
+def opened(forest_rows: int, earlier: str | None) -> Iterator[Ground]:
     """Lay everything ready that the servers and clients share, and clean up behind them.
 
+    `earlier` is a revision of Alama that is measured beside this one.
     The folder lies on the disk of the checkout: a store in memory would be no store.
     """
     if shutil.which("wrk") is None:
@@ -78,23 +87,54 @@ def opened(forest_rows: int) -> Iterator[Ground]:
             peers=peers,
             forests=Path(folder) / "forests.json",
             bodies=Path(folder) / "bodies.jsonl",
+            applicants=Path(folder) / "applicants.jsonl",
+            known_applicants=Path(folder) / "known-applicants.jsonl",
+            earlier=Path(folder) / "earlier",
             server_core=server_core,
             client_core=client_core,
         )
         write_bodies(ground.bodies)
+        write_bodies(ground.applicants, lambda _: {"applicant_ref": NOBODY_YET})
+        write_bodies(ground.known_applicants, lambda number: {"applicant_ref": f"person-{number}"})
+        if earlier is not None:
+            check_out(earlier, ground.earlier)
         prepare = ["-W", "ignore", "-m", "bench.serve.peers.prepare"]
         command = [str(peers), *prepare, str(forest_rows), str(ground.forests)]
         subprocess.run(command, cwd=ROOT, env=ground.variables, check=True)
         yield ground
 
 
-def write_bodies(path: Path) -> None:
-    """Write applications of the synthetic population with all fields, a JSON object a line."""
+def _nothing(_: int) -> dict[str, str]:
+    return {}
+
+
+def write_bodies(path: Path, more: Callable[[int], dict[str, str]] = _nothing) -> None:
+    """Write applications of the synthetic population with all fields, a JSON object a line.
+
+    `more` gives what else the application of this number has.
+    """
     names = [field.name for field in fields(Loans)]
     people = PopulationOptions(rows=_BODIES_FROM_ROWS, seed=_BODIES_SEED)
     rows = [row for batch in batches(people) for row in batch.select(names).to_pylist()]
     complete = [row for row in rows if None not in row.values()][:BODIES]
-    path.write_text("".join(json.dumps(row) + "\n" for row in complete), "utf-8")
+    lines = [json.dumps({**row, **more(number)}) + "\n" for number, row in enumerate(complete)]
+    path.write_text("".join(lines), "utf-8")
+
+
+def check_out(revision: str, folder: Path) -> None:
+    """Lay the sources of a revision into a folder, or say that it is not known here."""
+    folder.mkdir()
+    if shutil.which("git") is None:
+        raise NotMeasurable("git, which has Alama as it was, is not here: `--earlier none`")
+    command = ["git", "archive", "--format=tar", f"{revision}:src"]
+    archive = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
+    if archive.returncode:
+        raise NotMeasurable(
+            f"git does not know {revision} here (`--earlier none` leaves it out): "
+            f"{archive.stderr.decode().strip()}"
+        )
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as sources:
+        sources.extractall(folder, filter="data")
 
 
 def _variables(source: Path) -> dict[str, str]:

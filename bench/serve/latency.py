@@ -59,7 +59,7 @@ def _heard(ground: Ground, server: Server, rate: float, seconds: int) -> Heard:
         rate=rate,
         seconds=seconds,
         connections=CONNECTIONS,
-        bodies=str(ground.bodies),
+        bodies=str(server.bodies),
         key=server.key,
     )
     command = [ground.python, "-m", "bench.serve.openloop", json.dumps(asdict(load))]

@@ -18,12 +18,16 @@ import sys
 import time
 from collections import deque
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Final, Self
 
 HOST: Final = "127.0.0.1"
 PATIENCE_S: Final = 10.0
 """How long answers may still come after the last request has left."""
+
+NOBODY_YET: Final = b"nobody-yet-0"
+"""Whose place in a body a new applicant takes."""
 
 _HEAD_END: Final = b"\r\n\r\n"
 
@@ -107,6 +111,14 @@ def requests_of(load: Load) -> list[bytes]:
         f"Authorization: Bearer {load.key}\r\nContent-Type: application/json\r\n"
     )
     bodies = Path(load.bodies).read_bytes().splitlines()
+    # As many bodies as requests, where each is somebody new.
+    if NOBODY_YET in bodies[0]:
+        somebody = time.time_ns() // 1_000
+        new = range(somebody, somebody + round(load.rate * load.seconds))
+        bodies = [
+            body.replace(NOBODY_YET, b"a%011d" % (number % 10**11))
+            for number, body in zip(new, cycle(bodies), strict=False)
+        ]
     return [b"%sContent-Length: %d\r\n\r\n%s" % (head.encode(), len(b), b) for b in bodies]
 
 

@@ -6,13 +6,14 @@ import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bench.serve.subjects import SUBJECTS
+from bench.serve.subjects import EARLIER, SUBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONNECTIONS: Final = (16, 64)
 FOREST_ROWS: Final = 100_000
+UNPROTECTED: Final = "d7785c7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Options:
 
     size: Size
     names: tuple[str, ...]
+    earlier: str | None
     kept: bool
 
 
@@ -53,9 +55,21 @@ def parse(arguments: Sequence[str]) -> Options:
     parser.add_argument(
         "--only", action="append", choices=tuple(SUBJECTS), help="this subject (may be repeated)"
     )
+    parser.add_argument(
+        "--earlier",
+        metavar="REVISION",
+        default=UNPROTECTED,
+        help="measure Alama as it was then beside it; none: do not (default: %(default)s, "
+        "the last that neither sealed nor kept an audit)",
+    )
     given = parser.parse_args(arguments)
+    earlier = None if given.earlier == "none" else given.earlier
+    wanted = given.only or [name for name in SUBJECTS if name != EARLIER or earlier]
+    if EARLIER in wanted and earlier is None:
+        parser.error(f"--only {EARLIER!r} needs --earlier REVISION")
     return Options(
         size=SIZES[given.size],
-        names=tuple(name for name in SUBJECTS if name in (given.only or SUBJECTS)),
+        names=tuple(name for name in SUBJECTS if name in wanted),
+        earlier=earlier if EARLIER in wanted else None,
         kept=given.size == "full" and given.only is None,
     )

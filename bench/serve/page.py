@@ -107,7 +107,12 @@ def _rounds(document: Document) -> str:
     return (
         f"{size['rounds']} rounds of {size['seconds']} s for each line and number of connections; "
         f"latency over {size['latency_rounds']} times {size['latency_seconds']} s."
+        f"{_earlier(document.get('earlier'))}"
     )
+
+
+def _earlier(revision: str | None) -> str:
+    return f" Alama as it was is revision `{revision}`." if revision else ""
 
 
 def _throughput(document: Document) -> str:

@@ -28,13 +28,14 @@ BUSY_MAX: Final = 0.1
 def measure(options: Options) -> None:
     """Measure, print the tables, keep the results and write the page."""
     print("laying the ground: sources, bodies, forests (a minute or two the first time)")
-    with ground.opened(FOREST_ROWS) as here, Bar() as bar:
+    with ground.opened(FOREST_ROWS, options.earlier) as here, Bar() as bar:
         if (busy := machine.busy_share() or 0) > BUSY_MAX:
             bar.say(f"other work keeps {busy:.0%} of the machine busy: better wait for it")
         document: Document = {
             "machine": machine.described(here),
             "by": code_hash(Path(alama.__file__).parent.rglob("*.py")),
             "size": asdict(options.size),
+            "earlier": options.earlier,
         }
         if {ALAMA, POSTGRES} & set(options.names):
             bar.start("Alama by itself", alone.seconds(options.size))

@@ -36,6 +36,7 @@ class Server:
     name: str
     port: int
     key: str
+    bodies: Path
     pid: int
     start_s: float
     log: Path
@@ -65,11 +66,15 @@ def started(
     command: Sequence[str],
     variables: dict[str, str],
     *,
+    bodies: Path,
     log: Path,
     health: str = "/v1/health",
     key: str = "none",
 ) -> Iterator[Server]:
-    """Start a command (`{port}` in it is filled in) and give it once its health answers 200."""
+    """Start a command (`{port}` in it is filled in) and give it once its health answers 200.
+
+    `bodies` is what it will be asked.
+    """
     port = free_port()
     line = [part.format(port=port) for part in command]
     with log.open("ab") as output:
@@ -79,7 +84,7 @@ def started(
         )
     try:
         _wait(name, process, port, health, log)
-        yield Server(name, port, key, process.pid, time.perf_counter() - began, log)
+        yield Server(name, port, key, bodies, process.pid, time.perf_counter() - began, log)
     finally:
         _end(process)
 

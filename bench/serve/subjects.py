@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from bench.serve.server import Server
 
 ALAMA: Final = "alama"
+EARLIER: Final = "alama, earlier"
+APPLICANTS: Final = "alama, applicants"
+KNOWN_APPLICANTS: Final = "alama, known applicants"
 POSTGRES: Final = "alama, PostgreSQL"
 _UVICORN: Final = (
     *("-m", "uvicorn", "--factory", "--port", "{port}", "--loop", "uvloop", "--http", "httptools"),
@@ -85,7 +89,7 @@ def _ceiling(ground: Ground) -> Iterator[Server]:
 @contextmanager
 def _dropping(ground: Ground) -> Iterator[Server]:
     """Start Alama's own app with a store that keeps nothing: what storing costs."""
-    variables = _alama_variables(ground, "alama, dropping")
+    variables = {**ground.variables, **_place(ground, "alama, dropping")}
     key = _issued_key(ground, variables)
     command = ground.for_server([ground.python, *_UVICORN, "bench.serve.dropping:create_app"])
     with _started(ground, "alama, dropping", command, variables, key=key) as server:
@@ -95,11 +99,35 @@ def _dropping(ground: Ground) -> Iterator[Server]:
 @contextmanager
 def alama(ground: Ground, name: str = ALAMA, workers: int = 1) -> Iterator[Server]:
     """Start Alama on a database file of its own; several workers may use every core."""
-    variables = _alama_variables(ground, name)
+    with _alama(ground, name, ground.variables, ground.bodies, workers) as server:
+        yield server
+
+
+@contextmanager
+def _applicants(ground: Ground, name: str, bodies: Path) -> Iterator[Server]:
+    """Start Alama for applications that each name an applicant."""
+    with _alama(ground, name, ground.variables, bodies) as server:
+        yield server
+
+
+@contextmanager
+def _earlier(ground: Ground) -> Iterator[Server]:
+    """Start Alama as it was, in the environment of today."""
+    search = os.pathsep.join([str(ground.earlier), str(ROOT)])
+    variables = {**ground.variables, "PYTHONPATH": search}
+    with _alama(ground, EARLIER, variables, ground.bodies) as server:
+        yield server
+
+
+@contextmanager
+def _alama(
+    ground: Ground, name: str, variables: dict[str, str], bodies: Path, workers: int = 1
+) -> Iterator[Server]:
+    variables = {**variables, **_place(ground, name)}
     key = _issued_key(ground, variables)
     command = serve_command(ground, workers)
     line = ground.for_server(command) if workers == 1 else command
-    with _started(ground, name, line, variables, key=key) as server:
+    with _started(ground, name, line, variables, bodies=bodies, key=key) as server:
         yield server
 
 
@@ -108,7 +136,7 @@ def alama_on_postgres(ground: Ground) -> Iterator[Server]:
     """Start a PostgreSQL and Alama on it."""
     folder = home(ground, POSTGRES)
     with postgres.database(folder, ground.client_core) as address:
-        variables = _alama_variables(ground, POSTGRES) | {"ALAMA_DATABASE": address}
+        variables = {**ground.variables, **_place(ground, POSTGRES), "ALAMA_DATABASE": address}
         (folder / "address").write_text(address)
         _alama_says(ground, variables, "db", "upgrade")
         new = ("--name", "Demo lender", "--currency", "KES")
@@ -136,9 +164,8 @@ def home(ground: Ground, name: str) -> Path:
     return folder
 
 
-def _alama_variables(ground: Ground, name: str) -> dict[str, str]:
-    place = {"ALAMA_HOME": str(home(ground, name)), "ALAMA_RATE_LIMIT": _NO_LIMIT}
-    return {**ground.variables, **place}
+def _place(ground: Ground, name: str) -> dict[str, str]:
+    return {"ALAMA_HOME": str(home(ground, name)), "ALAMA_RATE_LIMIT": _NO_LIMIT}
 
 
 def _issued_key(ground: Ground, variables: dict[str, str]) -> str:
@@ -163,11 +190,13 @@ def _started(
     command: list[str],
     variables: dict[str, str],
     *,
+    bodies: Path | None = None,
     health: str = "/v1/health",
     key: str = "none",
 ) -> AbstractContextManager[Server]:
     log = ground.folder / f"{name}.log"
-    return started(name, command, variables, log=log, health=health, key=key)
+    asked = bodies or ground.bodies
+    return started(name, command, variables, bodies=asked, log=log, health=health, key=key)
 
 
 SUBJECTS: Final[dict[str, Subject]] = {
@@ -184,6 +213,15 @@ SUBJECTS: Final[dict[str, Subject]] = {
     "ceiling": Subject("the ceiling: empty Starlette + msgspec", _ceiling),
     "alama, dropping": Subject("Alama, a store that drops everything", _dropping),
     ALAMA: Subject("**Alama**, SQLite, each score durable", alama),
+    EARLIER: Subject("Alama as it was, SQLite, each score durable", _earlier),
+    KNOWN_APPLICANTS: Subject(
+        "Alama, SQLite, applicants named who come back",
+        lambda g: _applicants(g, KNOWN_APPLICANTS, g.known_applicants),
+    ),
+    APPLICANTS: Subject(
+        "Alama, SQLite, each time a new applicant named",
+        lambda g: _applicants(g, APPLICANTS, g.applicants),
+    ),
     POSTGRES: Subject("**Alama**, PostgreSQL, each score durable", alama_on_postgres),
     "alama, 2 workers": Subject(
         "Alama, SQLite, 2 workers on both cores", lambda g: alama(g, "alama, 2 workers", 2)

@@ -42,7 +42,7 @@ def run(ground: Ground, server: Server, connections: int, seconds: int) -> Run:
     command = [
         *("wrk", "--threads", "1", "--connections", str(connections)),
         *("--duration", f"{seconds}s", "--timeout", f"{_TIMEOUT_S}s", "--script", str(SCRIPT)),
-        *(server.url, "--", str(ground.bodies), server.key),
+        *(server.url, "--", str(server.bodies), server.key),
     ]
     answer = subprocess.run(
         ground.for_client(command), check=True, capture_output=True, text=True

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from alama.training.population.truth import Loans
-from bench.serve import figures, machine, page, wrk
-from bench.serve.ground import BODIES, pinned, write_bodies
-from bench.serve.openloop import Load, answered, run
+from bench.serve import figures, machine, openloop, page, wrk
+from bench.serve.ground import BODIES, NOBODY_YET, NotMeasurable, check_out, pinned, write_bodies
+from bench.serve.openloop import Load, answered, requests_of, run
 from bench.serve.options import parse
 from bench.serve.server import ServerFailed, started
-from bench.serve.subjects import SUBJECTS
+from bench.serve.subjects import EARLIER, SUBJECTS
 from bench.serve.wrk import Run
 
 BODY = b'{"score": 700}'
@@ -62,6 +62,27 @@ def test_bodies_are_many_different_people_with_all_fields(bodies: Path) -> None:
         sent = json.loads(line)
         assert list(sent) == [field.name for field in fields(Loans)]
         assert None not in sent.values()
+
+
+def test_every_request_names_somebody_new_where_its_body_has_the_mark_of_nobody(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "applicants.jsonl"
+    write_bodies(path, lambda _: {"applicant_ref": NOBODY_YET})
+    sent = requests_of(Load(1, 1_000.0, 0.5, 1, str(path), "key"))
+    bodies = [json.loads(request.partition(b"\r\n\r\n")[2]) for request in sent]
+    assert len({body["applicant_ref"] for body in bodies}) == 500
+    assert len({len(body["applicant_ref"]) for body in bodies}) == 1
+
+
+def test_all_clients_know_the_mark_of_nobody() -> None:
+    assert openloop.NOBODY_YET.decode() == NOBODY_YET
+    assert NOBODY_YET.replace("-", "%-") in wrk.SCRIPT.read_text("utf-8")
+
+
+def test_a_revision_that_git_does_not_know_cannot_be_measured(tmp_path: Path) -> None:
+    with pytest.raises(NotMeasurable, match="git does not know never-was"):
+        check_out("never-was", tmp_path / "earlier")
 
 
 def test_a_round_goes_forth_and_the_next_one_back() -> None:
@@ -125,7 +146,8 @@ def test_an_answer_that_is_no_success_is_an_error(bodies: Path) -> None:
 
 
 def test_the_ceiling_is_started_loaded_by_the_clock_and_ended(bodies: Path, tmp_path: Path) -> None:
-    with started("ceiling", CEILING, {"PYTHONPATH": "."}, log=tmp_path / "log") as server:
+    log = tmp_path / "log"
+    with started("ceiling", CEILING, {"PYTHONPATH": "."}, bodies=bodies, log=log) as server:
         assert server.start_s > 0
         heard = run(Load(server.port, 200.0, 0.25, 4, str(bodies), server.key))
         if sys.platform == "linux":
@@ -141,7 +163,7 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "raise SystemExit('no model')"]
     with (
         pytest.raises(ServerFailed, match=r"(?s)broken ended with code 1.*no model"),
-        started("broken", command, {}, log=tmp_path / "log"),
+        started("broken", command, {}, bodies=tmp_path / "none", log=tmp_path / "log"),
     ):
         pass
 
@@ -165,6 +187,8 @@ def test_work_that_is_not_ours_is_told_apart() -> None:
 def test_a_run_that_leaves_somebody_out_is_not_published() -> None:
     assert parse(["full"]).kept
     assert not parse(["quick"]).kept
+    assert EARLIER in parse(["full"]).names
+    assert EARLIER not in parse(["full", "--earlier", "none"]).names
     chosen = parse(["full", "--only", "ceiling"])
     assert chosen.names == ("ceiling",)
     assert not chosen.kept
