@@ -97,6 +97,11 @@ class Postgres:
     def url(self, database: str) -> str:
         return f"postgresql://{USER}:{self._password}@{self.host}:{self.port}/{database}"
 
+    @property
+    def data(self) -> Path:
+        """The folder of its tables and its journal."""
+        return self._folder / "data"
+
     def log(self) -> str:
         return self._log.read_text("utf-8") if self._log.exists() else ""
 
@@ -115,7 +120,7 @@ class Postgres:
 
     def _start(self) -> None:
         programs = self._programs()
-        data = self._folder / "data"
+        data = self.data
         password = self._folder / "password"
         password.write_text(self._password, "utf-8")
         self._hand_over()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 from itertools import count
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from alama.core.lending.policy import Decision
 from alama.service import ids
 from alama.service.book import Book, Mode
-from alama.service.records import Entry, IdempotencyRow, ScoreRow
+from alama.service.records import Entry, IdempotencyRow, ScoreRow, Unsealed
+from alama.service.vault.ring import Ring
 
 NOON_US = 1_794_744_000_000_000
 """2026-11-15 12:00 UTC."""
@@ -34,7 +37,11 @@ def an_entry(
     limit: float = 12_500.0,
     expected_loss: float = 250.5,
 ) -> Entry:
-    """A score of a book; with an idempotency key its reply is kept too, `reply to <request_id>`."""
+    """A score of a book; with an idempotency key its reply is kept too, `reply to <request_id>`.
+
+    The key that it came with stands nowhere: the commit seals it under that of its lender, which
+    `tests.stores.lenders_in` makes.
+    """
     request_id = request_id or a_request_id(at_us)
     score = ScoreRow(
         lender=book.lender,
@@ -53,11 +60,13 @@ def an_entry(
         recommended_apr=36.5,
         processing_ms=1,
         seal_key_id=None,
-        sealed=b"{}",
+        sealed=b"",
         expected_loss=expected_loss,
+        applicant_key_id=None,
     )
+    ring = Ring(book.lender, "vk_gone", AESGCM(bytes(32)), bytes(32))
     if idempotency_key is None:
-        return Entry(score)
+        return Entry(score, None, b"d" * 32, Unsealed(None, ring, b"{}", None))
     idempotency = IdempotencyRow(
         lender=book.lender,
         mode=book.mode.value,
@@ -67,6 +76,8 @@ def an_entry(
         request_id=request_id,
         created_us=at_us,
         seal_key_id=None,
-        reply=b"reply to " + request_id.encode(),
+        reply=b"",
+        applicant_key_id=None,
     )
-    return Entry(score, idempotency)
+    reply = b"reply to " + request_id.encode()
+    return Entry(score, idempotency, b"d" * 32, Unsealed(None, ring, b"{}", reply))

@@ -18,6 +18,7 @@ import httpx
 from alama.storage import database as databases
 from alama.storage import migrate
 from tests.ports import HOST, free_port
+from tests.vaults import MASTER_KEY
 
 START_S_MAX = 15.0
 STOP_S_MAX = 15.0
@@ -43,7 +44,11 @@ class Server:
         self._embedded = database_url.startswith("sqlite:")
         self._workers = workers
         foreign = {k: v for k, v in os.environ.items() if not k.startswith("ALAMA_")}
-        ours = {"ALAMA_HOME": str(home), "ALAMA_DATABASE": database_url}
+        ours = {
+            "ALAMA_HOME": str(home),
+            "ALAMA_DATABASE": database_url,
+            "ALAMA_MASTER_KEY": MASTER_KEY,  # so that a test can read what was sealed
+        }
         self.environment = foreign | ours | environment
         """Every setting it runs with."""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server, by __exit__

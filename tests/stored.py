@@ -13,6 +13,7 @@ from alama.files.models import builtin, sample_application
 from alama.service import ids, keys
 from alama.service.book import Book, Mode
 from alama.service.directory import Directory
+from alama.service.errors import StoreUnfit
 from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Given, Scoring
 from alama.storage.scores import SqlScores
@@ -26,7 +27,10 @@ class CommitAtOnce:
         self._scores = scores
 
     async def append(self, entry: Entry) -> Earlier | None:
-        return self._scores.commit([entry])[0]
+        (fate,) = self._scores.commit([entry])
+        if isinstance(fate, StoreUnfit):
+            raise fate
+        return fate
 
 
 def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mode.TEST) -> str:
@@ -44,12 +48,12 @@ def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mod
 async def _give(opened: Installation, body: bytes, book: Book) -> str:
     text, _ = keys.issue(opened.registry, now_us, opened.pepper, book)
     directory = Directory(
-        opened.registry, opened.scores, now_us, stopwatch_us, opened.pepper, builtin
+        opened.registry, opened.scores, now_us, stopwatch_us, opened.pepper, builtin, opened.vault
     )
     caller = await directory.caller(text)
     at_us = now_us()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
-    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores))
+    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores), opened.vault)
     arrival = Arrival(request_id, at_us, time.perf_counter())
     await scoring.score(caller, arrival, body, _identity, None)
     return request_id

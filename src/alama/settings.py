@@ -35,8 +35,8 @@ class Settings(msgspec.Struct, frozen=True):
     home: Annotated[
         str,
         Meta(
-            description="Folder for everything Alama keeps itself: the embedded database and the "
-            "pepper. Made if it is not there.",
+            description="Folder for everything Alama keeps itself: the embedded database, the "
+            "pepper and the master key. Made if it is not there.",
             examples=["/var/lib/alama"],
         ),
     ] = "alama-data"
@@ -57,6 +57,40 @@ class Settings(msgspec.Struct, frozen=True):
             "process of one installation needs the same. By default the file pepper below "
             "ALAMA_HOME, made at the first start.",
             extra={"secret": True, "default": "ALAMA_HOME/pepper"},
+        ),
+    ] = None
+    master_key: Annotated[
+        str | None,
+        Meta(
+            description="Key of keys, 64 hexadecimal digits: without it nothing that applicants "
+            "sent can be read again. Every process of one installation needs the same; keep a copy "
+            "apart from the database. By default the file that ALAMA_MASTER_KEY_FILE names.",
+            extra={"secret": True, "default": "ALAMA_MASTER_KEY_FILE"},
+        ),
+    ] = None
+    master_key_file: Annotated[
+        str | None,
+        Meta(
+            description="File with the key of keys, closed to everyone else. By default the file "
+            "master-key below ALAMA_HOME, made at the first start.",
+            examples=["/run/secrets/alama-master-key"],
+            extra={"default": "ALAMA_HOME/master-key"},
+        ),
+    ] = None
+    master_key_old: Annotated[
+        str | None,
+        Meta(
+            description="The key of keys before this one, while `alama vault rotate master` hands "
+            "over from it.",
+            extra={"secret": True, "default": "none"},
+        ),
+    ] = None
+    master_key_old_file: Annotated[
+        str | None,
+        Meta(
+            description="File with the key of keys before this one.",
+            examples=["/run/secrets/alama-master-key-old"],
+            extra={"default": "none"},
         ),
     ] = None
     host: Annotated[str, Meta(description="Address to listen on.", examples=["10.0.0.5"])] = (
@@ -112,6 +146,11 @@ class Settings(msgspec.Struct, frozen=True):
     def home_folder(self) -> Path:
         """The folder of everything Alama keeps itself."""
         return Path(self.home)
+
+    @property
+    def master_key_path(self) -> Path:
+        """The file of the master key, the default one included, where it is not set itself."""
+        return Path(self.master_key_file or self.home_folder / "master-key")
 
     @property
     def database_address(self) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import getpass
 import multiprocessing
 import os
-import secrets
 import signal
-import stat
-import tempfile
 import time
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama import settings as settings_module
@@ -25,25 +24,42 @@ from alama.core.errors import AlamaError
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.files import reasons
+from alama.files.jurisdictions import jurisdiction
 from alama.files.models import builtin
 from alama.service import keys, lenders
+from alama.service.applicants import Applicants
 from alama.service.directory import Directory
-from alama.service.errors import InvalidName, StoreUnfit
+from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnfit
 from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
+from alama.service.receipts import Receipts
+from alama.service.retention import Retention
 from alama.service.scoring import Scoring
 from alama.service.upkeep import Upkeep
+from alama.service.vault import master as masters
+from alama.service.vault.master import Master, Masters
+from alama.service.vault.rotation import Rotation
+from alama.service.vault.vault import Vault
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage import migrate, secret_file
+from alama.storage.acts import ActLog
+from alama.storage.applicants import SqlApplicants
+from alama.storage.audit import SqlTrail
+from alama.storage.beginning import begin_audit
 from alama.storage.group_commit import GroupCommit
+from alama.storage.plain import SqlPlain
 from alama.storage.registry import SqlRegistry
+from alama.storage.retention import SqlRetention
+from alama.storage.rotation import SqlRotation
+from alama.storage.score_chain import ScoreChain
 from alama.storage.scores import SqlScores
+from alama.storage.vault import MASTER_FACT, SqlVaultKeys
+from alama.storage.witness import Witness
 from alama.telemetry.watch import watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from starlette.routing import Router
     from starlette.types import ASGIApp
@@ -60,6 +76,7 @@ GARBAGE_THRESHOLD: Final = 20_000
 """New objects before the collector looks at them; 700 by default."""
 
 PEPPER_LENGTH_MIN: Final = 32
+PEPPER_FACT: Final = "pepper"
 
 
 def now_us() -> int:
@@ -73,16 +90,55 @@ def stopwatch_us() -> int:
 
 
 class Installation(NamedTuple):
-    """What commands and the service share: a database that is fit to be used, and its secret."""
+    """What commands and the service share: a database that is fit to be used, and its secrets."""
 
     database: Database
     registry: SqlRegistry
     scores: SqlScores
     pepper: bytes
+    vault: Vault
+    log: ActLog
+    chain: ScoreChain
 
     def __repr__(self) -> str:
         """Leave the secret out: a repr ends up in logs."""
         return f"Installation({self.database!r})"
+
+    @property
+    def trail(self) -> SqlTrail:
+        """The audit, to be read."""
+        return SqlTrail(self.database)
+
+    @property
+    def witness(self) -> Witness:
+        """What notes how far the chains of the audit have come."""
+        return Witness(self.database, self.log, self.chain, now_us)
+
+    @property
+    def receipts(self) -> Receipts:
+        """What proves its scores to others."""
+        return Receipts(self.scores, self.vault, self.trail, SqlVaultKeys(self.database))
+
+    @property
+    def applicants(self) -> Applicants:
+        """What is held on each applicant."""
+        return Applicants(SqlApplicants(self.database, self.log), self.vault, now_us)
+
+    @property
+    def retention(self) -> Retention:
+        """For how long it is held."""
+        store = SqlRetention(self.database, self.log)
+        return Retention(self.registry, store, now_us, jurisdiction)
+
+    @property
+    def rotation(self) -> Rotation:
+        """What replaces its keys."""
+        return Rotation(SqlRotation(self.database, self.log, self.vault), self.vault, now_us)
+
+    @property
+    def plain(self) -> SqlPlain:
+        """What was kept before anything was sealed."""
+        return SqlPlain(self.database, self.vault, self.log, now_us)
 
     def close(self) -> None:
         """Let the database go."""
@@ -90,25 +146,67 @@ class Installation(NamedTuple):
 
 
 def open_installation(settings: Settings) -> Installation:
-    """Open the database, or raise `StoreUnfit` with what to do.
+    """Open the database with its keys, or raise `StoreUnfit` with what to do.
 
     An embedded one is brought up to date first, and a new one gets the lender `demo`, so that the
     first score takes no administration.
     """
+    opened = open_as_it_is(settings)
+    try:
+        opened.vault.signer()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def open_as_it_is(settings: Settings) -> Installation:
+    """Do the same though the master key is missing: then what needs a key raises that.
+
+    Lists can be read without one. What is done is noted in the signed audit, and needs it.
+    """
     database = databases.connect(settings.database_address)
     try:
-        registry = SqlRegistry(database)
         if database.embedded:
             migrate.upgrade(database)
-            _add_demo_lender(registry)
         else:
             migrate.require_current(database)
-        secret = pepper(settings)
-        _require_same_pepper(registry, secret)
+        facts = SqlRegistry(database)
+        secret = pepper(settings, facts.fact(PEPPER_FACT))
+        _require_same_pepper(facts, secret)
+        vault = _vault(settings, database, facts)
+        log = ActLog(database, vault.signer, now_us, _operator())
+        registry = SqlRegistry(database, log)
+        begin_audit(database, registry, log)
+        if database.embedded:
+            _add_demo_lender(registry)
     except BaseException:
         database.close()
         raise
-    return Installation(database, registry, SqlScores(database), secret)
+    chain = ScoreChain(database, log, vault.signer)
+    scores = SqlScores(database, vault, chain)
+    return Installation(database, registry, scores, secret, vault, log, chain)
+
+
+def _vault(settings: Settings, database: Database, facts: SqlRegistry) -> Vault:
+    keys = SqlVaultKeys(database)
+    try:
+        vault = Vault(keys, master_keys(settings, facts), now_us)
+    except MasterKeyMissing as missing:
+        return Vault(keys, missing, now_us)
+    # Before any transaction that needs it. One that is damaged is told by whoever signs with it:
+    # a verification has to say what else needs it.
+    with suppress(StoreUnfit):
+        vault.signer()
+    return vault
+
+
+def _operator() -> str:
+    """Give the login name of whoever runs this: what it does is theirs unless said otherwise."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the user of a container may have no name
+        return f"user {os.getuid()}"
 
 
 def _add_demo_lender(registry: SqlRegistry) -> None:
@@ -117,8 +215,11 @@ def _add_demo_lender(registry: SqlRegistry) -> None:
             lenders.add(registry, now_us, lenders.DEMO, "Demo lender", "KES")
 
 
-def pepper(settings: Settings) -> bytes:
-    """Give the secret that keys are hashed with; the first call makes one where none is set."""
+def pepper(settings: Settings, wanted: str | None = None) -> bytes:
+    """Give the secret that keys are hashed with; the first call makes one where none is set.
+
+    `wanted` is the fingerprint of the one that the database knows, if it knows one.
+    """
     if settings.pepper is not None:
         if len(settings.pepper) < PEPPER_LENGTH_MIN:
             raise settings_module.InvalidSetting(
@@ -127,19 +228,12 @@ def pepper(settings: Settings) -> bytes:
             )
         return settings.pepper.encode()
     path = settings.home_folder / "pepper"
-    settings.home_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
-        _write_pepper(path)
-    return _read_pepper(path)
-
-
-def _read_pepper(path: Path) -> bytes:
-    """Read the secret, or refuse a file that is damaged or that everyone can read."""
-    if path.stat().st_mode & stat.S_IRWXO:
-        raise StoreUnfit(
-            f"everyone on this machine can read the pepper, {path}", hint=f"`chmod 600 {path}`"
-        )
-    secret = path.read_bytes().strip()
+        if wanted is not None:
+            # Never a new one in the place of one that is lost: it would only hide what is wrong.
+            raise _another_pepper()
+        secret_file.make(path)
+    secret = secret_file.read(path, "pepper")
     if len(secret) < PEPPER_LENGTH_MIN or not secret.isascii():
         raise StoreUnfit(
             f"{path} is no pepper: it wants {PEPPER_LENGTH_MIN} ASCII characters or more",
@@ -149,37 +243,70 @@ def _read_pepper(path: Path) -> bytes:
     return secret
 
 
-def _write_pepper(path: Path) -> None:
-    """Write a new secret, readable by its owner alone, unless another process has been quicker.
-
-    The file appears with its content: a process that read an empty one would hash with nothing.
-    """
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix="pepper-") as file:
-        file.write(secrets.token_hex(32))
-        file.flush()
-        os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(file.name, path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make what has appeared in a folder outlive a power cut: keys hashed with it will."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _require_same_pepper(registry: SqlRegistry, secret: bytes) -> None:
     """Refuse a pepper under which no key of this database would be recognised."""
     found = keys.fingerprint(secret)
-    if registry.settle_fact("pepper", found) != found:
-        raise StoreUnfit(
-            "the keys of this database were hashed with another pepper",
-            hint="set ALAMA_PEPPER, or ALAMA_HOME with its file pepper, as it was before",
+    if registry.settle_fact(PEPPER_FACT, found) != found:
+        raise _another_pepper()
+
+
+def _another_pepper() -> StoreUnfit:
+    return StoreUnfit(
+        "the keys of this database were hashed with another pepper",
+        hint="set ALAMA_PEPPER, or ALAMA_HOME with its file pepper, as it was before",
+    )
+
+
+def master_keys(settings: Settings, registry: SqlRegistry) -> Masters:
+    """Give the key that all others are wrapped under, and the one before it while it is rotated.
+
+    The first call makes one where none is set. A database that has one is refused any other.
+    """
+    wanted = registry.fact(MASTER_FACT)
+    found = Masters(_master_key(settings, wanted), _old_master_key(settings))
+    settled = wanted or registry.settle_fact(MASTER_FACT, found.current.id)
+    found.named(settled)
+    return found
+
+
+def _master_key(settings: Settings, wanted: str | None) -> Master:
+    if settings.master_key is not None:
+        return _read_master(settings.master_key, "ALAMA_MASTER_KEY")
+    path = settings.master_key_path
+    if settings.master_key_file is None and not path.exists():
+        if wanted is not None:
+            # Never a new one in the place of one that is lost: it would only hide what is wrong.
+            raise MasterKeyMissing(wanted, None)
+        secret_file.make(path)
+    return _master_in(path, "ALAMA_MASTER_KEY_FILE")
+
+
+def _old_master_key(settings: Settings) -> Master | None:
+    if settings.master_key_old is not None:
+        return _read_master(settings.master_key_old, "ALAMA_MASTER_KEY_OLD")
+    if settings.master_key_old_file is None:
+        return None
+    return _master_in(Path(settings.master_key_old_file), "ALAMA_MASTER_KEY_OLD_FILE")
+
+
+def _master_in(path: Path, variable: str) -> Master:
+    try:
+        text = secret_file.read(path, "master key").decode("latin-1")
+    except OSError as error:
+        raise settings_module.InvalidSetting(
+            f"cannot read the master key {path}: {error.strerror}",
+            hint=f"{variable} says where it is; put it back as it was",
+        ) from error
+    return _read_master(text, str(path))
+
+
+def _read_master(text: str, source: str) -> Master:
+    if not masters.is_master(text):
+        raise settings_module.InvalidSetting(
+            f"{source} is no master key: it wants 64 hexadecimal digits",
+            hint="put it back as it was; for a new installation `openssl rand -hex 32` makes one",
         )
+    return masters.master(text)
 
 
 def service() -> ASGIApp:
@@ -202,16 +329,25 @@ def assemble(
 ) -> ASGIApp:
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
     registry, scores = installed.registry, installed.scores
-    directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin)
+    vault = installed.vault
+    directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin, vault)
     for book, error in directory.warm():
         watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, message=str(error))
-    health = Health(registry, ledger, stopwatch_us)
-    upkeep = Upkeep(directory, registry, scores, now_us, watch.chore_failed)
+    health = Health(registry, ledger, vault, stopwatch_us)
+    upkeep = Upkeep(
+        directory,
+        registry,
+        scores,
+        installed.retention,
+        installed.witness,
+        now_us,
+        watch.chore_failed,
+    )
     admission = Admission(directory, RateLimit(settings.rate_limit, BURST * settings.rate_limit))
     intake, languages = Intake(PRODUCT), reasons.languages()
-    explaining = Explaining(intake)
+    scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
     endpoints = Endpoints(
-        scores=ScoreEndpoints(admission, Scoring(intake, ledger), scores, languages),
+        scores=ScoreEndpoints(admission, scoring, scores, vault, installed.receipts, languages),
         explain=ExplainEndpoint(admission, explaining, languages),
         status=StatusEndpoints(health, builtin().id),
         documents=DocumentEndpoints(),
@@ -230,6 +366,7 @@ def assemble(
         explaining.close()
         await ledger.close()
         await upkeep.note_key_use()
+        await upkeep.close_chain()
         installed.close()
         watch.close()
 

@@ -10,18 +10,19 @@ from alama.service.ports import LivingLedger
 from alama.service.records import Earlier
 from alama.storage.database import Database
 from alama.storage.group_commit import Commit, GroupCommit
-from alama.storage.scores import SqlScores
 from tests.entries import DEMO, an_entry
+from tests.stores import lenders_in, scores_in
 
 Story = Callable[[LivingLedger], Awaitable[None]]
 
 
 def tell(database: Database, story: Story) -> list[Commit]:
     """Live the life of a ledger on a database; gives the groups that were kept."""
+    lenders_in(database, "demo")
     groups: list[Commit] = []
 
     async def life() -> None:
-        ledger = GroupCommit(SqlScores(database), groups.append)
+        ledger = GroupCommit(scores_in(database), groups.append)
         ledger.start()
         try:
             await story(ledger)
@@ -33,7 +34,7 @@ def tell(database: Database, story: Story) -> list[Commit]:
 
 
 def kept(database: Database) -> list[str]:
-    return [row.request_id for row in SqlScores(database).page(DEMO, None, 10_000)]
+    return [row.request_id for row in scores_in(database).page(DEMO, None, 10_000)]
 
 
 def test_everything_that_was_told_is_kept_and_kept_once(database: Database) -> None:

@@ -24,6 +24,7 @@ from alama.storage import registry as registries
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
 from tests.entries import NOON_US
+from tests.stores import registry_in
 
 UMOJA = Lender("umoja", "Umoja Sacco Société", "XOF", NOON_US)
 LATER = Lender("demo", "Demo lender", "KES", NOON_US + 1)
@@ -33,7 +34,7 @@ OTHER_BOOKS = (Book("demo", Mode.TEST), Book("umoja", Mode.LIVE))
 
 @pytest.fixture
 def registry(database: Database) -> Registry:
-    registry = SqlRegistry(database)
+    registry = registry_in(database)
     registry.add_lender(LATER)
     registry.add_lender(UMOJA)
     return registry
@@ -43,7 +44,7 @@ def registry(database: Database) -> Registry:
 def another_process(address: str) -> Iterator[Registry]:
     """The same database, through connections of its own."""
     other = databases.connect(address)
-    yield SqlRegistry(other)
+    yield registry_in(other)
     other.close()
 
 

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from alama.core.lending.policy import Decision
 from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnavailable, UnknownScore
+from alama.service.errors import StoreUnavailable, StoreUnfit, UnknownScore
 from alama.service.holds import HOUR_US, Approved
-from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier, Entry, ScoreSummary
+from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier, Entry, Fate, ScoreSummary
 from alama.storage import database as databases
 from alama.storage.database import Database
 from alama.storage.scores import SqlScores
 from tests.entries import DEMO, NOON_US, a_request_id, an_entry
+from tests.stores import lenders_in, scores_in
+from tests.vaults import vault_of
 
 BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
 FAR_APART_US = 1_000_000
@@ -27,14 +29,15 @@ NOTHING = Approved(0.0, 0.0)
 
 @pytest.fixture
 def scores(database: Database) -> SqlScores:
-    return SqlScores(database)
+    lenders_in(database, "demo", "umoja")
+    return scores_in(database)
 
 
 @pytest.fixture
 def another_process(address: str) -> Iterator[SqlScores]:
     """The same database, through connections of its own."""
     other = databases.connect(address)
-    yield SqlScores(other)
+    yield scores_in(other)
     other.close()
 
 
@@ -44,8 +47,20 @@ def kept(scores: SqlScores, book: Book) -> list[str]:
 
 def answer(entry: Entry) -> Earlier:
     assert entry.idempotency is not None
+    assert entry.unsealed.reply is not None
     row = entry.idempotency
-    return Earlier(row.request_digest, row.request_id, row.reply)
+    return Earlier(row.request_digest, row.request_id, entry.unsealed.reply)
+
+
+def committed(scores: SqlScores, entries: Sequence[Entry]) -> list[Earlier | None]:
+    """Commit; gives the answers of before with their replies opened."""
+    vault = vault_of(scores._database)
+    opened: list[Earlier | None] = []
+    for fate in scores.commit(entries):
+        assert not isinstance(fate, StoreUnfit)
+        reply = b"" if fate is None else vault.open_reply(DEMO, fate)
+        opened.append(fate and Earlier(fate.request_digest, fate.request_id, reply))
+    return opened
 
 
 # ------------------------------------------------------------------------------------- reading
@@ -54,7 +69,9 @@ def answer(entry: Entry) -> Earlier:
 def test_a_score_is_given_back_as_it_was_kept(scores: SqlScores) -> None:
     entry = an_entry()
     assert scores.commit([entry]) == [None]
-    assert scores.find(DEMO, entry.score.request_id) == entry.score
+    found = scores.find(DEMO, entry.score.request_id)
+    assert (found.row.in_clear, found.applicant) == (entry.score.in_clear, None)
+    assert vault_of(scores._database).plain(found) == entry.unsealed.record
 
 
 @pytest.mark.parametrize("book", [book for book in BOOKS if book != DEMO], ids="-".join)
@@ -110,17 +127,21 @@ def test_scores_written_meanwhile_neither_repeat_nor_hide_older_ones(scores: Sql
 def test_applications_are_what_was_sent_for_the_scores_of_a_page(scores: SqlScores) -> None:
     entries = [an_entry(at_us=NOON_US + number) for number in range(5)]
     told = [
-        Entry(entry.score._replace(sealed=b'{"number": %d}' % number))
+        entry._replace(unsealed=entry.unsealed._replace(record=b'{"number": %d}' % number))
         for number, entry in enumerate(entries)
     ]
     scores.commit([*told, an_entry(Book("umoja", Mode.TEST), at_us=NOON_US)])
     everything = scores.applications(DEMO, None, 10)
-    assert [one.sealed for one in everything] == [b'{"number": %d}' % n for n in (4, 3, 2, 1, 0)]
-    for before, limit in ((None, 2), (everything[1].request_id, 2), (everything[3].request_id, 9)):
+    vault = vault_of(scores._database)
+    assert [vault.plain(one) for one in everything] == [
+        b'{"number": %d}' % n for n in (4, 3, 2, 1, 0)
+    ]
+    ids = [one.row.request_id for one in everything]
+    for before, limit in ((None, 2), (ids[1], 2), (ids[3], 9)):
         page = scores.page(DEMO, before, limit)
         found = scores.applications(DEMO, before, limit)
-        assert [one.request_id for one in found] == [one.request_id for one in page]
-    assert scores.applications(DEMO, everything[-1].request_id, 9) == []
+        assert [one.row.request_id for one in found] == [one.request_id for one in page]
+    assert scores.applications(DEMO, ids[-1], 9) == []
 
 
 # ------------------------------------------------------------------------------------- writing
@@ -147,7 +168,7 @@ def test_a_key_that_was_answered_gives_its_answer_and_keeps_no_second_score(
     scores.commit([first])
     for request in ("one", "another"):
         retry = an_entry(idempotency_key="order-1", request=request)
-        assert scores.commit([retry]) == [answer(first)]
+        assert committed(scores, [retry]) == [answer(first)]
     assert kept(scores, DEMO) == [first.score.request_id]
 
 
@@ -156,7 +177,7 @@ def test_each_entry_of_a_group_gets_its_own_answer(scores: SqlScores) -> None:
     scores.commit([first, second])
     group = [an_entry(idempotency_key=key) for key in ("2", "3", "1")]
     group.insert(1, an_entry())
-    assert scores.commit(group) == [answer(second), None, None, answer(first)]
+    assert committed(scores, group) == [answer(second), None, None, answer(first)]
     new = [group[1].score.request_id, group[2].score.request_id]
     assert set(kept(scores, DEMO)) == {first.score.request_id, second.score.request_id, *new}
 
@@ -170,11 +191,12 @@ def test_a_key_is_kept_for_72_hours_and_then_free(scores: SqlScores) -> None:
     first = an_entry(idempotency_key="order-1")
     scores.commit([first])
     last_us = NOON_US + IDEMPOTENCY_KEPT_US
-    assert scores.commit([an_entry(at_us=last_us, idempotency_key="order-1")]) == [answer(first)]
+    late = an_entry(at_us=last_us, idempotency_key="order-1")
+    assert committed(scores, [late]) == [answer(first)]
     second = an_entry(at_us=last_us + 1, idempotency_key="order-1")
     assert scores.commit([second]) == [None]
     third = an_entry(at_us=last_us + 2, idempotency_key="order-1")
-    assert scores.commit([third]) == [answer(second)]
+    assert committed(scores, [third]) == [answer(second)]
 
 
 def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:
@@ -183,8 +205,8 @@ def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:
     scores.commit([old, new])
     scores.forget_idempotency(NOON_US + 1)
     again = [an_entry(idempotency_key=key, at_us=NOON_US + 2) for key in ("old", "new")]
-    assert scores.commit(again) == [None, answer(new)]
-    assert scores.find(DEMO, old.score.request_id) == old.score
+    assert committed(scores, again) == [None, answer(new)]
+    assert scores.find(DEMO, old.score.request_id).row.in_clear == old.score.in_clear
 
 
 def test_forgetting_goes_on_in_small_steps_until_none_is_left(
@@ -197,7 +219,8 @@ def test_forgetting_goes_on_in_small_steps_until_none_is_left(
     assert [scores.forget_idempotency(NOON_US + 1) for _ in range(4)] == [True, True, False, False]
     again = [an_entry(idempotency_key=f"old-{number}", at_us=NOON_US + 2) for number in range(5)]
     assert scores.commit(again) == [None] * 5
-    assert scores.commit([an_entry(at_us=NOON_US + 2, idempotency_key="new")]) == [answer(new)]
+    late = an_entry(at_us=NOON_US + 2, idempotency_key="new")
+    assert committed(scores, [late]) == [answer(new)]
 
 
 def test_two_processes_with_one_key_keep_one_score(
@@ -223,10 +246,10 @@ def test_two_processes_with_the_same_keys_in_another_order_do_not_block_each_oth
 
 def at_once(
     processes: Sequence[SqlScores], groups: Sequence[Sequence[Entry]]
-) -> list[Sequence[Earlier | None]]:
+) -> list[Sequence[Fate]]:
     start = threading.Barrier(len(processes))
 
-    def commit(scores: SqlScores, group: Sequence[Entry]) -> Sequence[Earlier | None]:
+    def commit(scores: SqlScores, group: Sequence[Entry]) -> Sequence[Fate]:
         start.wait()
         return scores.commit(group)
 

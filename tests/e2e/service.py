@@ -60,7 +60,7 @@ class Service:
         self._proxy = proxy
         seen = database_url if proxy is None else through(database_url, proxy.port)
         self.server = Server(seen, home, workers, ALAMA_LOG="json", **environment)
-        self._settings = settings.read({"ALAMA_HOME": str(home), "ALAMA_DATABASE": database_url})
+        self._settings = settings.read(self.server.environment | {"ALAMA_DATABASE": database_url})
         self.installed: Installation
 
     @contextmanager

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from alama.core.recourse import Hindrance
-from tests.walk import outputs, require_shown, steps
+from tests.walks import Walk
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explaining.md").read_text("utf-8")
@@ -14,11 +14,9 @@ ON_A_DESK, _, _ = PAGE.partition("## Over HTTP")
 
 
 def test_the_walk_on_a_desk_goes_as_the_page_says(tmp_path: Path) -> None:
-    walk = steps(ON_A_DESK)
-    said = outputs([command for command, _ in walk], tmp_path, os.environ)
-    assert len(said) == len(walk) == 5
-    for (_, shown), printed in zip(walk, said, strict=True):
-        require_shown(shown, printed)
+    walk = Walk(ON_A_DESK)
+    assert len(walk.steps) == 5
+    walk.go(tmp_path, os.environ)
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.startswith('<!DOCTYPE html>\n<html lang="sw">')
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.databases import Postgres, sqlite_url
 from tests.server import Server
-from tests.walk import outputs, require_shown, steps
+from tests.walks import Walk
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -79,11 +79,9 @@ def test_the_first_score_is_the_one_that_the_readme_shows(tmp_path: Path) -> Non
 
 def test_somebody_who_is_declined_is_told_what_the_readme_shows(tmp_path: Path) -> None:
     _, _, section = README.partition("## Why, and what would help\n")
-    walk = steps(section.partition("\n## ")[0])
-    said = outputs([command for command, _ in walk], tmp_path, os.environ)
-    assert len(said) == len(walk) == 2
-    for (_, shown), printed in zip(walk, said, strict=True):
-        require_shown(shown, printed)
+    walk = Walk(section.partition("\n## ")[0])
+    assert len(walk.steps) == 2
+    walk.go(tmp_path, os.environ)
     assert (tmp_path / "page.html").exists()
 
 

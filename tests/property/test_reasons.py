@@ -53,7 +53,7 @@ class Case:
         return reasons(self.policy, self.application, self.said, language)
 
     def teller(self) -> tell._Teller:
-        return tell._Teller(self.policy, self.application, ENGLISH)
+        return tell._Teller(self.policy, self.application, self.said, ENGLISH)
 
     def scored(self, **changed: float) -> Scored:
         """Score the application, with other values for some of its fields."""

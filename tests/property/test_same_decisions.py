@@ -36,14 +36,16 @@ from alama.files.models import builtin, write_model
 from alama.files.reasons import languages
 from alama.service.directory import Caller, Desk
 from alama.service.keys import ALL_SCOPES, Key
-from alama.service.records import Earlier, Entry, ScoreRow, unseal
+from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Scoring
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
 from tests.policies import one_of, random_policy
+from tests.vaults import a_vault, to_be_kept
 
 APPLICATIONS = 25
+VAULT = a_vault()
 
 
 class Said(NamedTuple):
@@ -153,11 +155,13 @@ def test_the_questions_meet_every_decision_and_loans_both_asked_for_and_not() ->
 @given(QUESTIONS)
 @settings(max_examples=100)
 def test_the_service_replies_and_records_what_the_core_says(question: Question) -> None:
-    replies, rows = asyncio.run(served(question))
+    replies, kept = asyncio.run(served(question))
     answers = question.answers()
     assert [as_replied(msgspec.json.decode(reply)) for reply in replies] == answers
-    assert [as_stored(row) for row in rows] == answers
-    records = [msgspec.json.decode(render.score_record(row, unseal(row))) for row in rows]
+    assert [as_stored(entry) for entry in kept] == answers
+    records = [
+        msgspec.json.decode(render.score_record(entry.score, to_be_kept(entry))) for entry in kept
+    ]
     assert [as_replied(record) for record in records] == answers
 
 
@@ -165,18 +169,18 @@ class Keeper:
     """A ledger that has kept an entry as soon as it is appended."""
 
     def __init__(self) -> None:
-        self.rows: list[ScoreRow] = []
+        self.entries: list[Entry] = []
 
     async def append(self, entry: Entry) -> Earlier | None:
-        self.rows.append(entry.score)
+        self.entries.append(entry)
         return None
 
 
-async def served(question: Question) -> tuple[list[bytes], list[ScoreRow]]:
+async def served(question: Question) -> tuple[list[bytes], list[Entry]]:
     keeper = Keeper()
-    scoring = Scoring(Intake(question.model.catalogue), keeper)
+    scoring = Scoring(Intake(question.model.catalogue), keeper, VAULT)
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", ALL_SCOPES, NOON_US)
-    caller = Caller(key, DEMO, Desk(question.model, question.policy))
+    caller = Caller(key, DEMO, Desk(question.model, question.policy), VAULT.ring(DEMO.lender))
     with_offer = render.expanded(frozenset({"offer"}), languages()[0])
     replies = []
     for application in question.applications:
@@ -185,15 +189,15 @@ async def served(question: Question) -> tuple[list[bytes], list[ScoreRow]]:
         body = msgspec.json.encode({name: v for name, v in sent.items() if v is not None})
         answer = await scoring.score(caller, arrival, body, with_offer, None)
         replies.append(answer.reply)
-    return replies, keeper.rows
+    return replies, keeper.entries
 
 
 def as_replied(reply: dict[str, Any]) -> Said:
     return as_named(reply, tuple(reply["offer"]["rules"]))
 
 
-def as_stored(row: ScoreRow) -> Said:
-    return as_named(row._asdict(), unseal(row).assessment.rules)
+def as_stored(entry: Entry) -> Said:
+    return as_named(entry.score._asdict(), to_be_kept(entry).assessment.rules)
 
 
 def as_named(parts: dict[str, Any], rules: tuple[str, ...]) -> Said:

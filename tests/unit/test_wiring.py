@@ -8,6 +8,7 @@ import pytest
 
 from alama import settings, wiring
 from alama.service import lenders
+from alama.service.audit.reading import newest_first
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
 from alama.settings import InvalidSetting, Settings
@@ -69,7 +70,7 @@ def test_a_pepper_appears_with_its_content(tmp_path: Path, monkeypatch: pytest.M
         there_before.append((tmp_path / "pepper").exists())
         return "ab" * length
 
-    monkeypatch.setattr("alama.wiring.secrets.token_hex", slowly)
+    monkeypatch.setattr("alama.storage.secret_file.secrets.token_hex", slowly)
     assert wiring.pepper(chosen(tmp_path)) == b"ab" * 32
     assert there_before == [False]
 
@@ -123,6 +124,24 @@ def test_a_pepper_that_everyone_can_read_is_refused_with_the_way_out(tmp_path: P
     assert wiring.pepper(chosen(tmp_path)) == secret
 
 
+@pytest.mark.parametrize("nameless", [False, True])
+def test_what_nobody_signs_is_by_whoever_runs_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, nameless: bool
+) -> None:
+    def login_name() -> str:
+        if nameless:
+            raise KeyError("as in a container whose user has no name")
+        return "wanjiru"
+
+    monkeypatch.setattr("alama.wiring.getpass.getuser", login_name)
+    monkeypatch.setattr("alama.wiring.os.getuid", lambda: 1_000)
+    installed = wiring.open_installation(chosen(tmp_path))
+    (added,) = newest_first(installed.trail, None)
+    assert added.act is not None
+    assert added.act.by == ("user 1000" if nameless else "wanjiru")
+    installed.close()
+
+
 def test_an_installation_is_printed_without_its_secret(tmp_path: Path) -> None:
     installed = wiring.open_installation(chosen(tmp_path, ALAMA_PEPPER="s3cret" * 6))
     assert "s3cret" not in f"{installed!r} {installed}"
@@ -133,6 +152,15 @@ def test_a_database_is_not_opened_with_another_pepper(tmp_path: Path) -> None:
     wiring.open_installation(chosen(tmp_path)).close()
     with pytest.raises(StoreUnfit, match="another pepper"):
         wiring.open_installation(chosen(tmp_path, ALAMA_PEPPER="x" * 32))
+
+
+def test_a_home_without_the_pepper_of_the_database_is_not_given_another(tmp_path: Path) -> None:
+    wiring.open_installation(chosen(tmp_path / "home")).close()
+    elsewhere = tmp_path / "elsewhere"
+    database = f"sqlite:///{tmp_path / 'home' / 'alama.db'}"
+    with pytest.raises(StoreUnfit, match="another pepper"):
+        wiring.open_installation(chosen(elsewhere, ALAMA_DATABASE=database))
+    assert not elsewhere.exists()
 
 
 def test_a_database_of_others_is_neither_migrated_nor_furnished(

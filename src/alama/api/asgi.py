@@ -46,6 +46,7 @@ def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
         "/v1/health": {"GET": serve.status.health},
         "/v1/scores": {"GET": serve.scores.page},
         "/v1/scores/{request_id}": {"GET": serve.scores.find},
+        "/v1/scores/{request_id}/receipt": {"GET": serve.scores.receipt},
         "/livez": {"GET": serve.status.alive},
         "/readyz": {"GET": serve.status.health},
         "/openapi.json": {"GET": serve.documents.openapi},

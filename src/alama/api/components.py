@@ -185,6 +185,11 @@ LINKS: Final[dict[str, Json]] = {
         "description": "Read the stored score.",
         "parameters": {"request_id": "$response.body#/request_id"},
     },
+    "getReceipt": {
+        "operationId": "getReceipt",
+        "description": "Prove the score.",
+        "parameters": {"request_id": "$response.body#/request_id"},
+    },
     "listScores": {
         "operationId": "listScores",
         "description": "Read the next page.",

@@ -11,7 +11,8 @@ import msgspec
 from alama.api import problems
 from alama.api.exchange import Call, ClientLeft
 from alama.service import ids
-from alama.service.errors import StoreUnavailable
+from alama.service.chance import Chance
+from alama.service.errors import MasterKeyMissing, StoreUnavailable
 from alama.service.scoring import Arrival
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _NOT_MODIFIED: Final = 304
 _NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
-_chances: Final = ids.chances()
+_chance: Final = Chance(ids.RANDOM_BYTES)
 
 
 class Exchanged(msgspec.Struct, frozen=True):
@@ -83,7 +84,7 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
         now_us = self._clock()
-        request_id = ids.request_id(now_us, next(_chances))
+        request_id = ids.request_id(now_us, _chance.draw())
         method: str = scope["method"]
         call = Call(scope, receive, Arrival(request_id, now_us, started_s))
         failure: Exception | None = None
@@ -95,8 +96,8 @@ class Endpoint:
         except ClientLeft:
             return
         except Exception as error:  # noqa: BLE001  every request gets an answer
-            failure = error
-            reply = problems.reply(error, quote(scope["path"]), request_id)
+            failure = _as_told(error)
+            reply = problems.reply(failure, quote(scope["path"]), request_id)
             reply.headers.extend(call.rate)
         await _send(send, reply, request_id)
         caller = call.caller
@@ -124,6 +125,18 @@ class Endpoint:
             self._watch.broke(exchange, failure)
         elif isinstance(failure, StoreUnavailable):
             self._watch.unavailable(failure)
+
+
+def _as_told(error: Exception) -> Exception:
+    """Give an error as callers hear of it: they cannot help it that a master key is missing.
+
+    Whoever runs the service reads of the cause in its log.
+    """
+    if not isinstance(error, MasterKeyMissing):
+        return error
+    told = StoreUnavailable("the keys of the database cannot be used right now")
+    told.__cause__ = error
+    return told
 
 
 async def _send(send: Send, reply: Reply, request_id: str) -> None:

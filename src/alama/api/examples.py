@@ -10,11 +10,16 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from alama.api import problems, render
 from alama.api.explain import TARGET_DEFAULT
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
 from alama.api.render_explanation import explain_reply
+from alama.core import chain, receipts
 from alama.core.assess import assess
+from alama.core.chain import Named
+from alama.core.digest import SALT_BYTES, digest
 from alama.core.errors import (
     AlamaError,
     InvalidApplication,
@@ -27,6 +32,7 @@ from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
+from alama.core.receipts import KeptScore
 from alama.core.recourse import COUNT_DEFAULT, ReadyRecourse
 from alama.files import models
 from alama.files.reasons import languages
@@ -34,7 +40,7 @@ from alama.service import errors, ids, keys
 from alama.service.directory import Desk
 from alama.service.explaining import Explained, Question
 from alama.service.keys import Scope
-from alama.service.records import ScoreRow, ScoreSummary, Sealed
+from alama.service.records import ScoreRow, ScoreSummary, Sealed, pack
 from alama.service.scoring import Given
 
 if TYPE_CHECKING:
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
 AT_US: Final = 1_790_000_000_000_000
 REQUEST_ID: Final = ids.request_id(AT_US, bytes.fromhex("5d1f0a9c3b7e42"))
 CURRENCY: Final = "KES"
+SALT: Final = bytes(range(SALT_BYTES))
 COMPACT: Final = b"""\
 {"mobile_money_months": 24, "monthly_inflow": 18500, "stability_score": 0.62, \
 "airtime_regularity": 0.71}"""
@@ -110,6 +117,16 @@ class Replies:
         sealed = Sealed(body, self._given(body).assessment)
         return json.loads(render.score_record(self._row(body), sealed))
 
+    def receipt(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the reply of GET /v1/scores/{request_id}/receipt, as verification would pass it."""
+        row = self._row(body)
+        columns = {name: getattr(row, name) for name in KeptScore.__struct_fields__}
+        record = pack(Sealed(body, self._given(body).assessment, SALT))
+        ours = Named(row.lender, row.mode, row.request_id, None, digest(SALT, row.in_clear, record))
+        entry = chain.follow_with_scores(chain.start("8d1c5f60a2b37e94"), AT_US, [ours], _Signer())
+        receipt = receipts.make(KeptScore(**columns), record, entry, _Signer.public)
+        return json.loads(receipts.encode(receipt))
+
     def page(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores, one line a page, with another page to come."""
         row = self._row(body)
@@ -141,14 +158,26 @@ class Replies:
             tier=said.tier,
             default_probability=said.default_probability,
             decision=said.decision.value,
-            recommended_limit=said.offer.limit,
+            recommended_limit=float(said.offer.limit),
             recommended_term_days=said.offer.term_days,
             recommended_apr=said.offer.apr,
             processing_ms=given.processing_ms,
             seal_key_id=None,
             sealed=b"",
             expected_loss=said.offer.expected_loss,
+            applicant_key_id=None,
         )
+
+
+class _Signer:
+    """Signs the example, with a key that is no secret."""
+
+    id = "vk_example"
+    _key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    public = _key.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        return self._key.sign(message)
 
 
 # ------------------------------------------------------------------------------ problems
@@ -160,7 +189,13 @@ class Mishap(AlamaError):
 
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
-    paths = {errors.UnknownScore: f"/v1/scores/{REQUEST_ID}", errors.Busy: "/v1/explain"}
+    score = f"/v1/scores/{REQUEST_ID}"
+    paths = {
+        errors.UnknownScore: score,
+        errors.Erased: score,
+        errors.NoReceipt: f"{score}/receipt",
+        errors.Busy: "/v1/explain",
+    }
     reply = problems.reply(_happened(kind), paths.get(kind, "/v1/score"), REQUEST_ID)
     if kind is errors.TooManyRequests:  # only a key that is known can be over its rate
         reply.headers.extend([(b"ratelimit", b""), (b"ratelimit-policy", b"")])
@@ -183,6 +218,7 @@ def _happened(kind: type[AlamaError]) -> AlamaError:
         errors.ModelUnavailable: lambda: errors.ModelUnavailable(
             InvalidModel("the content of the model does not match its id")
         ),
+        errors.Erased: lambda: errors.Erased(AT_US),
         MethodNotAllowed: lambda: MethodNotAllowed("POST"),
         BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),
         UnsupportedMediaType: lambda: UnsupportedMediaType(

@@ -56,9 +56,17 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "There is no score with this `request_id` for this lender and mode.",
         "Check the id, and that a test key asks for test scores and a live key for live ones.",
     ),
+    "no_receipt": Meaning(
+        "The audit has no entry of this score, which was given before there was an audit.",
+        "Read the score itself at `/v1/scores/{request_id}`.",
+    ),
     "method_not_allowed": Meaning(
         "The path is right, the method is not.",
         "Use a method that the header `Allow` names.",
+    ),
+    "erased": Meaning(
+        "What the applicant of this score sent was erased; `detail` says when.",
+        "Nothing: it cannot be had again. Its decision is still listed at `/v1/scores`.",
     ),
     "idempotency_in_flight": Meaning(
         "The first request under this `Idempotency-Key` is still being answered.",

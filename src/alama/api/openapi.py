@@ -219,6 +219,7 @@ def _reply_examples() -> Json:
         },
         "page": {"summary": "One score a page", "value": said.page(full)},
         "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},
+        "receipt": {"summary": "Proof of a score", "value": said.receipt(examples.COMPACT)},
         **{name: {"value": value} for name, value in status.items()},
     }
 

@@ -122,7 +122,7 @@ OPERATIONS: Final = (
                 reference("ScoreReply"),
                 headers=(*_RATE, "Idempotent-Replayed"),
                 examples=("full_reply", "compact_reply", "expanded_reply"),
-                links=("getScore",),
+                links=("getScore", "getReceipt"),
             )
         },
         refusals=(
@@ -135,6 +135,7 @@ OPERATIONS: Final = (
             UnsupportedMediaType,
             InvalidApplication,
             errors.IdempotencyKeyReused,
+            errors.Erased,
         ),
     ),
     Operation(
@@ -206,10 +207,34 @@ OPERATIONS: Final = (
         parameters=("request_id",),
         replies={
             200: Success(
-                "The score.", reference("ScoreRecord"), headers=_RATE, examples=("record",)
+                "The score.",
+                reference("ScoreRecord"),
+                headers=_RATE,
+                examples=("record",),
+                links=("getReceipt",),
             ),
         },
-        refusals=(BadParameter, errors.UnknownScore),
+        refusals=(BadParameter, errors.UnknownScore, errors.Erased),
+    ),
+    Operation(
+        path="/v1/scores/{request_id}/receipt",
+        method="GET",
+        id="getReceipt",
+        tag="Scores",
+        summary="Prove one stored score",
+        description="Gives the score with what was sent and concluded, the place of its digest in "
+        "the audit log, and the signature of the installation there. Save the bytes as they are: "
+        "with them, the model and the policy `alama receipt verify` proves offline that nothing "
+        "was changed, and decides again. It holds what the applicant sent: hand it to those alone "
+        "who may know that.",
+        scope=Scope.READ,
+        parameters=("request_id",),
+        replies={
+            200: Success(
+                "The receipt.", reference("Receipt"), headers=_RATE, examples=("receipt",)
+            ),
+        },
+        refusals=(BadParameter, errors.UnknownScore, errors.NoReceipt, errors.Erased),
     ),
     Operation(
         path="/v1/health",

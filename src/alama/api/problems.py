@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.api.exchange import Reply
+from alama.api.render import listed
 from alama.api.wire import FieldFault, Problem
 from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
 from alama.service import errors
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.api.exchange import Headers
+    from alama.api.wire import ScoreListed
 
 MEDIA_TYPE: Final = b"application/problem+json"
 RETRY_AFTER_S: Final = 2
@@ -80,12 +82,14 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     ),
     NoSuchPath: Kind(HTTPStatus.NOT_FOUND, "not_found", "Not found"),
     errors.UnknownScore: Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score"),
+    errors.NoReceipt: Kind(HTTPStatus.NOT_FOUND, "no_receipt", "No receipt"),
     MethodNotAllowed: Kind(
         HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed"
     ),
     errors.IdempotencyInFlight: Kind(
         HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight"
     ),
+    errors.Erased: Kind(HTTPStatus.GONE, "erased", "Erased"),
     BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),
     UnsupportedMediaType: Kind(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Unsupported media type"
@@ -126,6 +130,7 @@ def reply(error: Exception, path: str, request_id: str) -> Reply:
         code=kind.code,
         request_id=request_id,
         errors=_faults(error),
+        remains=_remains(error),
     )
     headers = [(b"content-type", MEDIA_TYPE), *_headers(error)]
     return Reply(kind.status.value, headers, _encode(problem))
@@ -146,6 +151,12 @@ def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
     if not isinstance(error, InvalidApplication):
         return msgspec.UNSET
     return [FieldFault(problem.pointer, problem.code, problem.detail) for problem in error.problems]
+
+
+def _remains(error: Exception) -> ScoreListed | msgspec.UnsetType:
+    if not isinstance(error, errors.Erased) or error.remains is None:
+        return msgspec.UNSET
+    return listed(error.remains)
 
 
 def _headers(error: Exception) -> Headers:

@@ -80,12 +80,13 @@ def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
 
 def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
     """Give one page of scores; the cursor of the next one is the last id, if there may be more."""
-    listed = [_listed(row) for row in rows[:limit]]
+    shown = [listed(row) for row in rows[:limit]]
     more = len(rows) > limit
-    return _encode(ScorePage(listed, listed[-1].request_id if more else None))
+    return _encode(ScorePage(shown, shown[-1].request_id if more else None))
 
 
-def _listed(row: ScoreSummary) -> ScoreListed:
+def listed(row: ScoreSummary | ScoreRow) -> ScoreListed:
+    """Give one line of a list of scores."""
     return ScoreListed(
         row.request_id,
         _time(row.created_us),

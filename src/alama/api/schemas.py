@@ -15,6 +15,7 @@ from alama.api import meanings, problems, wire, wire_explanation
 from alama.core.catalogue import WORD_LENGTH_MAX, Kind, Use
 from alama.core.characters import HIDDEN
 from alama.core.intake import request_type
+from alama.core.receipts import Receipt
 from alama.files import reasons
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ REPLIES: Final = (
     wire.ScorePage,
     wire.Health,
     wire.Problem,
+    Receipt,
 )
 
 SPACE: Final = r"\s\x1c-\x1f\x85"

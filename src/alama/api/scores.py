@@ -8,11 +8,11 @@ from alama.api import parameters, render
 from alama.api.bodies import json_body
 from alama.api.exchange import private_json
 from alama.api.problems import BadParameter
+from alama.core import receipts
 from alama.service import ids, scoring
-from alama.service.errors import UnknownScore
+from alama.service.errors import Erased, UnknownScore
 from alama.service.keys import Scope
 from alama.service.patience import in_time
-from alama.service.records import unseal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from alama.api.admission import Admission
     from alama.api.exchange import Call, Reply
     from alama.core.reasons import Language
+    from alama.service.book import Book
     from alama.service.ports import Scores
+    from alama.service.receipts import Receipts
+    from alama.service.records import ScoreRow, Sealed
     from alama.service.scoring import Once, Render, Scoring
+    from alama.service.vault.vault import Vault
 
 IDEMPOTENCY_KEY_MAX: Final = 255
 """Bytes: what a header holds has no other length."""
@@ -38,12 +42,16 @@ class ScoreEndpoints:
         admission: Admission,
         scoring: Scoring,
         scores: Scores,
+        vault: Vault,
+        receipts: Receipts,
         languages: Sequence[Language],
     ) -> None:
         """Use the use cases; the first language is that of callers who do not say."""
         self._admission = admission
         self._scoring = scoring
         self._scores = scores
+        self._vault = vault
+        self._receipts = receipts
         self._languages = languages
 
     async def score(self, call: Call) -> Reply:
@@ -61,11 +69,17 @@ class ScoreEndpoints:
         """GET /v1/scores/{request_id}: a stored score, whole."""
         caller, headers = await self._admission.admit(call, Scope.READ)
         parameters.read(call, ())
-        request_id = call.path_part("request_id")
-        if not ids.is_request_id(request_id):
-            raise UnknownScore
-        row = await in_time(lambda: self._scores.find(caller.book, request_id))
-        return private_json(render.score_record(row, unseal(row)), headers)
+        request_id = _request_id(call)
+        row, sealed = await in_time(lambda: self._opened(caller.book, request_id))
+        return private_json(render.score_record(row, sealed), headers)
+
+    async def receipt(self, call: Call) -> Reply:
+        """GET /v1/scores/{request_id}/receipt: the proof of a score."""
+        caller, headers = await self._admission.admit(call, Scope.READ)
+        parameters.read(call, ())
+        request_id = _request_id(call)
+        found = await in_time(lambda: self._receipts.find(caller.book, request_id))
+        return private_json(receipts.encode(found), headers)
 
     async def page(self, call: Call) -> Reply:
         """GET /v1/scores: scores in pages, newest first."""
@@ -85,6 +99,20 @@ class ScoreEndpoints:
         asked = parameters.read(call, ("expand", "language"))
         names = parameters.expansions(asked.get("expand"), render.EXPANSIONS)
         return render.expanded(names, parameters.language(asked.get("language"), self._languages))
+
+    def _opened(self, book: Book, request_id: str) -> tuple[ScoreRow, Sealed]:
+        stored = self._scores.find(book, request_id)
+        try:
+            return stored.row, self._vault.open(stored)
+        except Erased as error:
+            raise Erased(error.erased_us, stored.row) from None
+
+
+def _request_id(call: Call) -> str:
+    request_id = call.path_part("request_id")
+    if not ids.is_request_id(request_id):
+        raise UnknownScore
+    return request_id
 
 
 def _once(call: Call, body: bytes) -> Once | None:

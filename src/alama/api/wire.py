@@ -221,3 +221,7 @@ class Problem(msgspec.Struct, frozen=True):
     errors: Annotated[
         list[FieldFault] | UnsetType, Meta(description="Every broken rule, where fields are wrong.")
     ] = UNSET
+    remains: Annotated[
+        ScoreListed | UnsetType,
+        Meta(description="What is left of a score whose applicant was erased."),
+    ] = UNSET

@@ -1,4 +1,4 @@
-"""Bars of half a character's precision, for terminals."""
+"""Bars of half a character's precision, and columns of an eighth, for terminals."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
 RAISES: Final = "green"
@@ -25,6 +27,8 @@ class Glyphs:
     mark: str
     line: str
     across: str
+    levels: str
+    """Of a column within one character, from nothing to full."""
     ring: str
     way: str
 
@@ -37,6 +41,7 @@ BLOCKS: Final = Glyphs(
     mark="\u25cf",
     line="\u2500",
     across="\u00d7",
+    levels=" \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588",
     ring="\u25cb",
     way="\u2501",
 )
@@ -48,6 +53,7 @@ ASCII: Final = Glyphs(
     mark="o",
     line="-",
     across="x",
+    levels=" .:=#",
     ring="|",
     way="=",
 )
@@ -78,16 +84,18 @@ class Scale:
         """Give the character that a value falls into."""
         return min(self.edge(value) // 2, self.width - 1)
 
-    def bar(self, start: float, end: float, made_of: Glyphs, guide: float) -> Text:
+    def bar(
+        self, start: float, end: float, made_of: Glyphs, guide: float, style: str | None = None
+    ) -> Text:
         """Draw a bar between two values, at least half a character long.
 
-        It is green where it ends above its start, else red; `guide` is a value that is marked
-        where the bar leaves its place free.
+        It is green where it ends above its start, else red, unless it has a style of its own.
+        `guide` is a value that is marked where the bar leaves its place free.
         """
         first, last = sorted((self.edge(start), self.edge(end)))
         if first == last:
             first, last = (first - 1, last) if self._grows_left(start, end) else (first, last + 1)
-        style = style_of(end - start)
+        style = style_of(end - start) if style is None else style
         text = Text()
         for cell in range(self.width):
             match (first <= 2 * cell < last, first <= 2 * cell + 1 < last):
@@ -120,3 +128,16 @@ class Scale:
         """Say where a bar too short to be seen has room: its own way, but within the scale."""
         at = self.edge(start)
         return at > 0 and (end < start or at == 2 * self.width)
+
+
+def columns(values: Sequence[float], top: float, height: int, made_of: Glyphs) -> list[str]:
+    """Draw a column for each value, in lines from the top down; `top` reaches the full height.
+
+    What is more than nothing is seen, however little it is.
+    """
+    full = len(made_of.levels) - 1
+    filled = [max(round(value / top * height * full), 1) if value else 0 for value in values]
+    return [
+        "".join(made_of.levels[min(max(level - below * full, 0), full)] for level in filled)
+        for below in reversed(range(height))
+    ]

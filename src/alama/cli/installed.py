@@ -34,7 +34,8 @@ def installation() -> Iterator[Installation]:
 def existing_installation() -> Iterator[Installation]:
     """Give the same to a command that needs what was kept before, and make nothing.
 
-    Run in another folder it would find a new, empty database, and say that there are no keys.
+    Run in another folder it would find a new, empty database, and say that there are no keys. Where
+    the master key is missing, a command can do what takes no key.
     """
     with _opened(_open_existing) as opened:
         yield opened
@@ -85,7 +86,7 @@ def _open_existing(chosen: Settings) -> Installation:
             f"there is no installation at {place} yet",
             hint=f"`alama serve` makes one; if yours is elsewhere, set {variable} to its place",
         )
-    return wiring.open_installation(chosen)
+    return wiring.open_as_it_is(chosen)
 
 
 def _embedded_file(address: str) -> Path | None:

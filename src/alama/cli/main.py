@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from alama import __version__
 from alama.cli import (
+    applicants,
+    audit,
     db,
     explain,
     keys,
@@ -22,11 +24,14 @@ from alama.cli import (
     openapi,
     policy,
     population,
+    receipt,
+    retention,
     score,
     scores,
     serve,
     settings,
     train,
+    vault,
 )
 from alama.core.errors import AlamaError
 
@@ -40,6 +45,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     serve,
     keys,
     scores,
+    receipt,
     explain,
     policy,
     population,
@@ -47,6 +53,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
     score,
     models,
     lenders,
+    applicants,
+    retention,
+    vault,
+    audit,
     settings,
     db,
     openapi,

@@ -222,7 +222,7 @@ def _question(args: argparse.Namespace, opened: Installation | None) -> _Questio
         assert opened is not None
         from alama.service.stored_cases import StoredCases  # noqa: PLC0415  see `run`
 
-        cases = StoredCases(opened.scores, book, model.catalogue)
+        cases = StoredCases(opened.scores, opened.vault, book, model.catalogue)
         latest = f"the latest that {book.lender} has asked about in {book.mode} mode"
         limit = _SCORES_LIMIT if args.limit is None else args.limit
         return _Question(model, old, new, cases, limit, lambda _: latest)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import score_tally
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.table import Table
+
     from alama.cli.command import Subparsers
-    from alama.service.records import ScoreRow, ScoreSummary, Sealed
-    from alama.service.replay import Record
+    from alama.service.records import ScoreRow, ScoreSummary, Sealed, StoredScore
+    from alama.service.replay import Difference, Record
     from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
-Read the scores that the service has given and kept, and replay one: an auditor's proof that the
-same application, model and policy still give the same answer, to the last digit."""
+Read the scores that the service has given and kept, count them, and replay one: an auditor's proof
+that the same application, model and policy still give the same answer, to the last digit."""
 
 LIST_DESCRIPTION: Final = """\
 List the scores of one lender in one mode, newest first: those of the lender demo in test mode
@@ -65,6 +68,7 @@ def register(subparsers: Subparsers) -> None:
     )
     add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
     listed.set_defaults(run=show_list)
+    score_tally.register(actions)
     for name, run, words, description in (
         ("show", show, "one score, and where its points came from", SHOW_DESCRIPTION),
         ("replay", replay, "give a score again and compare", REPLAY_DESCRIPTION),
@@ -103,7 +107,7 @@ def show(args: argparse.Namespace) -> int:
     from alama.service.replay import recall  # noqa: PLC0415
 
     with existing_installation() as opened:
-        record = recall(opened.registry, _find(opened, args.request_id))
+        record = recall(opened.registry, opened.vault, find_score(opened, args.request_id))
     words.say(record.row.request_id)
     words.say(facts(_facts(record.row, record.sealed)))
     console = terminal.stdout()
@@ -116,21 +120,29 @@ def replay(args: argparse.Namespace) -> int:
     """Give a score again and compare."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
     from alama.service import replay as replaying  # noqa: PLC0415
 
     with existing_installation() as opened:
-        record = replaying.recall(opened.registry, _find(opened, args.request_id))
+        record = replaying.recall(
+            opened.registry, opened.vault, find_score(opened, args.request_id)
+        )
     differences = replaying.replay(record)
     if not differences:
         words.say(_identical(record))
         return 0
-    table = plain_table("part", "stored", "replayed")
+    words.say(f"{record.row.request_id} differs:\n")
+    words.say(difference_table("stored", differences))
+    return _EXIT_DIFFERENT
+
+
+def difference_table(source: str, differences: Sequence[Difference]) -> Table:
+    """Give what a replay has found: by its part, what the source says, and what came out."""
+    from alama.cli.tables import plain_table  # noqa: PLC0415  see `show`
+
+    table = plain_table("part", source, "replayed")
     for different in differences:
         table.add_row(different.part, _shown(different.stored), _shown(different.replayed))
-    words.say(f"{record.row.request_id} differs:\n")
-    words.say(table)
-    return _EXIT_DIFFERENT
+    return table
 
 
 def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
@@ -191,7 +203,8 @@ def _identical(record: Record) -> str:
     )
 
 
-def _find(opened: Installation, request_id: str) -> ScoreRow:
+def find_score(opened: Installation, request_id: str) -> StoredScore:
+    """Find a score in whichever book it is, or raise `InvalidName` for whoever typed its id."""
     from alama.service import replay as replaying  # noqa: PLC0415  see `show`
     from alama.service.errors import InvalidName, UnknownScore  # noqa: PLC0415
 
@@ -219,7 +232,7 @@ def _shown(value: object) -> str:
     from alama.core.characters import visible  # noqa: PLC0415  see `show`
 
     if isinstance(value, list | tuple):
-        return visible(", ".join(value)) or "none"
+        return visible(", ".join(map(str, value))) or "none"
     return "none" if value is None else visible(str(value))
 
 

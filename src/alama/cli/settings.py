@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+    from pathlib import Path
 
     from rich.console import Group, RenderableType
     from rich.table import Table
@@ -84,28 +85,36 @@ def _in_force(setting: Described, environment: Mapping[str, str]) -> str:
 
     chosen = {
         name: environment[name]
-        for name in {setting.variable, "ALAMA_HOME"}
+        for name in {setting.variable, "ALAMA_HOME", "ALAMA_MASTER_KEY_FILE"}
         if environment.get(name)
     }
     try:
         settings = read(chosen)
     except InvalidSetting:
         return _NOT_VALID
+    return _shown(setting, settings)
+
+
+def _shown(setting: Described, settings: Settings) -> str:
+    value = getattr(settings, setting.field)
     match setting.field:
         case "database":
             return _without_password(settings.database_address)
-        case "pepper" if settings.pepper is None:
-            return _pepper_file(settings)
-        case _ if setting.secret:
-            return "set"
-        case field:
-            return str(getattr(settings, field))
+        case "pepper" if value is None:
+            return _made(settings.home_folder / "pepper")
+        case "master_key" if value is None:
+            return _made(settings.master_key_path)
+        case "master_key_file":
+            return str(settings.master_key_path)
+    if value is None:
+        return "none"
+    return "set" if setting.secret else str(value)
 
 
-def _pepper_file(settings: Settings) -> str:
-    """Say what has become of the file that the first start makes where no pepper is set."""
+def _made(file: Path) -> str:
+    """Say what has become of a file that the first start makes where no secret is set."""
     try:
-        made = (settings.home_folder / "pepper").exists()
+        made = file.exists()
     except OSError:  # somebody else's folder, as a rule
         return "cannot be seen"
     return "in its file" if made else "not made yet"

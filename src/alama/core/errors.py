@@ -6,6 +6,7 @@ AlamaError
 ├── InvalidCatalogue        a field catalogue contradicts itself
 ├── InvalidModel            a model artefact is not one, is damaged, or claims what its tables break
 ├── InvalidPolicy           a policy is not one, is damaged, or contradicts itself or its model
+├── InvalidReceipt          a file is no receipt, or not as it was given
 ├── InvalidJurisdiction     a jurisdiction pack is not one, or lacks the source of a figure
 ├── UnknownJurisdiction     no pack has this code; names those there are
 ├── InvalidExpression       a rule of a policy cannot be read; carries the column where it fails
@@ -117,6 +118,10 @@ class InvalidPolicy(AlamaError):
         error = cls(f"the policy is not valid: {listing}", hint=hint)
         error.faults = tuple(found[:FAULTS_MAX])
         return error
+
+
+class InvalidReceipt(AlamaError):
+    """A file is no receipt, or is not written as receipts are given."""
 
 
 class InvalidJurisdiction(AlamaError):

@@ -60,6 +60,14 @@ class Intake:
         """
         return self._fast(body) or self._walk(body)
 
+    def reference_of(self, application: Application) -> str | None:
+        """Give what the lender knows the applicant by, if it was sent."""
+        for place in self._references:
+            reference = application.values[place]
+            if reference is not None:
+                return str(reference)
+        return None
+
     def _fast(self, body: bytes) -> Application | None:
         """Read a body that is plainly in order; None where the walk has to look."""
         try:

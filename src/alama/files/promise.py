@@ -61,6 +61,15 @@ def promised(path: Path) -> Iterator[Output]:
 
 
 @contextmanager
+def promised_in_private(path: Path) -> Iterator[Output]:
+    """Promise a file that only its owner will be able to read: it holds somebody's data."""
+    with promised(path) as output:
+        with told_as_file_problem(path):
+            output.part.chmod(0o600)
+        yield output
+
+
+@contextmanager
 def told_as_file_problem(path: Path) -> Iterator[None]:
     """Translate the disk's troubles."""
     try:

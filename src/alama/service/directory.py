@@ -32,6 +32,7 @@ from alama.service.errors import (
 from alama.service.holds import Day, approved_today
 from alama.service.keys import Key
 from alama.service.patience import FRESH_US, in_time
+from alama.service.vault.ring import Ring
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from alama.core.model import Model
     from alama.service.keys import Scope
     from alama.service.ports import Clock, Registry, Scores, Stopwatch
+    from alama.service.vault.vault import Vault
 
 _MODELS_MAX: Final = 64
 _UNKNOWN_MAX: Final = 10_000
@@ -61,12 +63,14 @@ class Caller(msgspec.Struct, frozen=True):
     """A key that was recognised.
 
     Without a desk the book cannot be scored in yet; an error says why its model or policy cannot be
-    used. The key is good all the same, and opens the scores that are stored.
+    used. The key is good all the same, and opens the scores that are stored. The ring seals what is
+    scored.
     """
 
     key: Key
     book: Book
     desk: Desk | AlamaError | None
+    ring: Ring
 
     def may(self, scope: Scope) -> None:
         """Raise `ScopeMissing` unless the key has the scope."""
@@ -99,6 +103,7 @@ class Directory:
         stopwatch: Stopwatch,
         pepper: bytes,
         builtin: Callable[[], Model],
+        vault: Vault,
     ) -> None:
         """Keep what a look-up needs; `builtin` gives the model of test keys.
 
@@ -111,6 +116,7 @@ class Directory:
         self._stopwatch = stopwatch
         self._pepper = pepper
         self._builtin = builtin
+        self._vault = vault
         # By the key itself, as it was sent: its hash would cost more than all else that is done
         # here. It is forgotten soon after the second for which the answer stands.
         self._remembered: dict[str, _Remembered] = {}
@@ -201,7 +207,8 @@ class Directory:
         key = self._registry.key_of(digest)
         if key is None or key.revoked_us is not None:
             return None
-        return Caller(key, key.book, self._desk_or_fault(key.book))
+        ring = self._vault.ring(key.lender)
+        return Caller(key, key.book, self._desk_or_fault(key.book), ring)
 
     def _desk_or_fault(self, book: Book) -> Desk | AlamaError | None:
         try:

@@ -8,6 +8,14 @@ AlamaError
 ├── OnboardingIncomplete    the lender has no live model yet; names the step that is missing
 ├── ModelUnavailable        the model or policy that answers a key is there, but cannot be used
 ├── UnknownScore            no such score in this book
+├── Erased                  what the applicant sent for this score is no more; says since when
+├── NoReceipt               the audit has no entry of this score, so nothing can be proved of it
+├── UnknownApplicant        nothing is held on such an applicant in this book
+├── UnderHold               a legal hold stands in the way of an erasure; says why it was placed
+├── UnknownHold             no hold of this number stands
+├── NoPeriod                nothing says for how long the scores of a book are kept
+├── PeriodTooShort          the law says that they are kept for longer
+├── LawUnknown              a policy cannot be read, so nobody knows which law its scores are under
 ├── UnknownLender           no such lender
 ├── UnknownKey              no key of this id
 ├── UnknownPolicy           no policy of this name or id ever answered in the book
@@ -17,12 +25,24 @@ AlamaError
 ├── TooManyRequests         the key is over its rate; says when to come back
 ├── Busy                    more explanations are asked for than can be given; nothing was done
 ├── StoreUnavailable        the database cannot take or give anything right now
-└── StoreUnfit              the database cannot be served from as it is: schema, pepper, address
+└── StoreUnfit              the database cannot be served from as it is: schema, secrets, address
+    └── MasterKeyMissing    its keys are wrapped under a master key that is not at hand
 """
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
 from alama.core.errors import AlamaError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.service.applicants import Hold
+    from alama.service.book import Book
+    from alama.service.records import ScoreRow
+    from alama.service.retention import Law
 
 
 class KeyMissing(AlamaError):
@@ -75,6 +95,103 @@ class UnknownScore(AlamaError):
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no score with this request_id")
+
+
+class Erased(AlamaError):
+    """What an applicant sent was erased: the key that would open it is no more."""
+
+    def __init__(self, erased_us: int, remains: ScoreRow | None = None) -> None:
+        """Say since when, UTC; `remains` is the score that was asked for, if one was."""
+        super().__init__(
+            f"what the applicant of this score sent was erased on {_day(erased_us)}",
+            hint="its decision is still listed; a new application is scored as any other",
+        )
+        self.erased_us = erased_us
+        self.remains = remains
+
+
+class NoReceipt(AlamaError):
+    """The audit has no entry of a score."""
+
+    def __init__(self) -> None:
+        """Say what can be done instead."""
+        super().__init__(
+            "the audit has no entry of this score, so there is no receipt of it",
+            hint="it was given before there was an audit; it can still be read and replayed",
+        )
+
+
+class UnknownApplicant(AlamaError):
+    """Nothing is held on such an applicant in this book."""
+
+    def __init__(self, book: Book) -> None:
+        """Name the book, not the applicant: what is not held need not be repeated."""
+        super().__init__(
+            f"{book.lender} holds nothing on this applicant in {book.mode} mode",
+            hint="the reference is what came as applicant_ref, letter by letter; one who was "
+            "erased is not known any more",
+        )
+
+
+class UnderHold(AlamaError):
+    """A legal hold stands in the way of an erasure."""
+
+    def __init__(self, holds: Sequence[Hold]) -> None:
+        """Say which, and why they were placed."""
+        standing = "; ".join(
+            f"hold {hold.number} of {_day(hold.placed_us)}: {hold.reason}" for hold in holds
+        )
+        super().__init__(
+            f"a legal hold stands on this applicant ({standing})",
+            hint="once the case is over: "
+            + " and ".join(f"alama applicants release {hold.number}" for hold in holds),
+        )
+        self.holds = holds
+
+
+class UnknownHold(AlamaError):
+    """No hold of this number stands."""
+
+    def __init__(self, number: int) -> None:
+        """Name it, and where the others are."""
+        super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
+
+
+class NoPeriod(AlamaError):
+    """Nothing says for how long the scores of a book are kept."""
+
+    def __init__(self, book: Book, reason: str) -> None:
+        """Say why, and how to say it."""
+        super().__init__(
+            f"nothing says for how long {book.lender} keeps its scores of {book.mode} mode: "
+            f"{reason}",
+            hint="add --days N, or name a jurisdiction with such a rule in the policy",
+        )
+        self.reason = reason
+
+
+class PeriodTooShort(AlamaError):
+    """The law says that scores are kept for longer."""
+
+    def __init__(self, days: int, law: Law) -> None:
+        """Say what the law says, and where."""
+        super().__init__(
+            f"{days} days are fewer than {law.place} asks for, {law.days}: {law.rule}",
+            hint=f"{law.source}; leave --days out, or give {law.days} or more",
+        )
+
+
+class LawUnknown(AlamaError):
+    """A policy cannot be read, so nobody knows which law the scores that name it are under."""
+
+    def __init__(self, book: Book, reason: str) -> None:
+        """Say why; nothing is deleted on a guess."""
+        super().__init__(
+            f"a policy that scores of {book.lender} in {book.mode} mode name cannot be read, and "
+            f"so for how long the law has them kept: {reason}",
+            hint="restore the table policies from a backup; nothing of it is deleted meanwhile",
+        )
+        self.reason = reason
 
 
 class UnknownLender(AlamaError):
@@ -160,3 +277,21 @@ class StoreUnavailable(AlamaError):
 
 class StoreUnfit(AlamaError):
     """The database cannot be served from as it is."""
+
+
+class MasterKeyMissing(StoreUnfit):
+    """The keys of the database are wrapped under a master key that is not at hand."""
+
+    def __init__(self, wanted: str, found: str | None) -> None:
+        """Name both by their ids, which give neither away; None: there is no master key at all."""
+        instead = "and there is none" if found is None else f"and this process has {found}"
+        super().__init__(
+            f"the keys of this database are wrapped under the master key {wanted}, {instead}",
+            hint="set ALAMA_MASTER_KEY or ALAMA_MASTER_KEY_FILE, or put the file master-key below "
+            "ALAMA_HOME, as it was before, from your backup; while you rotate it, set "
+            "ALAMA_MASTER_KEY_OLD as well. Without it what applicants sent cannot be read again",
+        )
+
+
+def _day(moment_us: int) -> date:
+    return datetime.fromtimestamp(moment_us / 1_000_000, UTC).date()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from alama.service.errors import StoreUnavailable
+from alama.service.errors import MasterKeyMissing, StoreUnavailable
 from alama.service.patience import FRESH_US, in_time
 
 if TYPE_CHECKING:
@@ -35,6 +35,14 @@ class Keeping(Protocol):
         ...
 
 
+class Unlocking(Protocol):
+    """Whoever has the keys."""
+
+    def own_master(self) -> object:
+        """Look for the master key of the database; `MasterKeyMissing` if it is not at hand."""
+        ...
+
+
 class Report(NamedTuple):
     """How it is; no reason means that all is well."""
 
@@ -44,10 +52,13 @@ class Report(NamedTuple):
 class Health:
     """Watches what scoring depends on. One instance lives in one event loop."""
 
-    def __init__(self, pulse: Pulse, keeping: Keeping, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self, pulse: Pulse, keeping: Keeping, keys: Unlocking, stopwatch: Stopwatch
+    ) -> None:
         """Know whom to ask."""
         self._pulse = pulse
         self._keeping = keeping
+        self._keys = keys
         self._stopwatch = stopwatch
         self._report = Report("starting")
         self._asked_us: int | None = None
@@ -74,10 +85,11 @@ class Health:
         ask = self._pulse.write_something if self._keeping.failing else self._read_and_write
         try:
             await in_time(ask)
-        except StoreUnavailable as error:
+        except (StoreUnavailable, MasterKeyMissing) as error:
             return Report(str(error))
         return Report(None)
 
     def _read_and_write(self) -> None:
         self._pulse.ping()
+        self._keys.own_master()
         self._pulse.write_something()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from alama.core.tally import Tally
+    from alama.service.applicants import Erasure, Held, Hold
     from alama.service.book import Book
     from alama.service.holds import Approved
     from alama.service.keys import Key
     from alama.service.lenders import Lender
     from alama.service.policies import Deployment, Pause, Signed
-    from alama.service.records import Earlier, Entry, ScoreRow, ScoreSummary, StoredApplication
+    from alama.service.records import Earlier, Entry, Fate, ScoreSummary, StoredScore
+    from alama.service.retention import Plan
+    from alama.service.vault.keys import VaultKey
 
 Clock = Callable[[], int]
 """Gives the time in microseconds since 1970, UTC. It may be set, and then step back."""
@@ -109,14 +113,15 @@ class Registry(Protocol):
 class ScoreWriter(Protocol):
     """Where scores are kept. Every method may raise `StoreUnavailable`."""
 
-    def commit(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
+    def commit(self, entries: Sequence[Entry]) -> Sequence[Fate]:
         """Keep entries durably, all or none; where a key was answered before, say with what.
 
-        No two entries of one call may carry the same idempotency key.
+        One that needs a damaged key, of its applicant or its lender, is left out alone, and its
+        error given. No two entries of one call may carry the same idempotency key.
         """
         ...
 
-    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Earlier | None] | None:
+    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Fate] | None:
         """Do as `commit` does if nobody has to be waited for but the disk; else give None."""
         ...
 
@@ -124,7 +129,7 @@ class ScoreWriter(Protocol):
 class Scores(ScoreWriter, Protocol):
     """The scores that were given. Every method may raise `StoreUnavailable`."""
 
-    def find(self, book: Book, request_id: str) -> ScoreRow:
+    def find(self, book: Book, request_id: str) -> StoredScore:
         """One score of a book, or `UnknownScore`."""
         ...
 
@@ -132,14 +137,115 @@ class Scores(ScoreWriter, Protocol):
         """Scores of a book, newest first, from just before a request id on."""
         ...
 
-    def applications(
-        self, book: Book, before: str | None, limit: int
-    ) -> Sequence[StoredApplication]:
+    def applications(self, book: Book, before: str | None, limit: int) -> Sequence[StoredScore]:
         """What was sent for the scores that `page` would give."""
         ...
 
     def approved(self, book: Book, since_hour: int) -> Approved:
         """What was approved in a book from an hour since 1970 on."""
+        ...
+
+    def tally(self, book: Book, first_day: int, last_day: int) -> Mapping[str, Tally]:
+        """What each model, by its id, met and gave in a book in these days since 1970, UTC.
+
+        Both days are included. Scores that were deleted and applicants that were erased are still
+        counted.
+        """
+        ...
+
+
+class VaultKeys(Protocol):
+    """The keys of lenders and of the installation. Every method may raise `StoreUnavailable`."""
+
+    def of(self, lender: str | None) -> Sequence[VaultKey]:
+        """Those of the installation and of a lender, if one is named; not what was destroyed."""
+        ...
+
+    def master_id(self) -> str | None:
+        """The master key that is the database's own, if that was ever settled."""
+        ...
+
+    def settle(self, lender: str | None, keys: Sequence[VaultKey]) -> Sequence[VaultKey] | None:
+        """Keep first keys unless another process was quicker; give those that stand.
+
+        None, and nothing is kept, where the database's own master key is not theirs by now.
+        """
+        ...
+
+    def signing(self) -> Sequence[VaultKey]:
+        """All keys that ever signed for the installation, oldest first; their `public` is kept."""
+        ...
+
+
+RequireTheirs = Callable[[Sequence["StoredScore"]], None]
+"""Raises where scores are not of the applicant that was asked for, and then nothing is done."""
+
+
+class ApplicantStore(Protocol):
+    """What is held on applicants, whom a `subject` names. Methods may raise `StoreUnavailable`.
+
+    Each act is written to the audit in its own transaction; `by` is who said so, if they did. Those
+    that name a subject raise `UnknownApplicant`, and `StoreUnfit` while there are scores that were
+    never sealed: nobody knows whose they are.
+    """
+
+    def look_up(self, book: Book, subject: bytes) -> Held:
+        """Give all that is stored on an applicant; nothing is noted, for nobody has read it."""
+        ...
+
+    def take_out(
+        self, book: Book, subject: bytes, require_theirs: RequireTheirs, by: str | None
+    ) -> Held:
+        """Give all that is stored on an applicant."""
+        ...
+
+    def erase(
+        self,
+        book: Book,
+        subject: bytes,
+        require_theirs: RequireTheirs,
+        now_us: int,
+        by: str | None,
+    ) -> Erasure:
+        """Destroy the key of an applicant, and empty the replies under it; or `UnderHold`."""
+        ...
+
+    def place_hold(
+        self, book: Book, subject: bytes, reason: str, now_us: int, by: str | None
+    ) -> Hold:
+        """Keep what is held on an applicant from being erased or deleted."""
+        ...
+
+    def release_hold(self, number: int, now_us: int, by: str | None) -> Hold:
+        """End a hold; `UnknownHold` if none of this number stands."""
+        ...
+
+    def holds(self) -> Sequence[Hold]:
+        """The holds that stand, oldest first."""
+        ...
+
+
+class RetentionStore(Protocol):
+    """Scores that may go. Every method may raise `StoreUnavailable`.
+
+    A score may go if it was given before a time, its loan would have been due before it too, and no
+    hold stands on its applicant.
+    """
+
+    def outlived(self, book: Book, before_us: int) -> int:
+        """How many scores of a book may go."""
+        ...
+
+    def delete_outlived(self, plan: Plan, by: str | None) -> int:
+        """Delete some of those, with what is theirs alone, and note which; how many are gone."""
+        ...
+
+    def policies(self, book: Book, before_us: int) -> Sequence[str]:
+        """The policies that scores of a book name, of those given before a time."""
+        ...
+
+    def finish(self) -> bool:
+        """Leave no trace of what was deleted; False where somebody is in the way right now."""
         ...
 
 

@@ -6,21 +6,31 @@ turned into anything else on its way to the database.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from alama.core.assess import Assessment
+from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
+
+if TYPE_CHECKING:
+    from alama.core.tally import Seen
+    from alama.service.vault.ring import Ring
 
 IDEMPOTENCY_KEPT_US: Final = 72 * 3600 * 1_000_000
 """How long a retry finds the reply of the first request."""
+
+_IN_CLEAR: Final = 16
+"""Columns of a score before those that are sealed, or say by what."""
 
 
 class ScoreRow(NamedTuple):
     """One score as stored. What the applicant said is in `sealed` alone.
 
-    `seal_key_id` names the key that `sealed` is encrypted under; None: it is not encrypted.
+    It is sealed under the key of the applicant, whom `applicant_key_id` names; or under a key of
+    its own that it carries, wrapped by the lender's key `seal_key_id`. With neither it was given
+    before anything was sealed, and is plain.
     """
 
     lender: str
@@ -38,40 +48,73 @@ class ScoreRow(NamedTuple):
     recommended_term_days: int
     recommended_apr: float
     processing_ms: int
+    expected_loss: float
     seal_key_id: str | None
     sealed: bytes
-    expected_loss: float
+    applicant_key_id: str | None
+
+    @property
+    def in_clear(self) -> tuple[str | int | float, ...]:
+        """What anybody with the database can read, which the digest covers."""
+        return self[:_IN_CLEAR]
+
+    @property
+    def book(self) -> Book:
+        """The only book that it is in."""
+        return Book(self.lender, Mode(self.mode))
 
 
 class Sealed(msgspec.Struct, frozen=True):
     """The body as it was sent, byte for byte, and everything that was concluded from it.
 
     Kept as MessagePack: numbers stay what they are, and it is written in half the time of JSON.
+    `salt` keys the digest by which the audit knows the record: with it gone, nobody can confirm a
+    guess at what was sent. Empty in what was kept before there was an audit.
     """
 
     application: bytes
     assessment: Assessment
+    salt: bytes = b""
 
 
-class StoredApplication(NamedTuple):
-    """What the applicant of a score said, and what was concluded, as `ScoreRow` has it."""
-
-    request_id: str
-    sealed: bytes
+pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder(Sealed).decode
 
 
-seal: Final = msgspec.msgpack.Encoder().encode
-_unseal: Final = msgspec.msgpack.Decoder(Sealed).decode
-
-
-def unseal(row: ScoreRow | StoredApplication) -> Sealed:
-    """Read what was kept of a score, or raise `StoreUnfit`."""
+def unpack(plain: bytes, request_id: str) -> Sealed:
+    """Read what was kept of a score once it is opened, or raise `StoreUnfit`."""
     try:
-        return _unseal(row.sealed)
+        return _unpack(plain)
     except msgspec.DecodeError as error:
-        raise StoreUnfit(
-            f"the record of {row.request_id} is damaged", hint="restore it from a backup"
-        ) from error
+        raise damaged(request_id) from error
+
+
+def damaged(request_id: str) -> StoreUnfit:
+    """Give the error for a record that is not what was written."""
+    return StoreUnfit(f"the record of {request_id} is damaged", hint="restore it from a backup")
+
+
+class ApplicantKey(NamedTuple):
+    """The data key of an applicant, wrapped by a key of the lender; erased: it is no more.
+
+    `subject` is what the applicant is found by, where somebody has read it.
+    """
+
+    id: str
+    lender_key_id: str
+    wrapped: bytes | None
+    erased_us: int | None
+    subject: bytes | None = None
+
+
+class StoredScore(NamedTuple):
+    """A score as it is stored, and the key of its applicant if it names one: `Vault.open` reads it.
+
+    Both are of one moment: a key that was erased later does not make it half a record.
+    """
+
+    row: ScoreRow
+    applicant: ApplicantKey | None
 
 
 class IdempotencyRow(NamedTuple):
@@ -86,21 +129,61 @@ class IdempotencyRow(NamedTuple):
     created_us: int
     seal_key_id: str | None
     reply: bytes
+    applicant_key_id: str | None
+
+
+class Unsealed(NamedTuple):
+    """What is to be sealed in the commit: it alone knows which keys stand at that moment.
+
+    `subject` says whose key it is, as `Ring.subject` does; None: it names nobody, and gets a key of
+    its own. `ring` wraps the key.
+    """
+
+    subject: bytes | None
+    ring: Ring
+    record: bytes
+    reply: bytes | None
 
 
 class Entry(NamedTuple):
-    """What one request asks to be kept, all of it or nothing."""
+    """What one request asks to be kept, all of it or nothing.
+
+    What the applicant said is in `unsealed` alone: `sealed` and `reply` of the rows are empty.
+    `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
+    None: nothing is counted.
+    """
 
     score: ScoreRow
-    idempotency: IdempotencyRow | None = None
+    idempotency: IdempotencyRow | None
+    digest: bytes
+    unsealed: Unsealed
+    seen: Seen | None = None
+
+
+class SealedEntry(NamedTuple):
+    """An entry whose rows are sealed: nothing else is written. `alama.storage.sealing` makes it."""
+
+    score: ScoreRow
+    idempotency: IdempotencyRow | None
+    digest: bytes
+    seen: Seen | None
 
 
 class Earlier(NamedTuple):
-    """An answer that was given before, under the same idempotency key."""
+    """An answer that was given before, under the same idempotency key; `Vault.open_reply` reads it.
+
+    Sealed as the row of a score is.
+    """
 
     request_digest: bytes
     request_id: str
     reply: bytes
+    seal_key_id: str | None = None
+    applicant: ApplicantKey | None = None
+
+
+Fate = Earlier | StoreUnfit | None
+"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept."""
 
 
 class ScoreSummary(NamedTuple):

@@ -15,12 +15,13 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.service.book import Book, Mode
 from alama.service.errors import UnknownScore
-from alama.service.records import ScoreRow, Sealed, unseal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.service.ports import Registry, Scores
+    from alama.service.records import ScoreRow, Sealed, StoredScore
+    from alama.service.vault.vault import Vault
 
 
 class Record(NamedTuple):
@@ -40,7 +41,7 @@ class Difference(NamedTuple):
     replayed: object
 
 
-def find(registry: Registry, scores: Scores, request_id: str) -> ScoreRow:
+def find(registry: Registry, scores: Scores, request_id: str) -> StoredScore:
     """Find a score in whichever book it is: for those who run the service, not for callers."""
     for lender in registry.lenders():
         for mode in Mode:
@@ -51,9 +52,9 @@ def find(registry: Registry, scores: Scores, request_id: str) -> ScoreRow:
     raise UnknownScore
 
 
-def recall(registry: Registry, row: ScoreRow) -> Record:
-    """Bring together everything that a stored score rests on."""
-    sealed = unseal(row)
+def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
+    """Bring together everything that a stored score rests on, or raise `Erased`."""
+    row, sealed = stored.row, vault.open(stored)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     ready = ReadyModel(models.decode(registry.model(row.model_id)), policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
@@ -65,6 +66,8 @@ def replay(record: Record) -> tuple[Difference, ...]:
     application = intake.read(record.sealed.application)
     said = record.sealed.assessment
     again = assess(record.model, record.policy, application, said.holds)
+    if not said.slots:  # given before they were kept
+        again = msgspec.structs.replace(again, slots=())
     stored = {**_parts(said), **_columns_of(record.row)}
     replayed = {**_parts(again), **_columns_from(again)}
     # Parts in the order of the record, then those that only the replay has.

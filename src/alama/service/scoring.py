@@ -16,10 +16,14 @@ import msgspec
 
 from alama.core.application import Application
 from alama.core.assess import Assessment, assess
+from alama.core.digest import SALT_BYTES, digest
 from alama.core.lending.policy import Decision
+from alama.core.tally import seen
+from alama.service.chance import Chance
 from alama.service.directory import Desk
-from alama.service.errors import IdempotencyInFlight, IdempotencyKeyReused
-from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed, seal
+from alama.service.errors import Erased, IdempotencyInFlight, IdempotencyKeyReused
+from alama.service.patience import in_time
+from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed, Unsealed, pack
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -29,8 +33,11 @@ if TYPE_CHECKING:
     from alama.service.directory import Caller
     from alama.service.ports import Ledger
     from alama.service.records import Earlier
+    from alama.service.vault.vault import Vault
 
 OPERATION: Final = "score"
+
+_salts: Final = Chance(SALT_BYTES)
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
@@ -83,10 +90,11 @@ def only_once(idempotency_key: bytes, body: bytes, query: bytes) -> Once:
 class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake, ledger: Ledger) -> None:
-        """Keep what every request needs."""
+    def __init__(self, intake: Intake, ledger: Ledger, vault: Vault) -> None:
+        """Keep what every request needs; the vault opens replies that were given before."""
         self._intake = intake
         self._ledger = ledger
+        self._vault = vault
         self._in_flight: set[tuple[Book, bytes]] = set()
 
     async def score(
@@ -97,6 +105,8 @@ class Scoring:
             reply, kept = self._conclude(caller, arrival, body, render, None)
             await kept
             return Answer(reply, replayed=False)
+        # A body, or a key that is somebody's number, can be guessed: keep no plain hash of it.
+        once = Once(*map(caller.ring.fingerprint, once))
         flight = (caller.book, once.key_digest)
         if flight in self._in_flight:
             raise IdempotencyInFlight
@@ -108,9 +118,13 @@ class Scoring:
             self._in_flight.discard(flight)
         if earlier is None:
             return Answer(reply, replayed=False)
+        if earlier.applicant is not None and earlier.applicant.erased_us is not None:
+            raise Erased(earlier.applicant.erased_us)  # and nobody knows the request any more
         if earlier.request_digest != once.request_digest:
             raise IdempotencyKeyReused
-        return Answer(earlier.reply, replayed=True)
+        # On a thread: the key may be one that another process has made a moment ago.
+        reply = await in_time(lambda: self._vault.open_reply(caller.book, earlier))
+        return Answer(reply, replayed=True)
 
     def _conclude(
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
@@ -124,12 +138,23 @@ class Scoring:
             desk.day.add(assessment.offer.limit, assessment.offer.expected_loss)
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, desk)
         reply = render(given)
-        score = _score_row(caller, arrival, given, body)
-        idempotency = _idempotency_row(caller, arrival, once, reply) if once else None
-        return reply, self._ledger.append(Entry(score, idempotency))
+        salt = _salts.draw()
+        record = pack(Sealed(body, assessment, salt))
+        reference = self._intake.reference_of(application)
+        subject = None if reference is None else _subject(caller, reference)
+        unsealed = Unsealed(subject, caller.ring, record, reply if once else None)
+        score = _score_row(caller, arrival, given)
+        idempotency = _idempotency_row(caller, arrival, once) if once else None
+        covered = digest(salt, score.in_clear, record)
+        entry = Entry(score, idempotency, covered, unsealed, seen(assessment))
+        return reply, self._ledger.append(entry)
 
 
-def _score_row(caller: Caller, arrival: Arrival, given: Given, body: bytes) -> ScoreRow:
+def _subject(caller: Caller, reference: str) -> bytes:
+    return caller.ring.subject(caller.book.mode._value_, reference)
+
+
+def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
     said, offer, desk = given.assessment, given.assessment.offer, given.desk
     # In the order of the columns: to name them makes a row three times as dear.
     return ScoreRow(
@@ -148,13 +173,14 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given, body: bytes) -> S
         offer.term_days,
         offer.apr,
         given.processing_ms,
-        None,
-        seal(Sealed(body, said)),
         offer.expected_loss if offer.limit else 0.0,
+        None,
+        b"",
+        None,
     )
 
 
-def _idempotency_row(caller: Caller, arrival: Arrival, once: Once, reply: bytes) -> IdempotencyRow:
+def _idempotency_row(caller: Caller, arrival: Arrival, once: Once) -> IdempotencyRow:
     return IdempotencyRow(
         lender=caller.book.lender,
         mode=caller.book.mode.value,
@@ -164,5 +190,6 @@ def _idempotency_row(caller: Caller, arrival: Arrival, once: Once, reply: bytes)
         request_id=arrival.request_id,
         created_us=arrival.at_us,
         seal_key_id=None,
-        reply=reply,
+        reply=b"",
+        applicant_key_id=None,
     )

@@ -12,11 +12,17 @@ from alama.service.patience import in_time
 from alama.service.records import IDEMPOTENCY_KEPT_US
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from alama.service.directory import Directory
     from alama.service.ports import Clock, Registry
+    from alama.service.retention import Plan
 
+DAY_US: Final = 86_400 * 1_000_000
 KEY_USE_EVERY_S: Final = 10.0
 FORGET_EVERY_S: Final = 600.0
+RETAIN_EVERY_S: Final = 3_600.0
+NOTE_HEADS_EVERY_S: Final = 600.0
 FORGET_PAUSE_S: Final = 0.05
 """Between two batches: SQLite lets those who wait to write ask again only every now and then."""
 
@@ -25,15 +31,45 @@ Tell = Callable[[str, Exception], None]
 
 
 class Forgetting(Protocol):
-    """Whoever keeps idempotency keys."""
+    """Whoever keeps idempotency keys and the counts of each day."""
 
     def forget_idempotency(self, before_us: int) -> bool:
         """Drop some of those that are older than a time; say whether some are left."""
         ...
 
+    def fold_counts(self, before_day: int) -> bool:
+        """Put the counts of some finished days together; say whether some are left."""
+        ...
+
+
+class Retaining(Protocol):
+    """Whoever knows for how long scores are kept."""
+
+    def due(self) -> Sequence[Plan]:
+        """Say what there is to delete."""
+        ...
+
+    def carry_out(self, plan: Plan) -> Iterator[int]:
+        """Delete it, in batches."""
+        ...
+
+    def finish(self) -> bool:
+        """Leave no trace of it; False where that has to be done again later."""
+        ...
+
+
+class Witnessing(Protocol):
+    """Whoever bears witness to how far the chains of the audit have come."""
+
+    def note_heads(self) -> None:
+        """Note it for those that have grown."""
+
+    def close_chain(self) -> None:
+        """Note where the chain of this process ends."""
+
 
 class Upkeep:
-    """Notes when keys were used and forgets old idempotency keys, until it is cancelled.
+    """Notes how keys are used and chains grow, and lets go of what is old, until it is cancelled.
 
     No failure ends it: a chore that fails is done the next time. That the database is away is told
     by those who wait for it; any other failure is told here.
@@ -44,6 +80,8 @@ class Upkeep:
         directory: Directory,
         registry: Registry,
         forgetting: Forgetting,
+        retaining: Retaining,
+        witness: Witnessing,
         clock: Clock,
         tell: Tell,
     ) -> None:
@@ -51,12 +89,17 @@ class Upkeep:
         self._directory = directory
         self._registry = registry
         self._forgetting = forgetting
+        self._retaining = retaining
+        self._witness = witness
         self._clock = clock
         self._tell = tell
+        self._leaves_traces = False  # of what was deleted, in the journal
 
     async def run(self) -> None:
         """Go on for ever."""
-        await asyncio.gather(self._note_key_use(), self._forget())
+        await asyncio.gather(
+            self._note_key_use(), self._forget(), self._retain(), self._note_heads()
+        )
 
     async def note_key_use(self) -> None:
         """Write down when keys were last used; what cannot be written now comes next time."""
@@ -78,6 +121,49 @@ class Upkeep:
         except Exception as error:  # noqa: BLE001  see the class
             self._failed("forget_idempotency", error)
 
+    async def retain(self) -> None:
+        """Delete scores whose time is over, where the law says when that is."""
+        try:
+            for plan in await in_time(self._retaining.due):
+                self._leaves_traces = True
+                await self._carry_out(plan)
+            if self._leaves_traces:
+                self._leaves_traces = not await in_time(self._retaining.finish)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("retain", error)
+
+    async def fold_counts(self) -> None:
+        """Put the counts of finished days together, so that none of them are one person's."""
+        before_day = self._clock() // DAY_US - 1  # yesterday's last scores may be on their way
+        try:
+            some_left = True
+            while some_left:
+                some_left = await in_time(lambda: self._forgetting.fold_counts(before_day))
+                await asyncio.sleep(FORGET_PAUSE_S)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("fold_counts", error)
+
+    async def note_heads(self) -> None:
+        """Have it noted how far the chains of the audit have come."""
+        try:
+            await in_time(self._witness.note_heads)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("note_heads", error)
+
+    async def close_chain(self) -> None:
+        """Have it noted where the chain of this process ends: the last thing that it writes."""
+        try:
+            await in_time(self._witness.close_chain)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("close_chain", error)
+
+    async def _carry_out(self, plan: Plan) -> None:
+        batches = self._retaining.carry_out(plan)
+        gone = 1
+        while gone:
+            gone = await in_time(lambda: next(batches, 0))
+            await asyncio.sleep(FORGET_PAUSE_S)
+
     def _failed(self, chore: str, error: Exception) -> None:
         if not isinstance(error, StoreUnavailable):
             self._tell(chore, error)
@@ -92,3 +178,15 @@ class Upkeep:
             # Several processes share the work, each at a time of its own.
             await asyncio.sleep(FORGET_EVERY_S * random.uniform(0.5, 1.5))  # noqa: S311  no secret
             await self.forget()
+
+    async def _retain(self) -> None:
+        while True:
+            # The first process that looks after midnight, UTC, does all there is to do that day.
+            await asyncio.sleep(RETAIN_EVERY_S * random.uniform(0.5, 1.5))  # noqa: S311  no secret
+            await self.retain()
+            await self.fold_counts()
+
+    async def _note_heads(self) -> None:
+        while True:
+            await asyncio.sleep(NOTE_HEADS_EVERY_S * random.uniform(0.5, 1.5))  # noqa: S311  no secret
+            await self.note_heads()

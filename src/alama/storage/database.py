@@ -17,6 +17,7 @@ from sqlalchemy import create_engine, event, exc, make_url
 from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
+from alama.storage import journal
 from alama.storage.sqlite_file import SqliteFile
 
 try:
@@ -58,6 +59,7 @@ _LOOK_AGAIN_S: Final = 0.001
 _READS_ONLY: Final = "alama_reads_only"
 _BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 _READ_ONLY_STATE: Final = "25006"  # PostgreSQL's; SQLite has only words
+_DEADLOCK_STATE: Final = "40P01"
 
 
 class Busy(Exception):
@@ -65,7 +67,11 @@ class Busy(Exception):
 
 
 class Clash(Exception):
-    """A row breaks a rule of the schema: its key is taken, or what it refers to is not there."""
+    """A row breaks a rule of the schema: its key is taken, or what it refers to is not there.
+
+    Or two transactions waited for each other, and this one was the one to end. Whoever begins anew
+    may fare better.
+    """
 
 
 class _Refusal(NamedTuple):
@@ -136,7 +142,9 @@ class Database:
                 _begin_when_free(cursor, patience_s)
             yield cursor
             connection.commit()
-        except (driver.OperationalError, driver.InternalError):
+        except (driver.OperationalError, driver.InternalError) as error:
+            if getattr(error, "sqlstate", None) == _DEADLOCK_STATE:
+                raise Clash from error
             # It may be dead, or a session that may only read: nobody should be handed it again.
             connection.invalidate()
             raise
@@ -156,6 +164,21 @@ class Database:
         """
         if self._file is not None:
             self._file.require()
+
+    def empty_journal(self) -> bool:
+        """Leave nothing in the journal of a SQLite file that is not in the file any more.
+
+        False where somebody goes on reading what was: then it has to be done later. PostgreSQL
+        keeps its journal itself.
+        """
+        if not self.embedded:
+            return True
+        with self._translated():
+            connection = self.engine.raw_connection()
+            try:
+                return journal.empty(connection.cursor(), BUSY_TIMEOUT_S)
+            finally:
+                connection.close()
 
     @property
     def parameter_mark(self) -> str:
@@ -288,7 +311,9 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  
     connection.isolation_level = None
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file; others keep theirs
     _switch_to_wal(connection)
-    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+    # What is deleted is overwritten. On every connection that writes: one that moves rows to
+    # another page would leave a copy behind, and the key of an applicant who was erased later.
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 

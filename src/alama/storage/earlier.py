@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier
+from alama.service.records import IDEMPOTENCY_KEPT_US, ApplicantKey, Earlier
 from alama.storage import schema
 
 if TYPE_CHECKING:
@@ -31,9 +31,25 @@ class _Found(NamedTuple):
     request_digest: bytes
     request_id: str
     reply: bytes
+    seal_key_id: str | None
+    applicant_key_id: str | None
+    lender_key_id: str | None
+    wrapped: bytes | None
+    erased_us: int | None
+
+    @property
+    def earlier(self) -> Earlier:
+        key = None
+        if self.applicant_key_id is not None:  # a row that is not there opens nothing
+            key = ApplicantKey(
+                self.applicant_key_id, self.lender_key_id or "", self.wrapped, self.erased_us
+            )
+        return Earlier(self.request_digest, self.request_id, self.reply, self.seal_key_id, key)
 
 
 _IDENTITY: Final = _Found._fields[:4]
+_OF_KEY: Final = 3
+"""Columns at the end that are of the applicant's key."""
 
 
 class EarlierAnswers:
@@ -42,9 +58,15 @@ class EarlierAnswers:
     def __init__(self, mark: str) -> None:
         """Write their parts; `mark` stands for a parameter in the driver's language."""
         table, key = schema.idempotency.name, ", ".join(_IDENTITY)
-        columns = ", ".join(_Found._fields)
+        keys = schema.applicant_keys.name
+        own = [f"{table}.{column}" for column in _Found._fields[:-_OF_KEY]]
+        columns = ", ".join([*own, *_Found._fields[-_OF_KEY:]])
+        named = ", ".join(f"{table}.{column}" for column in _IDENTITY)
         self._one = f"({', '.join([mark] * len(_IDENTITY))})"
-        self._select = f"SELECT {columns} FROM {table} WHERE ({key}) IN "  # noqa: S608  our own names
+        self._select = (
+            f"SELECT {columns} FROM {table} LEFT JOIN {keys} "  # noqa: S608  our own names
+            f"ON {keys}.id = {table}.applicant_key_id WHERE ({named}) IN "
+        )
         self._delete = f"DELETE FROM {table} WHERE ({key}) IN "  # noqa: S608  our own names
 
     def find(
@@ -57,11 +79,7 @@ class EarlierAnswers:
         expired = [identity(row) for row in found if row.created_us < oldest_us]
         if expired:
             self._execute(cursor, self._delete, expired)
-        return {
-            identity(row): Earlier(row.request_digest, row.request_id, row.reply)
-            for row in found
-            if row.created_us >= oldest_us
-        }
+        return {identity(row): row.earlier for row in found if row.created_us >= oldest_us}
 
     def _execute(self, cursor: DBAPICursor, verb: str, identities: Sequence[Identity]) -> None:
         values = ", ".join([self._one] * len(identities))

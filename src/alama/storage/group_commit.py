@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.service.ports import ScoreWriter
-    from alama.service.records import Earlier, Entry
+    from alama.service.records import Earlier, Entry, Fate
 
 GROUP_MAX: Final = 500
 """More in one transaction gains nothing, and makes the first of them wait."""
@@ -42,7 +42,7 @@ WAITING_MAX: Final = 5_000
 """Beyond this a request is better refused than kept waiting."""
 
 
-_Outcome = Sequence["Earlier | None"] | AlamaError
+_Outcome = Sequence["Fate"] | AlamaError
 
 
 _Waiting = tuple["Entry", "asyncio.Future[Earlier | None]"]
@@ -58,6 +58,7 @@ class Commit(NamedTuple):
     """What became of a group, for logs and metrics."""
 
     entries: int
+    """Without those that could not be kept where the others were."""
     seconds: float
     error: AlamaError | None
     replayed: int = 0
@@ -152,17 +153,12 @@ class GroupCommit:
         self._group = None
         seconds = time.monotonic() - group.sent_at
         self._quick = seconds < SLOW_S
-        error = outcome if isinstance(outcome, AlamaError) else None
-        self.failing = error is not None
-        replayed = 0
+        self.failing = isinstance(outcome, AlamaError)
         if isinstance(outcome, AlamaError):
             _fail(group.waiting, outcome)
+            commit = Commit(len(group.waiting), seconds, outcome)
         else:
-            replayed = sum(earlier is not None for earlier in outcome)
-            for (_, told), earlier in zip(group.waiting, outcome, strict=True):
-                if not told.done():
-                    told.set_result(earlier)
-        commit = Commit(len(group.waiting), seconds, error, replayed)
+            commit = _answer(group.waiting, outcome, seconds)
         if self._waiting:
             self._gather(0, 0)
         self._observe(commit)  # last: those who wait must not depend on those who watch
@@ -181,7 +177,7 @@ class GroupCommit:
 
 
 def _outcome(
-    commit: Callable[[Sequence[Entry]], Sequence[Earlier | None] | None], group: _Group
+    commit: Callable[[Sequence[Entry]], Sequence[Fate] | None], group: _Group
 ) -> _Outcome | None:
     """Commit a group, and give what can be told to those who wait: nobody may be left waiting."""
     try:
@@ -192,6 +188,21 @@ def _outcome(
         outcome = StoreUnavailable("the scores could not be kept")
         outcome.__cause__ = error
         return outcome
+
+
+def _answer(waiting: Sequence[_Waiting], fates: Sequence[Fate], seconds: float) -> Commit:
+    """Tell each what became of their own entry."""
+    replayed = unfit = 0
+    for one, fate in zip(waiting, fates, strict=True):
+        if isinstance(fate, AlamaError):
+            unfit += 1
+            _fail([one], fate)
+            continue
+        replayed += fate is not None
+        _, told = one
+        if not told.done():
+            told.set_result(fate)
+    return Commit(len(waiting) - unfit, seconds, None, replayed)
 
 
 def _fail(waiting: Sequence[_Waiting], error: AlamaError) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from alama.service.audit import acts
 from alama.service.book import Mode
 from alama.service.errors import (
     InvalidName,
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Table
 
+    from alama.service.audit.acts import Act
     from alama.service.book import Book
+    from alama.storage.acts import ActLog
     from alama.storage.database import Database
 
 
@@ -44,9 +47,14 @@ Longer, and a service from which all traffic was taken would not see that there 
 class SqlRegistry:
     """The registry in a database; see `alama.service.ports.Registry`."""
 
-    def __init__(self, database: Database) -> None:
-        """Use an open database."""
+    def __init__(self, database: Database, log: ActLog | None = None) -> None:
+        """Use an open database; whoever changes anything needs the log of acts."""
         self._database = database
+        self._log = log
+
+    def _note(self, connection: Connection, act: Act) -> None:
+        assert self._log is not None, "a registry without a log of acts is for reading"
+        self._log.append(connection, act)
 
     # -------------------------------------------------------------------------------- lenders
 
@@ -62,6 +70,7 @@ class SqlRegistry:
                         "created_us": lender.created_us,
                     },
                 )
+                self._note(connection, acts.lender_added(lender))
         except Clash:
             raise InvalidName(f"there is a lender {lender.id} already") from None
 
@@ -84,6 +93,7 @@ class SqlRegistry:
     def add_key(self, key: Key) -> None:
         with self._adding(key) as connection:
             connection.execute(insert(schema.keys), _row(key))
+            self._note(connection, acts.key_issued(key))
 
     def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
         table = schema.keys
@@ -93,6 +103,7 @@ class SqlRegistry:
             if connection.execute(end).rowcount == 0:
                 raise UnknownKey(old_id)
             connection.execute(insert(table), _row(new))
+            self._note(connection, acts.key_rotated(new, old_id, expires_us))
 
     @contextmanager
     def _adding(self, key: Key) -> Iterator[Connection]:
@@ -128,8 +139,12 @@ class SqlRegistry:
     def revoke_key(self, key_id: str, revoked_us: int) -> None:
         table = schema.keys
         first_time = (table.c.id == key_id) & table.c.revoked_us.is_(None)
+        query = select(table).where(table.c.id == key_id)
         with self._database.writing() as connection:
-            connection.execute(update(table).where(first_time).values(revoked_us=revoked_us))
+            end = update(table).where(first_time).values(revoked_us=revoked_us)
+            if connection.execute(end).rowcount:
+                revoked = _key(connection.execute(query).one())
+                self._note(connection, acts.key_revoked(revoked))
 
     def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
         table = schema.keys
@@ -182,9 +197,10 @@ class SqlRegistry:
     # -------------------------------------------------------------------------------- deployments
 
     def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
-        row = {"model_id": model_id, "policy_id": policy_id, "created_us": at_us}
+        deployment = Deployment(model_id, policy_id, Signed(at_us))
         with self._deploying(book, model_id, policy_id) as connection:
-            connection.execute(insert(schema.deployments), _of(book) | row)
+            connection.execute(insert(schema.deployments), _of(book) | _deployed(deployment))
+            self._note(connection, acts.deployed(book, deployment))
 
     def deploy_policy(self, book: Book, policy_id: str | None, signed: Signed) -> None:
         table = schema.deployments
@@ -192,14 +208,9 @@ class SqlRegistry:
             select(table.c.model_id).where(_in(table, book)).order_by(table.c.id.desc()).limit(1)
         )
         with self._deploying(book, None, policy_id) as connection:
-            row = {
-                "model_id": connection.execute(newest).scalar(),
-                "policy_id": policy_id,
-                "created_us": signed.at_us,
-                "signed_by": signed.by,
-                "note": signed.note,
-            }
-            connection.execute(insert(table), _of(book) | row)
+            deployment = Deployment(connection.execute(newest).scalar(), policy_id, signed)
+            connection.execute(insert(table), _of(book) | _deployed(deployment))
+            self._note(connection, acts.policy_deployed(book, deployment))
 
     @contextmanager
     def _deploying(
@@ -255,7 +266,8 @@ class SqlRegistry:
         row = _of(book) | {"paused_us": pause.since_us, "reason": pause.reason}
         try:
             with self._database.writing() as connection:
-                insert_new(connection, schema.pauses, row)
+                if insert_new(connection, schema.pauses, row):
+                    self._note(connection, acts.paused(book, pause))
         except Clash:
             raise UnknownLender(book.lender) from None
 
@@ -264,8 +276,12 @@ class SqlRegistry:
         # Read first: not every SQLite gives back what it deletes.
         with self._database.writing() as connection:
             found = connection.execute(select(table).where(_in(table, book))).first()
+            if found is None:
+                return None
             connection.execute(delete(table).where(_in(table, book)))
-        return None if found is None else Pause(found.paused_us, found.reason)
+            ended = Pause(found.paused_us, found.reason)
+            self._note(connection, acts.resumed(book, ended))
+        return ended
 
     def pause_of(self, book: Book) -> Pause | None:
         table = schema.pauses
@@ -275,14 +291,20 @@ class SqlRegistry:
 
     # -------------------------------------------------------------------------------- facts
 
-    def settle_fact(self, name: str, value: str) -> str:
-        """Write a fact down unless it stands already, and give the one that stands."""
-        table = schema.facts
-        query = select(table.c.value).where(table.c.name == name)
+    def fact(self, name: str) -> str | None:
+        """Give a fact, if it was ever settled."""
+        query = select(schema.facts.c.value).where(schema.facts.c.name == name)
         with self._database.reading() as connection:
             found: str | None = connection.execute(query).scalar()
+        return found
+
+    def settle_fact(self, name: str, value: str) -> str:
+        """Write a fact down unless it stands already, and give the one that stands."""
+        found = self.fact(name)
         if found is not None:
             return found
+        table = schema.facts
+        query = select(table.c.value).where(table.c.name == name)
         with self._database.writing() as connection:
             insert_new(connection, table, {"name": name, "value": value})
             return str(connection.execute(query).scalar_one())
@@ -312,9 +334,14 @@ class SqlRegistry:
             )
 
 
-def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """Insert a row unless its primary key is taken, by this process or by another just now."""
-    connection.execute(_dialect(connection).insert(table).on_conflict_do_nothing(), row)
+def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
+    """Insert a row unless its primary key is taken, by this process or by another just now.
+
+    Say whether it was inserted.
+    """
+    statement = _dialect(connection).insert(table).on_conflict_do_nothing()
+    counted = {"preserve_rowcount": True}  # which it is not for an insert
+    return connection.execute(statement, row, execution_options=counted).rowcount == 1
 
 
 def _dialect(connection: Connection) -> Any:  # noqa: ANN401  two modules with no type in common
@@ -327,6 +354,17 @@ def _of(book: Book) -> dict[str, object]:
 
 def _in(table: Table, book: Book) -> ColumnElement[bool]:
     return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
+
+
+def _deployed(deployment: Deployment) -> dict[str, object]:
+    signed = deployment.signed
+    return {
+        "model_id": deployment.model_id,
+        "policy_id": deployment.policy_id,
+        "created_us": signed.at_us,
+        "signed_by": signed.by,
+        "note": signed.note,
+    }
 
 
 def _row(key: Key) -> Mapping[str, Any]:

@@ -10,6 +10,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from alama.core.errors import AlamaError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -63,7 +65,9 @@ class Outage:
         if not self.lasts:
             self.lasts = True
             self._began_s = self._clock_s()
-            self._log.fail("database_unavailable", error, **fields)
+            self._log.fail(
+                "database_unavailable", error, **fields, **words(error and error.__cause__)
+            )
 
     def _end_if_quiet(self) -> None:
         now_s = self._clock_s()
@@ -78,3 +82,13 @@ class Outage:
         self.lasts = False
         self._failed_commits = 0
         self._refused_requests = 0
+
+
+def words(error: BaseException | None) -> dict[str, str]:
+    """Give an error of ours in words: where nobody else is to blame, they hold no value of theirs.
+
+    Of any other error nothing: its message could hold anything.
+    """
+    if not isinstance(error, AlamaError):
+        return {}
+    return {"message": str(error)} | ({"hint": error.hint} if error.hint else {})

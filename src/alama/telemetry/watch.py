@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from alama.telemetry.log import gather_libraries, log_on_stderr
-from alama.telemetry.outage import Outage
+from alama.telemetry.outage import Outage, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,8 +57,12 @@ class Watch:
             self._outage.request_answered()
 
     def broke(self, exchange: Exchange, error: Exception) -> None:
-        """Note a defect of ours: which kind and where, but no message, which could hold a value."""
-        self.log.fail("defect", error, request_id=exchange.request_id, route=exchange.route)
+        """Note a defect of ours, or damage in the database: which kind and where.
+
+        In words only where they are our own: any other message could hold a value.
+        """
+        told = {"request_id": exchange.request_id, "route": exchange.route}
+        self.log.fail("defect", error, **told, **words(error))
 
     def chore_failed(self, chore: str, error: Exception) -> None:
         """Note that something done now and then has failed; it will be tried again."""

@@ -16,6 +16,7 @@ from tests.unit.api.service import Service
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     home: Path = tmp_path_factory.mktemp("home")
     installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    installed.vault.ring(DEMO.lender)
     installed.scores.commit([an_entry() for _ in range(PAGE_MAX + 5)])
     key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, DEMO)
     yield Service(installed, key)

@@ -46,12 +46,17 @@ class Service(NamedTuple):
     key: str
 
     def ask(
-        self, target: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        target: str,
+        *,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        notes: Notes | None = None,
     ) -> Received:
         """POST where there is a body, else GET; a header that is empty is left out."""
         usual = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
         sent = {name: value for name, value in (usual | (headers or {})).items() if value}
-        notes = Notes()
+        notes = notes or Notes()
         received = asyncio.run(self._ask(notes, target, sent, body))
         assert received is not None
         assert notes.defects == []
@@ -73,6 +78,7 @@ class Service(NamedTuple):
 
     def _application(self, ledger: GroupCommit, explaining: Explaining, notes: Notes) -> ASGIApp:
         registry, scores = self.installed.registry, self.installed.scores
+        vault, receipts = self.installed.vault, self.installed.receipts
         directory = Directory(
             registry,
             scores,
@@ -80,13 +86,15 @@ class Service(NamedTuple):
             wiring.stopwatch_us,
             self.installed.pepper,
             lambda: MODEL,
+            vault,
         )
+        scoring = Scoring(Intake(PRODUCT), ledger, vault)
         admission, told = Admission(directory, RateLimit(3, 6)), languages()
         return application(
             Endpoints(
-                ScoreEndpoints(admission, Scoring(Intake(PRODUCT), ledger), scores, told),
+                ScoreEndpoints(admission, scoring, scores, vault, receipts, told),
                 ExplainEndpoint(admission, explaining, told),
-                StatusEndpoints(Health(registry, ledger, wiring.stopwatch_us), MODEL.id),
+                StatusEndpoints(Health(registry, ledger, vault, wiring.stopwatch_us), MODEL.id),
                 DocumentEndpoints(),
             ),
             wiring.now_us,

@@ -50,6 +50,7 @@ def test_a_clock_that_is_set_back_keeps_no_key_waiting(installed: Installation) 
             wiring.stopwatch_us,
             installed.pepper,
             a_model,
+            installed.vault,
         )
         admission = Admission(directory, RateLimit(per_second=1, burst=1))
         await admission.admit(call(key, NOON_US, 100.0), Scope.READ)

@@ -18,12 +18,14 @@ from alama.api.operations import OPERATIONS
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.api.wire_explanation import ExplainReply
+from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
 from alama.core.catalogue import Field, Kind
 from alama.core.intake import Intake, request_type
 from alama.core.lending import policy_check
 from alama.core.lending.draft import default_policy
 from alama.core.product import PRODUCT
+from alama.core.receipts import Receipt
 from alama.core.recourse import Hindrance
 from alama.files.reasons import languages
 from tests.compatibility import GOLDEN, RECORD, not_allowed
@@ -194,6 +196,11 @@ def test_the_example_requests_are_accepted(name: str) -> None:
     Intake(PRODUCT).read(json.dumps(EXAMPLES[name]["value"]).encode())
 
 
+def test_the_example_receipt_holds() -> None:
+    receipt = msgspec.convert(EXAMPLES["receipt"]["value"], Receipt)
+    assert receipts.failures(receipt) == ()
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -206,6 +213,7 @@ def test_the_example_requests_are_accepted(name: str) -> None:
         ("page", wire.ScorePage),
         ("health", wire.Health),
         ("unhealthy", wire.Health),
+        ("receipt", Receipt),
         *((code, wire.Problem) for code in EXAMPLES if code in meanings.PROBLEMS),
     ],
 )

@@ -18,6 +18,7 @@ from alama.core.errors import (
     MalformedDocument,
 )
 from alama.service import errors
+from tests.entries import NOON_US, an_entry
 
 PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
 ONE_FAULT = InvalidApplication([FieldProblem("a/b~c", "unknown_field", "is not a field")])
@@ -28,6 +29,8 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.OnboardingIncomplete: errors.OnboardingIncomplete("no model has been trained"),
     errors.ModelUnavailable: errors.ModelUnavailable(InvalidModel("the model is damaged")),
     errors.UnknownScore: errors.UnknownScore(),
+    errors.NoReceipt: errors.NoReceipt(),
+    errors.Erased: errors.Erased(NOON_US),
     errors.Busy: errors.Busy(),
     errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
     errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
@@ -83,8 +86,15 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
         errors.UnknownLender,
         errors.UnknownKey,
         errors.UnknownPolicy,
+        errors.UnknownApplicant,
+        errors.UnderHold,
+        errors.UnknownHold,
+        errors.NoPeriod,
+        errors.PeriodTooShort,
+        errors.LawUnknown,
         errors.InvalidName,
         errors.StoreUnfit,
+        errors.MasterKeyMissing,  # callers hear of it as of a database that is away
     }
     raised = {
         kind
@@ -92,6 +102,27 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
         if issubclass(kind, AlamaError) and kind is not AlamaError
     }
     assert raised - for_operators <= KINDS.keys()
+
+
+def test_what_is_left_of_an_erased_score_is_told_with_it() -> None:
+    row = an_entry().score
+    problem = said(errors.Erased(NOON_US, row))
+    assert problem["status"] == 410
+    assert problem["detail"].startswith(
+        "What the applicant of this score sent was erased on 2026-11-15."
+    )
+    assert problem["remains"] == {
+        "request_id": row.request_id,
+        "created_at": "2026-11-15T12:00:00Z",
+        "score": 661,
+        "tier": "B",
+        "default_probability": 0.049,
+        "decision": "APPROVED",
+        "recommended_limit": 12_500,
+        "recommended_term_days": 60,
+        "recommended_apr": 36.5,
+    }
+    assert "remains" not in said(errors.Erased(NOON_US))
 
 
 def test_a_hint_is_part_of_the_detail() -> None:

@@ -116,6 +116,17 @@ def test_a_limit_is_a_whole_number_from_1_to_100(service: Service, limit: str) -
     assert refusal(received) == (400, "invalid_parameter")
 
 
+@pytest.mark.parametrize("path", ["", "/receipt"])
+def test_one_score_is_asked_for_by_its_id_and_without_parameters(
+    service: Service, path: str
+) -> None:
+    known = service.ask("/v1/score", body=BODY).json()["request_id"]
+    assert service.ask(f"/v1/scores/{known}{path}").status == 200
+    assert refusal(service.ask(f"/v1/scores/{known}{path}?pretty=1")) == (400, "invalid_parameter")
+    for wrong in ("req_" + "0" * 28, known.upper(), "1"):
+        assert refusal(service.ask(f"/v1/scores/{wrong}{path}")) == (404, "unknown_score")
+
+
 @pytest.mark.parametrize("cursor", ["", "1", "req_", "%00", "req_" + "g" * 28])
 def test_a_cursor_is_one_that_a_page_gave(service: Service, cursor: str) -> None:
     received = service.ask(f"/v1/scores?cursor={cursor}")

@@ -28,10 +28,13 @@ class Patient:
     def write_something(self) -> None:
         self.ping()
 
+    def own_master(self) -> None:
+        self.ping()
+
 
 def answer(path: str, *, well: bool) -> Received:
     patient = Patient(well=well)
-    status = StatusEndpoints(Health(patient, patient, lambda: NOON_US), "sha256:1")
+    status = StatusEndpoints(Health(patient, patient, patient, lambda: NOON_US), "sha256:1")
     handler = status.alive if path == "/livez" else status.health
     endpoint = Endpoint(path, {"GET": handler}, lambda: NOON_US, Notes())
     received = asyncio.run(ask(endpoint, "GET", path))

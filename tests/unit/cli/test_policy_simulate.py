@@ -3,13 +3,14 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 from sqlalchemy import update
 
-from alama import settings
+from alama import settings, wiring
 from alama.cli import policy_simulate
 from alama.cli.main import EXIT_MISTAKE, build_parser, main
 from alama.core.lending import policy_writer
@@ -20,8 +21,6 @@ from alama.files.models import write_model
 from alama.service import records
 from alama.service.book import Book, Mode
 from alama.storage import schema
-from alama.storage.database import connect
-from alama.storage.scores import SqlScores
 from tests.factories import a_model
 from tests.simulations import a_wider_policy
 from tests.stored import give_score
@@ -225,18 +224,24 @@ def test_a_file_meets_what_answers_where_something_is_installed(
     assert "old  shifted by 20" in capsys.readouterr().out
 
 
+def replace_application(home: Path, request_id: str, change: Callable[[bytes], bytes]) -> None:
+    """Change what was sent for a score, and keep it plain, as it was before anything was sealed."""
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    kept = opened.vault.open(opened.scores.find(Book("demo", Mode.TEST), request_id))
+    plain = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
+    with opened.database.writing() as connection:
+        chosen = schema.scores.c.request_id == request_id
+        values = {"sealed": plain, "seal_key_id": None}
+        connection.execute(update(schema.scores).where(chosen).values(values))
+    opened.close()
+
+
 def test_stored_applications_that_the_model_cannot_read_are_left_out(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = give_score()
     give_score()
-    database = connect(settings.Settings(home=str(home)).database_address)
-    kept = records.unseal(SqlScores(database).find(Book("demo", Mode.TEST), first))
-    strange = records.seal(msgspec.structs.replace(kept, application=b'{"shoe_size":43}'))
-    with database.writing() as connection:
-        chosen = schema.scores.c.request_id == first
-        connection.execute(update(schema.scores).where(chosen).values(sealed=strange))
-    database.close()
+    replace_application(home, first, lambda _: b'{"shoe_size":43}')
     assert run(written(tmp_path, shifted(30)), "--on", "scores") == 0
     out, err = capsys.readouterr()
     assert "on   1 application: " in out
@@ -248,14 +253,8 @@ def test_words_that_were_stored_with_escapes_do_not_steer_the_terminal(
 ) -> None:
     first = give_score()
     give_score()
-    database = connect(settings.Settings(home=str(home)).database_address)
-    kept = records.unseal(SqlScores(database).find(Book("demo", Mode.TEST), first))
-    sent = json.loads(kept.application) | {"region": "a\x1b[2J\nb\u202e"}
-    old = records.seal(msgspec.structs.replace(kept, application=json.dumps(sent).encode()))
-    with database.writing() as connection:
-        chosen = schema.scores.c.request_id == first
-        connection.execute(update(schema.scores).where(chosen).values(sealed=old))
-    database.close()
+    old = {"region": "a\x1b[2J\nb\u202e"}
+    replace_application(home, first, lambda sent: json.dumps(json.loads(sent) | old).encode())
     assert run(written(tmp_path, shifted(30)), "--on", "scores") == 0
     out = capsys.readouterr().out
     assert "on   2 applications" in out

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
-from alama import settings
+from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
-from alama.service.book import Mode
+from alama.service.book import Book, Mode
 from alama.service.records import Sealed
 from alama.storage import schema
 from alama.storage.database import connect
@@ -44,12 +44,17 @@ def tamper(home: Path, **columns: object) -> None:
     database.close()
 
 
-def sealed(home: Path) -> bytes:
-    database = connect(settings.Settings(home=str(home)).database_address)
-    with database.reading() as connection:
-        found: bytes = connection.execute(select(schema.scores.c.sealed)).scalar_one()
-    database.close()
+def kept(home: Path, request_id: str) -> Sealed:
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    found = opened.vault.open(opened.scores.find(Book("demo", Mode.TEST), request_id))
+    opened.close()
     return found
+
+
+def keep_plain(home: Path, record: Sealed, **columns: object) -> None:
+    """Keep another record, as it was before anything was sealed."""
+    plain = msgspec.msgpack.encode(record)
+    tamper(home, sealed=plain, seal_key_id=None, applicant_key_id=None, **columns)
 
 
 def test_scores_are_listed_newest_first_with_their_offers(
@@ -135,7 +140,7 @@ def test_words_that_were_stored_with_escapes_are_shown_without_and_replayed_with
 ) -> None:
     # A body of the days when a word could hold any character.
     request_id = give_score(json.dumps({**COMPACT, "region": "nowhere"}).encode())
-    record = msgspec.msgpack.decode(sealed(home), type=Sealed)
+    record = kept(home, request_id)
     sent = {**COMPACT, "region": "\x1b[2J\nx", "applicant_ref": "a\u202eb\nmodel fine"}
     parts = [
         msgspec.structs.replace(part, value="\x1b[2J\nx") if part.feature == "region" else part
@@ -145,7 +150,7 @@ def test_words_that_were_stored_with_escapes_are_shown_without_and_replayed_with
         json.dumps(sent).encode(),
         msgspec.structs.replace(record.assessment, contributions=tuple(parts)),
     )
-    tamper(home, sealed=msgspec.msgpack.encode(old))
+    keep_plain(home, old)
     assert main(["scores", "show", request_id]) == 0
     out = capsys.readouterr().out
     assert "applicant_ref a?b?model fine" in out
@@ -176,10 +181,10 @@ def test_a_record_that_was_changed_is_found_out_number_by_number(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request_id = give_score(compact())
-    record = msgspec.msgpack.decode(sealed(home), type=Sealed)
+    record = kept(home, request_id)
     changed = msgspec.structs.replace(record.assessment, score=702, rules=())
     forged = msgspec.structs.replace(record, assessment=changed)
-    tamper(home, sealed=msgspec.msgpack.encode(forged), recommended_limit=5_000)
+    keep_plain(home, forged, recommended_limit=5_000)
     assert main(["scores", "replay", request_id]) == 1
     head, _, heads, _, *rows = capsys.readouterr().out.splitlines()
     assert head == f"{request_id} differs:"

@@ -16,6 +16,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith("ALAMA_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
 
 
@@ -85,6 +86,25 @@ def test_the_pepper_is_in_its_file_once_there_is_an_installation(
     assert main(["settings"]) == 0
     out = capsys.readouterr().out
     assert re.match(r"ALAMA_PEPPER +in its file ", line_of("ALAMA_PEPPER", out))
+
+
+def test_the_master_key_is_in_its_file_or_set_and_never_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.match(r"ALAMA_MASTER_KEY +not made yet ", line_of("ALAMA_MASTER_KEY", out))
+    assert " alama-data/master-key " in line_of("ALAMA_MASTER_KEY_FILE", out)
+    assert re.match(r"ALAMA_MASTER_KEY_OLD +none +none", line_of("ALAMA_MASTER_KEY_OLD", out))
+    (home / "key").write_text("07" * 32)
+    monkeypatch.setenv("ALAMA_MASTER_KEY_FILE", "key")
+    monkeypatch.setenv("ALAMA_MASTER_KEY_OLD", "08" * 32)
+    assert main(["settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.match(r"ALAMA_MASTER_KEY +in its file ", line_of("ALAMA_MASTER_KEY", out))
+    assert "* key " in line_of("ALAMA_MASTER_KEY_FILE", out)
+    assert re.match(r"ALAMA_MASTER_KEY_OLD +\* set ", line_of("ALAMA_MASTER_KEY_OLD", out))
+    assert "0808" not in out
 
 
 def test_a_home_that_cannot_be_looked_into_spoils_no_listing(

@@ -11,6 +11,7 @@ from alama.storage import migrate
 from alama.storage.registry import SqlRegistry
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
+from tests.stores import registry_in
 
 
 class HandClock:
@@ -39,7 +40,7 @@ def registry(tmp_path: Path, clock: HandClock) -> Iterator[SqlRegistry]:
     """A registry with the lender `demo`."""
     database = databases.connect(sqlite_url(tmp_path))
     migrate.upgrade(database)
-    registry = SqlRegistry(database)
+    registry = registry_in(database)
     lenders.add(registry, clock, "demo", "Demo lender", "KES")
     yield registry
     database.close()

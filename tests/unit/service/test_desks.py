@@ -15,11 +15,12 @@ from alama.service.keys import US_PER_HOUR
 from alama.service.patience import FRESH_US
 from alama.service.policies import Signed
 from alama.storage.registry import SqlRegistry
-from alama.storage.scores import SqlScores
 from tests.entries import DEMO, an_entry
 from tests.factories import a_model
 from tests.policies import with_parts
+from tests.stores import scores_in
 from tests.unit.service.conftest import HandClock
+from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8
 LIVE = Book("demo", Mode.LIVE)
@@ -31,8 +32,8 @@ BOUNDED = with_parts(
 
 @pytest.fixture
 def directory(registry: SqlRegistry, clock: HandClock, stopwatch: HandClock) -> Directory:
-    scores = SqlScores(registry._database)
-    return Directory(registry, scores, clock, stopwatch, PEPPER, lambda: MODEL)
+    scores, vault = scores_in(registry._database), vault_of(registry._database)
+    return Directory(registry, scores, clock, stopwatch, PEPPER, lambda: MODEL, vault)
 
 
 def asked(directory: Directory, text: str) -> Desk:
@@ -101,7 +102,7 @@ def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     activate(registry, DEMO, BOUNDED, clock())
     assert asked(directory, text).day.holds == ()
-    SqlScores(registry._database).commit([an_entry(at_us=clock(), limit=100.0)])
+    scores_in(registry._database).commit([an_entry(at_us=clock(), limit=100.0)])
     stopwatch.now_us += FRESH_US
     assert asked(directory, text).day.holds == (Rule.DAILY_VOLUME,)
     # It is noon of UTC, and three in the afternoon where the lender is.

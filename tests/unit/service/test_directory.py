@@ -22,10 +22,11 @@ from alama.service.errors import (
 from alama.service.keys import US_PER_DAY, US_PER_HOUR, Key, Scope
 from alama.service.patience import FRESH_US
 from alama.storage.registry import SqlRegistry
-from alama.storage.scores import SqlScores
 from tests.entries import DEMO
 from tests.factories import a_model
+from tests.stores import scores_in
 from tests.unit.service.conftest import HandClock
+from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8
 LIVE = Book("demo", Mode.LIVE)
@@ -48,12 +49,13 @@ class WatchedRegistry(SqlRegistry):
 
 @pytest.fixture
 def watched(registry: SqlRegistry) -> WatchedRegistry:
-    return WatchedRegistry(registry._database)
+    return WatchedRegistry(registry._database, registry._log)
 
 
 @pytest.fixture
 def directory(watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock) -> Directory:
-    return Directory(watched, SqlScores(watched._database), clock, stopwatch, PEPPER, lambda: MODEL)
+    scores, vault = scores_in(watched._database), vault_of(watched._database)
+    return Directory(watched, scores, clock, stopwatch, PEPPER, lambda: MODEL, vault)
 
 
 def calls(directory: Directory, text: str, times: int = 1) -> list[Caller]:
@@ -262,9 +264,8 @@ def test_whatever_a_lender_lends_in_the_builtin_model_answers(
     registry: SqlRegistry, clock: HandClock, stopwatch: HandClock, currency: str
 ) -> None:
     lenders.add(registry, clock, "umoja", "Umoja", currency)
-    directory = Directory(
-        registry, SqlScores(registry._database), clock, stopwatch, PEPPER, builtin
-    )
+    scores, vault = scores_in(registry._database), vault_of(registry._database)
+    directory = Directory(registry, scores, clock, stopwatch, PEPPER, builtin, vault)
     desk = directory.desk(Book("umoja", Mode.TEST))
     assert desk is not None
     assert desk.policy.policy.currency == currency

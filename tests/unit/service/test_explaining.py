@@ -32,6 +32,7 @@ from alama.service.policies import Pause
 from alama.service.scoring import Arrival
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.policies import with_parts
+from tests.vaults import a_vault
 
 DECLINED = (
     b'{"mm_months": 9, "avg_inflow": 14200, "avg_balance": 640, "balance_stability": 0.34, '
@@ -42,12 +43,14 @@ DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
 ENGLISH, *_ = languages()
 PLAIN = Question("APPROVED", (), 3, ENGLISH)
 
+VAULT = a_vault()
+
 T = TypeVar("T")
 
 
 def a_caller(desk: Desk | AlamaError | None = DESK, book: Book = DEMO) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
-    return Caller(key, book, desk)
+    return Caller(key, book, desk, VAULT.ring(book.lender))
 
 
 def ask(

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from alama.service import patience
-from alama.service.errors import StoreUnavailable
+from alama.service.errors import MasterKeyMissing, StoreUnavailable
 from alama.service.health import Health
 from alama.service.patience import FRESH_US, in_time
 from tests.unit.service.conftest import HandClock
@@ -17,6 +17,7 @@ class Patient:
     def __init__(self) -> None:
         self.reads = True
         self.writes = True
+        self.opens = True
         self.failing = False
         self.asked: list[str] = []
 
@@ -30,6 +31,10 @@ class Patient:
         if not self.writes:
             raise StoreUnavailable("no room")
 
+    def own_master(self) -> None:
+        if not self.opens:
+            raise MasterKeyMissing("a" * 16, "b" * 16)
+
 
 @pytest.fixture
 def patient() -> Patient:
@@ -38,7 +43,7 @@ def patient() -> Patient:
 
 @pytest.fixture
 def health(patient: Patient, stopwatch: HandClock) -> Health:
-    return Health(patient, patient, stopwatch)
+    return Health(patient, patient, patient, stopwatch)
 
 
 def reason(health: Health) -> str | None:
@@ -54,6 +59,13 @@ def test_a_database_that_does_not_answer_is_told_with_its_reason(
 ) -> None:
     patient.reads = False
     assert reason(health) == "no answer"
+
+
+def test_a_database_that_was_brought_under_another_master_key_is_not_well(
+    health: Health, patient: Patient
+) -> None:
+    patient.opens = False
+    assert "wrapped under the master key aaaa" in (reason(health) or "")
 
 
 def test_the_database_is_asked_once_a_second_at_most(

@@ -14,6 +14,8 @@ from alama.service.policies import Pause
 from alama.storage.registry import SqlRegistry
 from alama.storage.scores import SqlScores
 from tests.entries import DEMO, NOON_US, an_entry
+from tests.stores import lenders_in, scores_in
+from tests.vaults import vault_of
 
 PAUSE = Pause(NOON_US, "payments are down")
 MIDNIGHT_US = NOON_US // US_PER_DAY * US_PER_DAY
@@ -23,7 +25,9 @@ offsets = st.sampled_from(UTC_OFFSETS)
 
 @pytest.fixture
 def scores(registry: SqlRegistry) -> SqlScores:
-    return SqlScores(registry._database)
+    lenders_in(registry._database, "umoja")
+    vault_of(registry._database).ring("demo")
+    return scores_in(registry._database)
 
 
 def daily(

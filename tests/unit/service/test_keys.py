@@ -157,8 +157,9 @@ def test_a_rotation_that_fails_leaves_everything_as_it_was(
     registry: SqlRegistry, clock: Clock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO)
+    takes_none = TakesNoNewKey(registry._database, registry._log)
     with pytest.raises(UnknownLender):
-        keys.rotate(TakesNoNewKey(registry._database), clock, PEPPER, old.id, overlap_hours=1)
+        keys.rotate(takes_none, clock, PEPPER, old.id, overlap_hours=1)
     assert registry.keys() == [old]
 
 

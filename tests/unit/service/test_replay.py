@@ -14,7 +14,7 @@ from alama.service import policies, replay
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit, UnknownScore
 from alama.service.policies import Signed
-from alama.service.records import Sealed
+from alama.service.records import Sealed, StoredScore
 from alama.service.replay import Difference, Record
 from alama.wiring import Installation
 from tests.lending import open_live
@@ -32,8 +32,8 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installa
 
 @pytest.fixture
 def record(opened: Installation) -> Record:
-    row = replay.find(opened.registry, opened.scores, give_score())
-    return replay.recall(opened.registry, row)
+    stored = replay.find(opened.registry, opened.scores, give_score())
+    return replay.recall(opened.registry, opened.vault, stored)
 
 
 def forged(record: Record, **changes: object) -> Record:
@@ -45,7 +45,7 @@ def test_a_score_is_found_in_whichever_book_it_is(opened: Installation) -> None:
     open_live(opened.registry, Book("demo", Mode.LIVE))
     for mode in Mode:
         request_id = give_score(mode=mode)
-        row = replay.find(opened.registry, opened.scores, request_id)
+        row = replay.find(opened.registry, opened.scores, request_id).row
         assert (row.request_id, row.mode) == (request_id, mode)
     with pytest.raises(UnknownScore):
         replay.find(opened.registry, opened.scores, "req_" + "0" * 28)
@@ -67,13 +67,26 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
     text = policy_writer.write(bounded).encode()
     policies.activate(opened.registry, book, text, Signed(wiring.now_us()), builtin)
     policies.pause(opened.registry, wiring.now_us, book, "payments are down")
-    row = replay.find(opened.registry, opened.scores, give_score())
+    stored = replay.find(opened.registry, opened.scores, give_score())
     opened.registry.resume(book)
     policies.reactivate(opened.registry, book, "default", Signed(wiring.now_us()), builtin)
-    held = replay.recall(opened.registry, row)
-    assert row.decision == Decision.REVIEW
+    held = replay.recall(opened.registry, opened.vault, stored)
+    assert stored.row.decision == Decision.REVIEW
     assert held.sealed.assessment.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
     assert replay.replay(held) == ()
+
+
+def test_a_score_from_before_bands_were_kept_is_given_again(record: Record) -> None:
+    packed = msgspec.msgpack.decode(msgspec.msgpack.encode(record.sealed))
+    del packed["assessment"]["slots"]
+    older = msgspec.msgpack.decode(msgspec.msgpack.encode(packed), type=Sealed)
+    assert replay.replay(record._replace(sealed=older)) == ()
+
+
+def test_a_band_that_differs_is_a_difference(record: Record) -> None:
+    first, *others = record.sealed.assessment.slots
+    (found,) = replay.replay(forged(record, slots=(first + 1, *others)))
+    assert found == Difference("slots", (first + 1, *others), (first, *others))
 
 
 def test_the_smallest_difference_is_named_by_its_part(record: Record) -> None:
@@ -124,7 +137,9 @@ def test_a_record_without_its_model_or_with_damage_is_unfit(
     opened: Installation, record: Record
 ) -> None:
     row = record.row
+    cut = StoredScore(row._replace(sealed=row.sealed[:-1]), None)
     with pytest.raises(StoreUnfit, match="is damaged"):
-        replay.recall(opened.registry, row._replace(sealed=row.sealed[:-1]))
+        replay.recall(opened.registry, opened.vault, cut)
+    orphan = StoredScore(row._replace(model_id="sha256:0"), None)
     with pytest.raises(StoreUnfit, match="does not hold sha256:0"):
-        replay.recall(opened.registry, row._replace(model_id="sha256:0"))
+        replay.recall(opened.registry, opened.vault, orphan)

@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import Awaitable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from alama.core.units import Money
 from alama.service.book import Book, Mode
 from alama.service.directory import Caller, Desk
 from alama.service.errors import (
+    Erased,
     IdempotencyInFlight,
     IdempotencyKeyReused,
     ModelUnavailable,
@@ -30,17 +32,24 @@ from alama.service.errors import (
 from alama.service.holds import Approved, Day
 from alama.service.keys import ALL_SCOPES, Key
 from alama.service.policies import Pause
-from alama.service.records import Earlier, Entry, ScoreRow, unseal
+from alama.service.records import ApplicantKey, Earlier, Entry
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
+from alama.service.vault.envelope import REPLY, place_in
+from alama.storage import database as databases
+from alama.storage import migrate
+from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
 from tests.policies import with_parts
+from tests.stores import lenders_in, scores_in
+from tests.vaults import a_vault, to_be_kept, vault_of
 
 BODY = (
     b'{"mobile_money_months": 24, "monthly_inflow": 18500, '
     b'"stability_score": 0.7, "airtime_regularity": 0.8}'
 )
 READY = ReadyModel(a_model(), "KES")
+VAULT = a_vault()
 DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
 
 
@@ -58,7 +67,7 @@ class HeldLedger:
 
 def a_caller(book: Book = DEMO, desk: Desk | AlamaError | None = DESK) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
-    return Caller(key, book, desk)
+    return Caller(key, book, desk, VAULT.ring(book.lender))
 
 
 def render(given: Given) -> bytes:
@@ -70,7 +79,7 @@ class Desktop:
 
     def __init__(self) -> None:
         self.ledger = HeldLedger()
-        self.scoring = Scoring(Intake(PRODUCT), self.ledger)
+        self.scoring = Scoring(Intake(PRODUCT), self.ledger, VAULT)
 
     def ask(
         self, once: Once | None = None, body: bytes = BODY, caller: Caller | None = None
@@ -97,6 +106,7 @@ async def some_turns() -> None:
 
 
 ONCE = only_once(b"order-1", BODY, b"")
+KEPT = Once(*map(VAULT.ring(DEMO.lender).fingerprint, ONCE))
 
 
 def test_the_answer_waits_until_the_score_is_kept() -> None:
@@ -133,18 +143,60 @@ def test_what_is_kept_names_everything_that_made_it() -> None:
         await asked
         return entry
 
-    score, idempotency = asyncio.run(story())
+    entry = asyncio.run(story())
+    score, idempotency = entry.score, entry.idempotency
     assert (score.lender, score.mode, score.key_id) == ("demo", "test", "key_1")
     assert (score.model_id, score.policy_id) == (READY.model.id, DESK.policy.id)
     assert score.created_us == NOON_US
     assert score.processing_ms >= 1
-    sealed = unseal(score)
+    sealed = to_be_kept(entry)
     assert sealed.application == BODY
     assert sealed.assessment.score == score.score
     assert idempotency is not None
     assert idempotency.request_id == score.request_id
-    assert idempotency.reply == score.request_id.encode()
-    assert idempotency.key_digest == hashlib.sha256(b"order-1").digest()
+    assert entry.unsealed.reply == score.request_id.encode()
+    assert idempotency.key_digest == KEPT.key_digest
+    assert hashlib.sha256(b"order-1").digest() not in idempotency, "which could be guessed"
+
+
+@pytest.mark.parametrize("reference", [None, "A-1"])
+def test_what_was_sent_is_sealed_where_it_is_stored(tmp_path: Path, reference: str | None) -> None:
+    body = BODY if reference is None else BODY.replace(b"{", b'{"applicant_ref": " A-1 ", ')
+    entry = kept(body=body)
+    assert body in entry.unsealed.record, "or to look for it in the row would prove nothing"
+    ring = VAULT.ring("demo")
+    assert entry.unsealed.subject == (reference and ring.subject("test", reference))
+    database = databases.connect(sqlite_url(tmp_path))
+    migrate.upgrade(database)
+    lenders_in(database, "demo")
+    scores = scores_in(database)
+    assert scores.commit([entry]) == [None]
+    stored = scores.find(DEMO, entry.score.request_id)
+    database.close()
+    assert stored.row.in_clear == entry.score.in_clear
+    assert b"monthly_inflow" not in stored.row.sealed
+    assert (stored.row.seal_key_id is None) == (reference is not None)
+    assert (stored.row.applicant_key_id is None) == (reference is None)
+    assert vault_of(database).open(stored).application == body
+
+
+def test_no_two_records_have_the_same_salt() -> None:
+    salts = {to_be_kept(kept()).salt for _ in range(3)}
+    assert {len(salt) for salt in salts} == {16}
+    assert len(salts) == 3
+
+
+def test_a_retry_of_one_who_was_erased_is_told_so() -> None:
+    async def story() -> None:
+        desktop = Desktop()
+        asked = desktop.ask(ONCE)
+        await some_turns()
+        gone = ApplicantKey("apk_1", "vk_1", None, NOON_US)
+        desktop.keep(Earlier(KEPT.request_digest, "req_1", b"", None, gone))
+        with pytest.raises(Erased, match="was erased on 2026-11-15"):
+            await asked
+
+    asyncio.run(story())
 
 
 def test_a_retry_gets_the_first_answer() -> None:
@@ -152,7 +204,10 @@ def test_a_retry_gets_the_first_answer() -> None:
         desktop = Desktop()
         asked = desktop.ask(ONCE)
         await some_turns()
-        desktop.keep(Earlier(ONCE.request_digest, "req_1", b"the first"))
+        where = place_in(DEMO, "req_1", REPLY)
+        ring = VAULT.ring(DEMO.lender)
+        reply = ring.own_key(where).seal(b"the first", where)
+        desktop.keep(Earlier(KEPT.request_digest, "req_1", reply, ring.seal_key_id))
         assert await asked == (b"the first", True)
 
     asyncio.run(story())
@@ -256,16 +311,16 @@ def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> N
     asyncio.run(story())
 
 
-def kept(desk: Desk = DESK, body: bytes = BODY) -> ScoreRow:
-    """The score that is kept of an application."""
+def kept(desk: Desk = DESK, body: bytes = BODY) -> Entry:
+    """What is kept of an application."""
 
-    async def story() -> ScoreRow:
+    async def story() -> Entry:
         desktop = Desktop()
         asked = desktop.ask(body=body, caller=a_caller(desk=desk))
         await some_turns()
         entry = desktop.keep()
         await asked
-        return entry.score
+        return entry
 
     return asyncio.run(story())
 
@@ -278,9 +333,9 @@ def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_app
     day = Day()
     day.settle(Daily(volume_max=Money(0.0)), Pause(0, "payments are down"), Approved(0.0, 0.0))
     free, held = kept(), kept(DESK._replace(day=day))
-    assert held.decision == Decision.REVIEW
-    assert held.recommended_limit == free.recommended_limit > 0.0
-    said, otherwise = unseal(held).assessment, unseal(free).assessment
+    assert held.score.decision == Decision.REVIEW
+    assert held.score.recommended_limit == free.score.recommended_limit > 0.0
+    said, otherwise = to_be_kept(held).assessment, to_be_kept(free).assessment
     assert said.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
     assert said.rules == (*otherwise.rules, "paused", "daily_volume")
     assert said.offer == otherwise.offer
@@ -288,19 +343,21 @@ def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_app
 
 def test_a_bound_is_not_overrun_by_those_who_ask_in_the_same_second() -> None:
     day = Day()
-    day.settle(Daily(volume_max=Money(kept().recommended_limit * 2)), None, Approved(0.0, 0.0))
+    limit = Money(kept().score.recommended_limit)
+    day.settle(Daily(volume_max=Money(limit * 2)), None, Approved(0.0, 0.0))
     desk = DESK._replace(day=day)
-    decisions = [kept(desk).decision for _ in range(4)]
+    decisions = [kept(desk).score.decision for _ in range(4)]
     assert decisions == [Decision.APPROVED, Decision.APPROVED, Decision.REVIEW, Decision.REVIEW]
 
 
 def test_the_expected_loss_that_is_stored_is_that_of_the_offer() -> None:
-    row = kept()
-    assert row.expected_loss == unseal(row).assessment.offer.expected_loss > 0.0
+    entry = kept()
+    offer = to_be_kept(entry).assessment.offer
+    assert entry.score.expected_loss == offer.expected_loss > 0.0
 
 
 def test_nothing_is_expected_to_be_lost_where_nothing_is_offered() -> None:
-    declined = kept(body=BODY.replace(b"18500", b"0"))
+    declined = kept(body=BODY.replace(b"18500", b"0")).score
     assert declined.decision == Decision.DECLINED
     assert (declined.recommended_limit, declined.expected_loss) == (0.0, 0.0)
 

@@ -14,15 +14,17 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.files.models import builtin, sample_application
-from alama.service import stored_cases
+from alama.service import lenders, stored_cases
 from alama.service.errors import StoreUnfit
-from alama.service.records import Entry, Sealed, seal
+from alama.service.records import Sealed, pack
 from alama.service.stored_cases import StoredCases
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage import migrate, schema
 from alama.storage.scores import SqlScores
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, an_entry
+from tests.stores import keep_plain, registry_in, scores_in
+from tests.vaults import a_vault, an_entry_of, vault_of
 
 COMPACT = (
     b'{"mm_months": 24, "avg_inflow": 18500, "balance_stability": 0.6, "airtime_regularity": 0.7}'
@@ -33,7 +35,7 @@ COMPACT = (
 def scores(tmp_path: Path) -> SqlScores:
     database = databases.connect(sqlite_url(tmp_path))
     migrate.upgrade(database)
-    return SqlScores(database)
+    return scores_in(database)
 
 
 @cache
@@ -45,15 +47,14 @@ def assessment() -> Assessment:
 
 
 def sealed(application: bytes) -> bytes:
-    return seal(Sealed(application, assessment()))
+    return pack(Sealed(application, assessment()))
 
 
 def keep(scores: SqlScores, *records: bytes) -> list[str]:
     """Keep records, the first one oldest; gives the request ids of the newest first."""
     entries = [an_entry(at_us=NOON_US + number) for number in range(len(records))]
-    scores.commit(
-        [Entry(entry.score._replace(sealed=r)) for entry, r in zip(entries, records, strict=True)]
-    )
+    rows = [entry.score._replace(sealed=r) for entry, r in zip(entries, records, strict=True)]
+    keep_plain(scores._database, *rows)
     return [entry.score.request_id for entry in reversed(entries)]
 
 
@@ -63,7 +64,7 @@ def test_applications_come_newest_first_however_they_are_fetched(
 ) -> None:
     monkeypatch.setattr(stored_cases, "PAGE", page)
     ids = keep(scores, *[sealed(COMPACT)] * 4, sealed(sample_application()))
-    cases = StoredCases(scores, DEMO, PRODUCT)
+    cases = StoredCases(scores, a_vault(), DEMO, PRODUCT)
     found = list(cases.first(10))
     assert [case.reference for case in found] == ids
     intake = Intake(PRODUCT)
@@ -75,14 +76,14 @@ def test_applications_come_newest_first_however_they_are_fetched(
 
 def test_what_the_catalogue_cannot_read_is_left_out_and_counted(scores: SqlScores) -> None:
     ids = keep(scores, sealed(COMPACT), sealed(b'{"other_field": 3}'), sealed(COMPACT))
-    cases = StoredCases(scores, DEMO, PRODUCT)
+    cases = StoredCases(scores, a_vault(), DEMO, PRODUCT)
     assert [case.reference for case in cases.first(10)] == [ids[0], ids[2]]
     assert cases.unfit == 1
 
 
 def test_a_word_of_the_days_when_any_character_would_do_is_read(scores: SqlScores) -> None:
     keep(scores, sealed(COMPACT[:-1] + b', "region": "a\\u001b[2Jb"}'))
-    cases = StoredCases(scores, DEMO, PRODUCT)
+    cases = StoredCases(scores, a_vault(), DEMO, PRODUCT)
     (case,) = cases.first(10)
     assert case.application.values[PRODUCT.position["region"]] == "a\x1b[2Jb"
     assert cases.unfit == 0
@@ -91,4 +92,18 @@ def test_a_word_of_the_days_when_any_character_would_do_is_read(scores: SqlScore
 def test_a_damaged_record_is_told(scores: SqlScores) -> None:
     (request_id,) = keep(scores, b"{")
     with pytest.raises(StoreUnfit, match=f"the record of {request_id} is damaged"):
-        list(StoredCases(scores, DEMO, PRODUCT).first(10))
+        list(StoredCases(scores, a_vault(), DEMO, PRODUCT).first(10))
+
+
+def test_those_who_were_erased_are_left_out_and_counted(scores: SqlScores) -> None:
+    database = scores._database
+    lenders.add(registry_in(database), lambda: NOON_US, "demo", "Demo", "KES")
+    vault = vault_of(database)
+    scores.commit([an_entry_of(vault.ring("demo"), "A-1")])
+    (kept,) = keep(scores, sealed(COMPACT))
+    with database.writing() as connection:
+        gone = {"subject": None, "wrapped": None, "erased_us": NOON_US}
+        connection.execute(schema.applicant_keys.update().values(gone))
+    cases = StoredCases(scores, vault, DEMO, PRODUCT)
+    assert [case.reference for case in cases.first(10)] == [kept]
+    assert cases.remarks() == ["1 that were erased are not among them"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -10,13 +10,15 @@ from alama.service import keys, upkeep
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.records import IDEMPOTENCY_KEPT_US
+from alama.service.retention import Plan
 from alama.service.upkeep import Upkeep
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
-from alama.storage.scores import SqlScores
 from tests.entries import DEMO
 from tests.factories import a_model
+from tests.stores import acts_in, scores_in
 from tests.unit.service.conftest import HandClock
+from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8
 
@@ -27,7 +29,7 @@ class FlakyRegistry(SqlRegistry):
     failure: Exception | None = None
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database)
+        super().__init__(database, acts_in(database))
         self.noted = threading.Event()
 
     def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
@@ -53,6 +55,38 @@ class Forgetful:
             return True
         self.has_forgotten.set()
         return False
+
+    def fold_counts(self, before_day: int) -> bool:
+        raise AssertionError(before_day)
+
+
+class Idle:
+    """Has nothing to delete, and counts how often it bore witness; fails if it is told to."""
+
+    failure: Exception | None = None
+
+    def __init__(self) -> None:
+        self.noted = 0
+        self.closed = 0
+
+    def due(self) -> Sequence[Plan]:
+        return ()
+
+    def carry_out(self, plan: Plan) -> Iterator[int]:
+        raise AssertionError(plan)
+
+    def finish(self) -> bool:
+        raise AssertionError
+
+    def note_heads(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.noted += 1
+
+    def close_chain(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.closed += 1
 
 
 @pytest.fixture
@@ -84,9 +118,11 @@ def test_use_of_a_key_is_written_down_once_it_can_be(
     failure: Exception,
     told: list[tuple[str, Exception]],
 ) -> None:
-    directory = Directory(flaky, SqlScores(flaky._database), clock, stopwatch, PEPPER, a_model)
+    scores, vault = scores_in(flaky._database), vault_of(flaky._database)
+    directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     heard = Told()
-    chores = Upkeep(directory, flaky, Forgetful(AWAY), clock, heard)
+    idle = Idle()
+    chores = Upkeep(directory, flaky, Forgetful(AWAY), idle, idle, clock, heard)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
@@ -118,12 +154,15 @@ def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
     monkeypatch.setattr(upkeep, "KEY_USE_EVERY_S", 0.01)
     monkeypatch.setattr(upkeep, "FORGET_EVERY_S", 0.01)
     forgetful, heard = Forgetful(failure), Told()
-    directory = Directory(flaky, SqlScores(flaky._database), clock, stopwatch, PEPPER, a_model)
+    scores, vault = scores_in(flaky._database), vault_of(flaky._database)
+    directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
         await directory.caller(text)
-        running = asyncio.create_task(Upkeep(directory, flaky, forgetful, clock, heard).run())
+        idle = Idle()
+        chores = Upkeep(directory, flaky, forgetful, idle, idle, clock, heard)
+        running = asyncio.create_task(chores.run())
         assert await asyncio.to_thread(forgetful.has_forgotten.wait, 10)
         assert await asyncio.to_thread(flaky.noted.wait, 10)
         running.cancel()
@@ -133,4 +172,27 @@ def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
     asyncio.run(story())
     assert flaky.key(key.id).last_used_us == clock.now_us
     assert set(forgetful.told) == {clock.now_us - IDEMPOTENCY_KEPT_US}
+    assert heard.failures == told
+
+
+@pytest.mark.parametrize("failure", [AWAY, DEFECT], ids=["away", "defect"])
+def test_the_chains_of_the_audit_are_noted_now_and_then_and_when_it_ends(
+    flaky: FlakyRegistry, clock: HandClock, stopwatch: HandClock, failure: Exception
+) -> None:
+    scores, vault = scores_in(flaky._database), vault_of(flaky._database)
+    directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
+    idle, heard = Idle(), Told()
+    chores = Upkeep(directory, flaky, Forgetful(AWAY), idle, idle, clock, heard)
+
+    async def story() -> None:
+        idle.failure = failure
+        await chores.note_heads()
+        await chores.close_chain()
+        idle.failure = None
+        await chores.note_heads()
+        await chores.close_chain()
+
+    asyncio.run(story())
+    assert (idle.noted, idle.closed) == (1, 1)
+    told = [] if failure is AWAY else [("note_heads", failure), ("close_chain", failure)]
     assert heard.failures == told

@@ -8,7 +8,7 @@ import pytest
 
 from alama.service.book import Book
 from alama.service.errors import StoreUnavailable
-from alama.service.records import Earlier, Entry, ScoreRow, ScoreSummary
+from alama.service.records import Earlier, Entry, ScoreSummary, StoredScore
 from alama.storage import group_commit
 from alama.storage.group_commit import Commit, GroupCommit
 from tests.entries import an_entry
@@ -31,7 +31,7 @@ class FaultyScores:
         self.tried_now = 0
         self.threads: list[str] = []
 
-    def find(self, book: Book, request_id: str) -> ScoreRow:
+    def find(self, book: Book, request_id: str) -> StoredScore:
         raise AssertionError(f"nobody reads {request_id} of {book}")
 
     def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:

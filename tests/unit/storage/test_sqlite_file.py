@@ -13,9 +13,9 @@ from alama.storage import database as databases
 from alama.storage import migrate, schema
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
-from alama.storage.scores import SqlScores
 from tests.databases import sqlite_url
 from tests.entries import an_entry
+from tests.stores import lenders_in, scores_in
 
 FACT = {"name": "a", "value": "b"}
 
@@ -24,7 +24,8 @@ FACT = {"name": "a", "value": "b"}
 def database(tmp_path: Path) -> Iterator[Database]:
     database = databases.connect(sqlite_url(tmp_path))
     migrate.upgrade(database)
-    SqlScores(database).commit([an_entry()])  # so that both its pools hold a connection
+    lenders_in(database, "demo")
+    scores_in(database).commit([an_entry()])  # so that both its pools hold a connection
     yield database
     database.close()
 
@@ -54,7 +55,7 @@ def test_a_file_that_was_removed_or_replaced_takes_and_gives_nothing(
     with pytest.raises(StoreUnavailable):
         SqlRegistry(database).ping()
     with pytest.raises(StoreUnavailable):
-        SqlScores(database).commit([an_entry()])
+        scores_in(database).commit([an_entry()])
 
 
 def test_a_file_that_is_gone_is_not_made_anew(database: Database, tmp_path: Path) -> None:
@@ -98,6 +99,6 @@ def test_a_file_that_is_put_back_serves_again(database: Database, tmp_path: Path
         SqlRegistry(database).ping()
     (tmp_path / "aside.db").rename(path)
     SqlRegistry(database).ping()
-    assert SqlScores(database).commit([an_entry()]) == [None]
+    assert scores_in(database).commit([an_entry()]) == [None]
     with database.reading() as connection:
         assert len(connection.execute(select(schema.scores)).all()) == 2

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from alama.service.errors import MasterKeyMissing, StoreUnavailable
 from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
 from alama.telemetry.outage import QUIET_S, Outage
@@ -54,6 +55,17 @@ def test_keys_that_cannot_be_looked_up_are_an_outage(story: Story) -> None:
     assert began["errors"][0]["type"] == "ConnectionError"
     assert "nobody should read" not in str(began)
     assert (ended["seconds"], ended["requests_refused"], ended["failed_commits"]) == (5.0, 5, 0)
+
+
+def test_what_we_know_of_the_cause_is_told_in_words(story: Story) -> None:
+    refused = StoreUnavailable("not now")
+    refused.__cause__ = MasterKeyMissing("a" * 16, "b" * 16)
+    story.outage.request_refused(refused)
+    (began,) = story.lines()
+    assert began["message"].endswith(
+        "the master key aaaaaaaaaaaaaaaa, and this process has " + "b" * 16
+    )
+    assert "ALAMA_MASTER_KEY" in began["hint"]
 
 
 def test_what_is_refused_now_and_then_is_one_outage(story: Story) -> None:

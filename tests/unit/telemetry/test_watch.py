@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from alama.service.errors import StoreUnfit
 from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
 from alama.telemetry.metrics import Metrics
@@ -99,6 +100,14 @@ def test_a_defect_is_told_before_its_request_and_without_its_message(heard: Hear
     assert defect["event"] == "defect"
     assert defect["request_id"] == request["request_id"] == "req_01"
     assert defect["errors"] == [{"type": "ValueError"}]
+
+
+def test_damage_in_the_database_is_told_in_our_own_words(heard: Heard) -> None:
+    error = StoreUnfit("the key apk_1 of an applicant is damaged", hint="restore it from a backup")
+    Watch(heard.log).broke(Finished(status=500), error)
+    (defect,) = heard.lines()
+    assert (defect["event"], defect["request_id"]) == ("defect", "req_01")
+    assert (defect["message"], defect["hint"]) == (str(error), error.hint)
 
 
 def test_a_chore_that_failed_is_told_without_its_message(heard: Heard) -> None:

@@ -66,22 +66,32 @@ def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
 
 
 def decode(written: bytes, policy_id: str) -> Policy:
-    """Read a stored policy, or raise `InvalidPolicy` if it is not the one of that id.
-
-    It was sound when it was stored. To judge it again would close a lender's book, and every replay
-    of its decisions, as soon as a later version of Alama asks for more.
-    """
+    """Read a stored policy, or raise `InvalidPolicy` if it is not the one of that id."""
     try:
-        found = shaped(_parsed(_decoded(written))).policy
+        policy = unjudged(written)
     except InvalidPolicy:
-        found = None
-    policy = None if found is None else document.seal(found)
+        policy = None
     if policy is None or policy.id != policy_id:
         raise InvalidPolicy(
             f"the stored policy {policy_id} was changed or is damaged",
             hint="activate it again from its file, or another one, or restore it from a backup",
         )
     return policy
+
+
+def unjudged(written: bytes) -> Policy:
+    """Read a policy that has decided before, or raise `InvalidPolicy` where it has no such form.
+
+    It was sound in its day, and its id says whether it is the same. To judge it again would close a
+    lender's book, and every replay of its decisions, as soon as a later version of Alama asks for
+    more.
+    """
+    text = _decoded(written)
+    tree = _parsed(text)
+    found = shaped(tree)
+    if found.faults or found.policy is None:
+        raise _refusal(text, tree, found.faults, hint=None)
+    return document.seal(found.policy)
 
 
 # ------------------------------------------------------------------------ reading

@@ -17,7 +17,7 @@ from alama.core.errors import FAULTS_MAX, InvalidPolicy
 from alama.core.lending import policy_check
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.lending.policy_check import seal
-from alama.core.lending.policy_text import DOTS_MAX, SIZE_MAX, decode, read
+from alama.core.lending.policy_text import DOTS_MAX, SIZE_MAX, decode, read, unjudged
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
@@ -106,6 +106,14 @@ def test_a_stored_text_is_not_judged_anew(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(InvalidPolicy):
         read(TEXT.encode())
     assert decode(TEXT.encode(), POLICY.id) == POLICY
+    assert unjudged(TEXT.encode()) == POLICY
+
+
+def test_what_has_not_the_form_of_a_policy_cannot_have_decided() -> None:
+    wrong, line = with_line("margin = 10", "margin = 'ten'")
+    with pytest.raises(InvalidPolicy) as caught:
+        unjudged(wrong)
+    assert [(fault.line, fault.key) for fault in caught.value.faults] == [(line, "pricing.margin")]
 
 
 # ------------------------------------------------------------------------ no policy at all

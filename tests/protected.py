@@ -1,0 +1,130 @@
+"""A whole installation on one database, with hands on its clock: scores, applicants, retention."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import time
+from typing import Any
+
+from alama.core import document
+from alama.core.intake import Intake
+from alama.core.lending import draft, policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.core.product import PRODUCT
+from alama.files.jurisdictions import jurisdiction
+from alama.files.models import builtin
+from alama.service import lenders
+from alama.service.applicants import Applicants
+from alama.service.audit.acts import Act, decode
+from alama.service.book import Book
+from alama.service.directory import Caller, Desk
+from alama.service.errors import Erased
+from alama.service.keys import ALL_SCOPES, Key
+from alama.service.replay import Difference, recall, replay
+from alama.service.retention import Retention
+from alama.service.scoring import Answer, Arrival, Given, Scoring, only_once
+from alama.service.vault.master import Masters
+from alama.service.vault.vault import Vault
+from alama.storage.acts import ActLog
+from alama.storage.applicants import SqlApplicants
+from alama.storage.audit import SqlTrail
+from alama.storage.database import Database
+from alama.storage.registry import SqlRegistry
+from alama.storage.retention import SqlRetention
+from alama.storage.score_chain import ScoreChain
+from alama.storage.scores import SqlScores
+from alama.storage.vault import SqlVaultKeys
+from tests.entries import DEMO, NOON_US, a_request_id
+from tests.stored import CommitAtOnce
+from tests.vaults import MASTERS
+
+DAY_US = 86_400 * 1_000_000
+
+APPLICATION: dict[str, Any] = {
+    "mobile_money_months": 24,
+    "monthly_inflow": 18_500.0,
+    "stability_score": 0.7,
+    "airtime_regularity": 0.8,
+}
+
+
+class HandClock:
+    """Stands still until somebody moves it."""
+
+    def __init__(self, now_us: int = NOON_US) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
+@functools.cache
+def the_desk() -> Desk:
+    """The built-in model and the default policy, in KES."""
+    ready = ReadyModel(builtin(), "KES")
+    return Desk(ready, ReadyPolicy(policy_text.read(draft.default_text("KES")), ready))
+
+
+class House:
+    """One process of an installation with the lender `demo`; a second one is made the same way."""
+
+    def __init__(self, database: Database, clock: HandClock, masters: Masters = MASTERS) -> None:
+        self.database, self.clock = database, clock
+        self.vault = Vault(SqlVaultKeys(database), masters, clock)
+        self.vault.signer()
+        self.log = ActLog(database, self.vault.signer, clock, "a test")
+        self.registry = SqlRegistry(database, self.log)
+        self.chain = ScoreChain(database, self.log, self.vault.signer)
+        self.scores = SqlScores(database, self.vault, self.chain)
+        self.applicants = Applicants(SqlApplicants(database, self.log), self.vault, clock)
+        store = SqlRetention(database, self.log)
+        self.retention = Retention(self.registry, store, clock, jurisdiction)
+        if not self.registry.lenders():
+            lenders.add(self.registry, clock, "demo", "Demo lender", "KES")
+            model, text = the_desk().model.model, draft.default_text("KES")
+            self.registry.keep_model(model.id, document.encode(model), clock())
+            self.registry.keep_policy(the_desk().policy.id, text, clock())
+
+    def ask(
+        self,
+        applicant_ref: str | None = None,
+        idempotency_key: str | None = None,
+        book: Book = DEMO,
+        **fields: Any,
+    ) -> Answer:
+        """Score an application through the use case; the reply is the request id."""
+        named = {} if applicant_ref is None else {"applicant_ref": applicant_ref}
+        body = json.dumps(APPLICATION | named | fields).encode()
+        once = only_once(idempotency_key.encode(), body, b"") if idempotency_key else None
+        key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+        caller = Caller(key, book, the_desk(), self.vault.ring(book.lender))
+        arrival = Arrival(a_request_id(self.clock()), self.clock(), time.perf_counter())
+        scoring = Scoring(Intake(PRODUCT), CommitAtOnce(self.scores), self.vault)
+        return asyncio.run(scoring.score(caller, arrival, body, _request_id, once))
+
+    def score(self, applicant_ref: str | None = None, book: Book = DEMO, **fields: Any) -> str:
+        """Score an application; gives the request id."""
+        return self.ask(applicant_ref, book=book, **fields).reply.decode()
+
+    def replayed(self, request_id: str, book: Book = DEMO) -> tuple[Difference, ...]:
+        """What differs when a score is given again; `Erased` if it cannot be."""
+        return replay(recall(self.registry, self.vault, self.scores.find(book, request_id)))
+
+    def is_erased(self, request_id: str, book: Book = DEMO) -> bool:
+        try:
+            self.replayed(request_id, book)
+        except Erased:
+            return True
+        return False
+
+    def acts(self, kind: str) -> list[Act]:
+        """Acts of a kind, oldest first."""
+        links = SqlTrail(self.database).links("main", 0, 10_000)
+        return [decode(link.body) for link in links if link.kind == kind]
+
+
+def _request_id(given: Given) -> bytes:
+    return given.request_id.encode()

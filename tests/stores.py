@@ -1,0 +1,50 @@
+"""The scores and the registry of a database, put together as `alama.wiring` does."""
+
+from __future__ import annotations
+
+from sqlalchemy import insert
+
+from alama.service import lenders
+from alama.service.records import ScoreRow
+from alama.service.vault.vault import Vault
+from alama.storage import schema
+from alama.storage.acts import ActLog
+from alama.storage.database import Database
+from alama.storage.registry import SqlRegistry
+from alama.storage.score_chain import ScoreChain
+from alama.storage.scores import SqlScores
+from tests.entries import NOON_US
+from tests.vaults import vault_of
+
+
+def acts_in(database: Database) -> ActLog:
+    """The log of acts."""
+    vault = vault_of(database)
+    vault.signer()
+    return ActLog(database, vault.signer, lambda: NOON_US, "a test")
+
+
+def registry_in(database: Database) -> SqlRegistry:
+    """The registry."""
+    return SqlRegistry(database, acts_in(database))
+
+
+def scores_in(database: Database, vault: Vault | None = None) -> SqlScores:
+    """The scores, written by a process of its own; it remembers no more keys than the vault."""
+    vault = vault or vault_of(database)
+    vault.signer()
+    chain = ScoreChain(database, acts_in(database), vault.signer)
+    return SqlScores(database, vault, chain)
+
+
+def lenders_in(database: Database, *names: str) -> None:
+    """Add lenders, with the keys that seal what is kept for them."""
+    for name in names:
+        lenders.add(registry_in(database), lambda: NOON_US, name, name, "KES")
+        vault_of(database).ring(name)
+
+
+def keep_plain(database: Database, *scores: ScoreRow) -> None:
+    """Keep scores as they were written before anything was sealed; nothing writes so any more."""
+    with database.writing() as connection:
+        connection.execute(insert(schema.scores), [score._asdict() for score in scores])
