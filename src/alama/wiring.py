@@ -194,10 +194,8 @@ def _vault(settings: Settings, database: Database, facts: SqlRegistry) -> Vault:
         vault = Vault(keys, master_keys(settings, facts), now_us)
     except MasterKeyMissing as missing:
         return Vault(keys, missing, now_us)
-    # Before any transaction that needs it. One that is damaged is told by whoever signs with it:
-    # a verification has to say what else needs it.
-    with suppress(StoreUnfit):
-        vault.signer()
+    with suppress(StoreUnfit):  # a damaged one is told by whoever signs, or verifies
+        vault.signer()  # before any transaction that needs it
     return vault
 
 
@@ -314,6 +312,7 @@ def service() -> ASGIApp:
     settings = settings_module.read(os.environ)
     watch = watching(settings.log, settings.metrics_port)
     try:
+        databases.require_file(settings.database_address)
         installed = open_installation(settings)
         ledger = GroupCommit(installed.scores, watch.committed)
         watch.follow(lambda: ledger.depth)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.databases import Postgres, sqlite_url
 from tests.server import Server
+from tests.vaults import MASTER_KEY
 from tests.walks import Walk
 
 ROOT = Path(__file__).parents[2]
@@ -89,8 +90,9 @@ def test_the_way_to_postgresql_works(tmp_path: Path, postgres: Postgres) -> None
     block = block_with("export ALAMA_DATABASE")
     *prepare, serve = commands(block)
     with postgres.fresh() as url:
+        home = {"ALAMA_DATABASE": url, "ALAMA_HOME": str(tmp_path), "ALAMA_MASTER_KEY": MASTER_KEY}
         for command in prepare:
-            run(command, tmp_path, ALAMA_DATABASE=url, ALAMA_HOME=str(tmp_path))
+            run(command, tmp_path, **home)
         assert serve[:2] == ["alama", "serve"]
         with Server(url, tmp_path, workers=int(serve[-1])) as server:
             answer = httpx.get(f"{server.url}/v1/health")

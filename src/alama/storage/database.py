@@ -18,7 +18,7 @@ from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import journal
-from alama.storage.sqlite_file import SqliteFile
+from alama.storage.sqlite_file import SqliteFile, require_there
 
 try:
     import pysqlite3
@@ -69,8 +69,7 @@ class Busy(Exception):
 class Clash(Exception):
     """A row breaks a rule of the schema: its key is taken, or what it refers to is not there.
 
-    Or two transactions waited for each other, and this one was the one to end. Whoever begins anew
-    may fare better.
+    Or two transactions waited for each other, and this one had to end. It may begin anew.
     """
 
 
@@ -166,11 +165,7 @@ class Database:
             self._file.require()
 
     def empty_journal(self) -> bool:
-        """Leave nothing in the journal of a SQLite file that is not in the file any more.
-
-        False where somebody goes on reading what was: then it has to be done later. PostgreSQL
-        keeps its journal itself.
-        """
+        """Leave nothing in SQLite's journal that is not in the file; False: somebody reads it."""
         if not self.embedded:
             return True
         with self._translated():
@@ -210,6 +205,13 @@ def connect(address: str) -> Database:
         hot = _sqlite(file, 1, 0, busy_timeout_s=0.0)  # whoever drives says how long to wait
         return Database(_sqlite(file, CONNECTIONS, CONNECTIONS_MORE), hot, file)
     return Database(_postgresql(url, CONNECTIONS, CONNECTIONS_MORE), _postgresql(url, 1, 0), None)
+
+
+def require_file(address: str) -> None:
+    """Raise `StoreUnavailable` where the SQLite file of an address is gone: `connect` makes one."""
+    url = parse_address(address)
+    if url.drivername == "sqlite":
+        require_there(_path(url))
 
 
 def parse_address(address: str) -> URL:
@@ -311,8 +313,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  
     connection.isolation_level = None
     connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file; others keep theirs
     _switch_to_wal(connection)
-    # What is deleted is overwritten. On every connection that writes: one that moves rows to
-    # another page would leave a copy behind, and the key of an applicant who was erased later.
+    # What is deleted is overwritten; a row that is moved must leave no copy, and no key, behind.
     for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
 

@@ -41,6 +41,16 @@ class SqliteFile:
             raise StoreUnavailable("another file stands in the place of the database")
 
 
+def require_there(path: Path) -> None:
+    """Raise `StoreUnavailable` where no file is at a path, and make none.
+
+    For a process that takes the place of another: were the file moved aside for a moment, an empty
+    one would stand in its way when it comes back.
+    """
+    if not path.exists():
+        raise StoreUnavailable("the file of the database is gone")
+
+
 def _make(path: Path) -> None:
     """Make an empty file, readable by its owner alone; its companions take after it.
 

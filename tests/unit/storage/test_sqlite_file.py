@@ -30,6 +30,14 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
+def test_whoever_takes_the_place_of_another_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="the file of the database is gone"):
+        databases.require_file(sqlite_url(tmp_path))
+    assert not list(tmp_path.iterdir())
+    databases.connect(sqlite_url(tmp_path)).close()
+    databases.require_file(sqlite_url(tmp_path))
+
+
 def remove(path: Path) -> None:
     path.unlink()
 
