@@ -113,13 +113,9 @@ class Upkeep:
     async def forget(self) -> None:
         """Drop idempotency keys whose time is over."""
         before_us = self._clock() - IDEMPOTENCY_KEPT_US
-        try:
-            some_left = True
-            while some_left:
-                some_left = await in_time(lambda: self._forgetting.forget_idempotency(before_us))
-                await asyncio.sleep(FORGET_PAUSE_S)
-        except Exception as error:  # noqa: BLE001  see the class
-            self._failed("forget_idempotency", error)
+        await self._in_batches(
+            "forget_idempotency", lambda: self._forgetting.forget_idempotency(before_us)
+        )
 
     async def retain(self) -> None:
         """Delete scores whose time is over, where the law says when that is."""
@@ -135,13 +131,7 @@ class Upkeep:
     async def fold_counts(self) -> None:
         """Put the counts of finished days together, so that none of them are one person's."""
         before_day = self._clock() // DAY_US - 1  # yesterday's last scores may be on their way
-        try:
-            some_left = True
-            while some_left:
-                some_left = await in_time(lambda: self._forgetting.fold_counts(before_day))
-                await asyncio.sleep(FORGET_PAUSE_S)
-        except Exception as error:  # noqa: BLE001  see the class
-            self._failed("fold_counts", error)
+        await self._in_batches("fold_counts", lambda: self._forgetting.fold_counts(before_day))
 
     async def note_heads(self) -> None:
         """Have it noted how far the chains of the audit have come."""
@@ -156,6 +146,16 @@ class Upkeep:
             await in_time(self._witness.close_chain)
         except Exception as error:  # noqa: BLE001  see the class
             self._failed("close_chain", error)
+
+    async def _in_batches(self, chore: str, batch: Callable[[], bool]) -> None:
+        """Do a chore batch by batch, for as long as one says that some is left."""
+        try:
+            some_left = True
+            while some_left:
+                some_left = await in_time(batch)
+                await asyncio.sleep(FORGET_PAUSE_S)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed(chore, error)
 
     async def _carry_out(self, plan: Plan) -> None:
         batches = self._retaining.carry_out(plan)
