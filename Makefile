@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON_VERSIONS := 3.11 3.12 3.13
 
-# One worker a core, but a training test is hungry for memory: no more than four.
-PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadgroup
+# How many workers that are, tests/conftest.py says.
+PYTEST := -m pytest -n auto --dist loadgroup
 PIP := -m pip --disable-pip-version-check --quiet
 
 # Looked for only when an environment has to be made. `make setup PYTHON=...` takes another.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from alama.cli.terminal import usable_cores
 from tests.databases import Postgres, sqlite_url
 
 # The same examples at every run, whatever the machine: a red build is red for everyone.
@@ -23,6 +24,15 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: a third of the time of a test is spent waiting.
+
+    But no more than four: a test that trains is hungry for memory.
+    """
+    return min(4, usable_cores() + 1)
 
 
 @pytest.fixture(scope="session")
