@@ -1,12 +1,10 @@
 """The tables, as queries see them. Migrations make them; a test holds the two together.
 
 Times are microseconds since 1970, UTC, in columns that end in `_us`. What belongs to a lender
-carries lender and mode, and every query names both. What an applicant said is in `sealed` columns
+carries lender and mode, and every query names both; but for what belongs to one webhook endpoint
+and is found by its id alone: deliveries, and wishes to be sent things again. Those who ask for a
+lender find the endpoint in its book first. What an applicant said is in `sealed` columns
 alone, beside the id of the key that encrypts them.
-
-One table is written by nothing yet: `events`, what webhooks will announce. It stands here from the
-first day because it is filled in the transaction of the score that it speaks of, and that is better
-drawn once.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD: Final = "0003"
+HEAD: Final = "0004"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0002"
@@ -196,7 +194,121 @@ events = Table(
     Column("subject_id", String(80), nullable=False),
     Column("created_us", BigInteger, nullable=False),
     Column("payload", LargeBinary, nullable=False),
+    # Until the worker has made the deliveries of it: a NULL is in no index.
+    Column("undispatched_us", BigInteger),
     Index(None, "lender", "mode", "id"),
+    comment="what webhooks announce, each in the transaction of what it speaks of",
+)
+Index(
+    None,
+    events.c.lender,
+    events.c.mode,
+    events.c.undispatched_us,
+    sqlite_where=events.c.undispatched_us.is_not(None),
+    postgresql_where=events.c.undispatched_us.is_not(None),
+)
+
+# The few among many scores, so that they are found without reading all of those.
+Index(
+    None,
+    events.c.lender,
+    events.c.mode,
+    events.c.kind,
+    events.c.id,
+    sqlite_where=events.c.kind != "score.created",
+    postgresql_where=events.c.kind != "score.created",
+)
+
+webhook_endpoints = Table(
+    "webhook_endpoints",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("url", Text, nullable=False),
+    # Separated by spaces; empty: every kind.
+    Column("kinds", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    # Both secrets are wrapped by this key of the lender.
+    Column("lender_key_id", String(40), nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("previous_secret", LargeBinary),
+    Column("previous_until_us", BigInteger),
+    Column("failing_since_us", BigInteger),
+    Column("disabled_us", BigInteger),
+    Column("disabled_reason", Text),
+    # How often it was enabled again: what waited before that is of an earlier generation.
+    Column("generation", Integer, nullable=False, server_default="0"),
+    Index(None, "lender", "mode", "id"),
+    comment="where the events of a book are sent",
+)
+
+deliveries = Table(
+    "deliveries",
+    METADATA,
+    Column("endpoint_id", String(40), nullable=False),
+    Column("event_id", String(40), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    # That of its endpoint when it was made; an earlier one is sent no more.
+    Column("generation", Integer, nullable=False),
+    # When it is due, or the claim on it ends; NULL: it is over, one way or the other.
+    Column("next_us", BigInteger),
+    Column("claimed_by", String(40)),
+    Column("delivered_us", BigInteger),
+    Column("failed_us", BigInteger),
+    PrimaryKeyConstraint("endpoint_id", "event_id"),
+    Index(None, "event_id"),
+    comment="one event on its way to one endpoint",
+)
+Index(
+    None,
+    deliveries.c.endpoint_id,
+    deliveries.c.generation,
+    deliveries.c.next_us,
+    sqlite_where=deliveries.c.next_us.is_not(None),
+    postgresql_where=deliveries.c.next_us.is_not(None),
+)
+# Of what is under way, which is little: what waits may be much.
+Index(
+    None,
+    deliveries.c.claimed_by,
+    deliveries.c.next_us,
+    sqlite_where=deliveries.c.claimed_by.is_not(None),
+    postgresql_where=deliveries.c.claimed_by.is_not(None),
+)
+
+webhook_resends = Table(
+    "webhook_resends",
+    METADATA,
+    Column("endpoint_id", String(40), primary_key=True),
+    # Beginnings of ids of events: from which on they are wanted, how far it has come, and before
+    # which it ends.
+    Column("since_id", String(40), nullable=False),
+    Column("after_id", String(40), nullable=False),
+    Column("until_id", String(40), nullable=False),
+    # When some of it was done last: wishes take turns.
+    Column("carried_us", BigInteger, nullable=False),
+    comment="who wishes to be sent everything since a time again, until that is done",
+)
+
+webhook_attempts = Table(
+    "webhook_attempts",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("endpoint_id", String(40), nullable=False),
+    Column("event_id", String(40), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("started_us", BigInteger, nullable=False),
+    Column("took_ms", Integer, nullable=False),
+    # One of the two: what the receiver answered, or why it did not.
+    Column("status", Integer),
+    Column("error", String(40)),
+    Column("answer", Text, nullable=False),
+    Index(None, "lender", "mode", "endpoint_id", "id"),
+    comment="each time that a delivery was tried, for thirty days",
 )
 
 # ------------------------------------------------------------------- what protects and proves
