@@ -1,0 +1,1 @@
+"""Webhooks: what is announced, to whom, and what becomes of it."""

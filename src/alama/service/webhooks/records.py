@@ -1,0 +1,175 @@
+"""Endpoints, deliveries and attempts, as they are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.service.book import Book, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.service.webhooks.events import Event, EventKind
+    from alama.service.webhooks.schedule import Verdict
+
+ENDPOINT_PREFIX: Final = "we_"
+ATTEMPT_PREFIX: Final = "att_"
+ENDPOINTS_MAX: Final = 20
+"""Of one book: every event is sent to each of them."""
+ROTATION_OVERLAP_US: Final = 24 * 3_600 * 1_000_000
+"""For how long the secret before signs too."""
+KEPT_US: Final = 30 * 86_400 * 1_000_000
+"""For how long events, and what became of them, can be read and sent again."""
+LEASE_US: Final = 60 * 1_000_000
+"""For which a delivery that a worker has claimed is nobody else's."""
+ANSWER_OF_SUCCESS_MAX: Final = 256
+"""Characters that are kept of what a receiver said to a delivery that went well."""
+COUNTED_MAX: Final = 10_000
+"""What waits for an endpoint is counted so far: the answer must not wait for it."""
+RESENT_COUNTED_MAX: Final = 100_000
+"""What is to be sent again is counted so far."""
+
+
+class Secrets(NamedTuple):
+    """What signs for an endpoint, each secret wrapped by the lender's key `lender_key_id`.
+
+    The one before signs too until `previous_until_us`.
+    """
+
+    lender_key_id: str
+    current: bytes
+    previous: bytes | None = None
+    previous_until_us: int | None = None
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where events of a book are sent. Times are microseconds since 1970, UTC.
+
+    No kinds stand for all of them. One that this release does not know is kept, for a newer one has
+    put it there: nothing of it happens here. `failing_since_us`: nothing has arrived since then,
+    though it was tried. `disabled_reason` is a `DisabledReason`, or one of a newer release.
+    `generation` counts how often it was enabled again: what waited before that is not sent.
+    """
+
+    id: str
+    book: Book
+    url: str
+    kinds: tuple[str, ...]
+    description: str
+    created_us: int
+    secrets: Secrets
+    failing_since_us: int | None = None
+    disabled_us: int | None = None
+    disabled_reason: str | None = None
+    generation: int = 0
+
+    def wants(self, kind: str) -> bool:
+        """Whether it is to hear of events of this kind."""
+        return self.disabled_us is None and (not self.kinds or kind in self.kinds)
+
+
+class Change(NamedTuple):
+    """What an endpoint is to become; None leaves a thing as it is."""
+
+    url: str | None = None
+    kinds: tuple[EventKind, ...] | None = None
+    description: str | None = None
+    enabled: bool | None = None
+
+
+class Due(NamedTuple):
+    """A delivery that a worker has claimed: the event, where to, and how often it was tried."""
+
+    endpoint: Endpoint
+    event: Event
+    attempts: int
+
+
+class Attempt(NamedTuple):
+    """One try to deliver, in the order of its columns: a status, or else an error's code.
+
+    `error` is a `SendError`, or one of a newer release.
+    """
+
+    id: str
+    lender: str
+    mode: str
+    endpoint_id: str
+    event_id: str
+    number: int
+    started_us: int
+    took_ms: int
+    status: int | None
+    error: str | None
+    answer: str
+
+
+class Settled(NamedTuple):
+    """What came of a claimed delivery, and what follows from it.
+
+    `url` and `generation` are those of the endpoint when it was claimed: of one that has others by
+    now it says nothing.
+    """
+
+    attempt: Attempt
+    verdict: Verdict
+    url: str
+    generation: int
+
+
+class Listed(NamedTuple):
+    """Endpoints, and the ids of those whose rows cannot be read: they are in nobody's way."""
+
+    known: Sequence[Endpoint]
+    unreadable: frozenset[str]
+
+
+class Backlog(NamedTuple):
+    """How much is on its way: events that no delivery was made of, and deliveries not over."""
+
+    events: int
+    deliveries: int
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """What is on its way to one endpoint, also what is yet to become a delivery, or one again.
+
+    `count` goes up to `COUNTED_MAX`, which stands for that many or more. `next_us` is when the
+    next attempt is due; None: all of it is being sent at this moment. `is_overdue`: something has
+    been due for more than a minute, the receiver has asked for no patience, and nothing was tried
+    for two minutes, here or anywhere else; no worker seems to run.
+    """
+
+    count: int
+    next_us: int | None
+    is_overdue: bool
+
+
+class Forgotten(NamedTuple):
+    """What was dropped because its time was over.
+
+    `undispatched` of the events had become no delivery, and `undelivered` deliveries were still on
+    their way to an endpoint that is enabled: what a receiver never heard of. `some_left`: there is
+    more to drop.
+    """
+
+    events: int
+    undispatched: int
+    undelivered: int
+    some_left: bool
+
+    def with_more(self, more: Forgotten) -> Forgotten:
+        """Add what was dropped after it."""
+        return Forgotten(
+            self.events + more.events,
+            self.undispatched + more.undispatched,
+            self.undelivered + more.undelivered,
+            more.some_left,
+        )
+
+
+def book_of(lender: str, mode: str) -> Book:
+    """Give the book that a row belongs to."""
+    return Book(lender, Mode(mode))
