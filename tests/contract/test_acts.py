@@ -44,7 +44,7 @@ def terms(number: int) -> dict[str, Detail]:
     """What an act says of a key."""
     key = a_key(number)
     return {
-        "scopes": "scores:write scores:read",
+        "scopes": " ".join(ALL_SCOPES),
         "expires_us": None,
         "days": None,
         "created_us": NOON_US,

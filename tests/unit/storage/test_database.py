@@ -215,3 +215,13 @@ def test_several_processes_need_a_sqlite_that_is_safe_for_them(
     with pytest.raises(StoreUnfit, match="not safe for several processes"):
         databases.check_processes(database, 2)
     database.close()
+
+
+def test_what_a_driver_refuses_is_not_repeated_with_the_values_it_was_given(
+    database: Database,
+) -> None:
+    rows = [{"name": "a", "value": "what somebody sent"}] * 2
+    with pytest.raises(Clash) as caught, database.writing() as connection:
+        connection.execute(insert(schema.facts), rows)
+    assert "facts" in str(caught.value.__cause__)
+    assert "what somebody sent" not in str(caught.value.__cause__)

@@ -58,10 +58,17 @@ class Kind(StrEnum):
     CHAIN_OPENED = "chain_opened"
     CHAIN_CLOSED = "chain_closed"
     """The subject is the writer of the chain; `number` and `hash` are those of its last entry."""
+    ENDPOINT_ADDED = "endpoint_added"
+    ENDPOINT_CHANGED = "endpoint_changed"
+    ENDPOINT_REMOVED = "endpoint_removed"
+    ENDPOINT_SECRET_ROTATED = "endpoint_secret_rotated"  # noqa: S105  the name of a deed
+    ENDPOINT_DISABLED = "endpoint_disabled"
+    """By nobody: too little arrived there, or the receiver said that it is gone."""
     HEADS_NOTED = "heads_noted"
     """`details` has the number and the hash of the last entry of each chain, by its writer."""
 
 
+ADDRESS: Final = "address"
 BEFORE_US: Final = "before_us"
 ERASED_US: Final = "erased_us"
 HOLD: Final = "hold"
@@ -73,7 +80,9 @@ _FINGERPRINT_DIGITS: Final = 16
 _NUMBER: Final = "number"
 _HASH: Final = "hash"
 
-FOR_PROGRAMS: Final = frozenset({VOUCHED, "digest", "hint", "created_us", "placed_us", "signed_by"})
+FOR_PROGRAMS: Final = frozenset(
+    {ADDRESS, VOUCHED, "digest", "hint", "created_us", "placed_us", "signed_by"}
+)
 """Details that a verification needs, and nobody reads."""
 
 

@@ -1,4 +1,4 @@
-"""What stands by the acts: lenders, keys, deployments, pauses and holds, to be held against tables.
+"""What stands by the acts, from lenders to webhook endpoints, to be held against the tables.
 
 Whatever an act says of a thing must be so; what it is silent on, such as when a key was last used,
 is not looked at.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.service.audit.acts import HOLD, REPLACED_EXPIRES_US, REPLACES, Kind
+from alama.service.audit.acts import ADDRESS, HOLD, REPLACED_EXPIRES_US, REPLACES, Kind
 from alama.service.audit.findings import Finding, Trouble
 
 if TYPE_CHECKING:
@@ -26,10 +26,12 @@ KEY: Final = "key"
 DEPLOYMENT: Final = "deployment"
 PAUSE: Final = "pause"
 HELD: Final = "hold"
+ENDPOINT: Final = "webhook endpoint"
 
 _ISSUED: Final = frozenset({Kind.KEY_ISSUED, Kind.KEY_ROTATED})
 _DEPLOYED: Final = frozenset({Kind.DEPLOYED, Kind.POLICY_DEPLOYED})
-_UNSHOWN: Final = frozenset({"digest", "key_id"})
+_ENDPOINT_SET: Final = frozenset({Kind.ENDPOINT_ADDED, Kind.ENDPOINT_CHANGED})
+_UNSHOWN: Final = frozenset({ADDRESS, "digest", "key_id"})
 """Columns whose values say nothing to a person."""
 
 
@@ -70,6 +72,8 @@ class Standing:
             self.things.pop(pause_of(act.lender, act.mode), None)
         elif act.kind in {Kind.HOLD_PLACED, Kind.HOLD_RELEASED}:
             self._hold(act, book)
+        else:
+            self._endpoint(act, book)
 
     def _issue(self, act: Act, book: Columns) -> None:
         said = dict(act.details)
@@ -85,6 +89,16 @@ class Standing:
             # A number is given again once the row that had it was deleted.
             self.things[thing] = book | {"key_id": act.subject, "released_us": None}
         self.things.setdefault(thing, {}).update(said)
+
+    def _endpoint(self, act: Act, book: Columns) -> None:
+        thing = (ENDPOINT, str(act.subject))
+        if act.kind in _ENDPOINT_SET:
+            self.things[thing] = book | act.details
+        elif act.kind is Kind.ENDPOINT_DISABLED:
+            disabled_us = act.details.get("disabled_us")
+            self.things.setdefault(thing, {})["disabled_us"] = disabled_us
+        elif act.kind is Kind.ENDPOINT_REMOVED:
+            self.things.pop(thing, None)
 
     def against(self, there: Mapping[Thing, Columns]) -> Iterator[Finding]:
         """Hold what there is against what was done, both ways."""

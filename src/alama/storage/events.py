@@ -1,0 +1,97 @@
+"""Events in a database: written, read in pages, and sent again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from alama.service.errors import UnknownEndpoint, UnknownEvent
+from alama.service.webhooks.events import Event
+from alama.storage import resends, schema, waiting
+from alama.storage.deliveries import delivery, send_again
+from alama.storage.endpoints import ENABLED, ENDPOINTS, endpoint_of, held, one_of
+from alama.storage.event_rows import COLUMNS, keep, of_kinds, retained
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, Select
+
+    from alama.service.book import Book
+    from alama.service.webhooks.records import Waiting
+    from alama.storage.database import Database
+
+
+class SqlEvents:
+    """The events in a database; see `alama.service.webhooks.ports.EventStore`."""
+
+    def __init__(self, database: Database) -> None:
+        """Use an open database."""
+        self._database = database
+
+    def add(self, event: Event) -> None:
+        with self._database.writing() as connection:
+            keep(connection, event)
+
+    def page(self, book: Book, kind: str | None, before: str | None, limit: int) -> Sequence[Event]:
+        table = schema.events
+        query = _of(book).order_by(table.c.id.desc()).limit(limit)
+        if kind is not None:
+            query = query.where(*of_kinds([kind]))
+        if before is not None:
+            query = query.where(table.c.id < before)
+        with self._database.reading() as connection:
+            return [Event._make(row) for row in connection.execute(query)]
+
+    def find(self, book: Book, event_id: str) -> Event:
+        with self._database.reading() as connection:
+            return _found(connection, _one_of(book, event_id))
+
+    def send_to(self, book: Book, event_id: str, endpoint_ids: Sequence[str], now_us: int) -> int:
+        table = schema.webhook_endpoints
+        chosen = ENDPOINTS.where(
+            table.c.lender == book.lender,
+            table.c.mode == book.mode.value,
+            table.c.id.in_(endpoint_ids),
+            ENABLED,
+        )
+        with self._database.writing() as connection:
+            event = _found(connection, retained(_one_of(book, event_id)))
+            endpoints = [endpoint_of(row) for row in connection.execute(held(chosen))]
+            send_again(connection, [delivery(one, event.id, now_us) for one in endpoints], now_us)
+        return len(endpoints)
+
+    def send_since(self, book: Book, endpoint_id: str, since_us: int, now_us: int) -> int:
+        with self._database.writing() as connection:
+            row = connection.execute(held(one_of(book, endpoint_id))).first()
+            if row is None:
+                raise UnknownEndpoint
+            endpoint = endpoint_of(row)
+            if endpoint.disabled_us is not None:
+                return 0
+            resends.note(connection, endpoint, since_us, now_us)
+        with self._database.reading() as connection:
+            return resends.count(connection, endpoint, since_us, now_us)
+
+    def waiting(
+        self, book: Book, endpoint_ids: Sequence[str], now_us: int
+    ) -> Mapping[str, Waiting]:
+        with self._database.reading() as connection:
+            return waiting.waiting(connection, book, endpoint_ids, now_us)
+
+
+def _found(connection: Connection, query: Select[Any]) -> Event:
+    row = connection.execute(query).first()
+    if row is None:
+        raise UnknownEvent
+    return Event._make(row)
+
+
+def _one_of(book: Book, event_id: str) -> Select[Any]:
+    return _of(book).where(schema.events.c.id == event_id)
+
+
+def _of(book: Book) -> Select[Any]:
+    table = schema.events
+    return select(*COLUMNS).where(table.c.lender == book.lender, table.c.mode == book.mode.value)

@@ -1,0 +1,291 @@
+"""The outbox: events become deliveries, and workers take them, each its own.
+
+Nothing here waits for a worker that died: what it claimed comes due again. On PostgreSQL workers
+skip what another has locked; SQLite has one writer at a time, so all is looked for before, and
+what is written is checked again, in short transactions: scores wait for each of them.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice, zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import bindparam, exists, func, select, tuple_, update
+
+from alama.service.webhooks.events import Event
+from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten
+from alama.storage import forgetting, recalling, resends, schema, settling
+from alama.storage.deliveries import KEY, deliver_new, delivery, to_be_sent
+from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
+from alama.storage.event_rows import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Row
+
+    from alama.service.webhooks.records import Listed, Settled
+    from alama.storage.acts import ActLog
+    from alama.storage.database import Database
+
+CLAIMED_AT_ONCE: Final = 64
+"""Deliveries that are taken in one transaction."""
+
+SETTLED_AT_ONCE: Final = 64
+"""Deliveries that are noted in one transaction: with all that receivers said some 5 ms."""
+
+RECALL_EVERY_US: Final = 60 * 1_000_000
+"""Between two looks for what a clock has put off: they find nothing, but for a mishap."""
+
+_WAITING: Final = schema.events.c.undispatched_us.is_not(None)
+_book_key: Final = tuple_(schema.events.c.lender, schema.events.c.mode)
+
+
+class _Book(NamedTuple):
+    """A book as rows have it."""
+
+    lender: str
+    mode: str
+
+
+class SqlOutbox:
+    """The outbox in a database; see `alama.service.webhooks.ports.Outbox`."""
+
+    def __init__(self, database: Database, log: ActLog) -> None:
+        """Use an open database; what is disabled is written to the log of acts."""
+        self._database = database
+        self._log = log
+        self._served = _Book("", "")  # the last whose turn it was
+        self._recalled_us = 0
+
+    # -------------------------------------------------------------------------------- dispatch
+
+    def dispatch(self, now_us: int, limit: int) -> int:
+        with self._database.reading() as connection:
+            books = _waiting_books(connection, self._served, limit)
+            of_each = [_waiting_ids(connection, book, limit) for book in books]
+        if not books:
+            return 0
+        self._served = books[-1]
+        chosen = list(islice(_in_turns(of_each), limit))
+        table = schema.events
+        told = [table.c[name] for name in ("id", "lender", "mode", "kind", "created_us")]
+        query = select(*told).where(table.c.id.in_(chosen), _WAITING).order_by(table.c.id)
+        with self._database.writing() as connection:
+            # Wishes to be sent them again need not wait: they stay, whoever has dispatched them.
+            taken = query.with_for_update(key_share=True, skip_locked=True)
+            events = connection.execute(taken).all()
+            deliver_new(connection, _deliveries(connection, events, now_us))
+            done = update(table).where(table.c.id.in_([event.id for event in events]))
+            connection.execute(done.values(undispatched_us=None))
+        return len(events)
+
+    def carry_on(self, now_us: int, limit: int) -> int:
+        sent = resends.carry_on(self._database, now_us, limit)
+        put_away = forgetting.put_away(self._database, now_us, limit)
+        return sent + put_away + self._recall(now_us, limit)
+
+    def _recall(self, now_us: int, limit: int) -> int:
+        """Bring back what a clock has put off, if it is time to look, or some was left."""
+        if abs(now_us - self._recalled_us) < RECALL_EVERY_US:
+            return 0
+        recalled = recalling.recall(self._database, now_us, limit)
+        if not recalled:
+            self._recalled_us = now_us
+        return recalled
+
+    # -------------------------------------------------------------------------------- claims
+
+    def endpoints(self) -> Listed:
+        query = ENDPOINTS.where(ENABLED).order_by(schema.webhook_endpoints.c.id)
+        with self._database.reading() as connection:
+            return listed(connection.execute(query))
+
+    def due(self, now_us: int) -> Sequence[str]:
+        table = schema.webhook_endpoints
+        query = select(table.c.id).where(ENABLED, _has_due(now_us)).order_by(table.c.id)
+        with self._database.reading() as connection:
+            return connection.execute(query).scalars().all()
+
+    def claim(
+        self, worker: str, places: Mapping[str, int], now_us: int, until_us: int
+    ) -> Sequence[Due]:
+        with self._database.reading() as connection:
+            wanted = [endpoint_id for endpoint_id, free in places.items() if free > 0]
+            endpoints = _with_something_due(connection, wanted, now_us)
+            due = [
+                one
+                for endpoint_id in wanted
+                if endpoint_id in endpoints
+                for one in _due(connection, endpoints[endpoint_id], places[endpoint_id], now_us)
+            ]
+        taken: list[Due] = []
+        for first in range(0, len(due), CLAIMED_AT_ONCE):
+            with self._database.writing() as connection:
+                some = due[first : first + CLAIMED_AT_ONCE]
+                taken += _take(connection, some, worker, now_us, until_us)
+        return taken
+
+    def give_back(self, worker: str, now_us: int) -> None:
+        table = schema.deliveries
+        # Looked for before anything is locked: SQLite has one writer at a time.
+        mine = (table.c.claimed_by == worker) & table.c.next_us.is_not(None)
+        query = select(table.c.endpoint_id, table.c.event_id).where(mine)
+        with self._database.reading() as connection:
+            claimed = [tuple(row) for row in connection.execute(query)]
+        if not claimed:
+            return
+        still = query.where(KEY.in_(claimed)).with_for_update(skip_locked=True)
+        with self._database.writing() as connection:
+            found = [tuple(row) for row in connection.execute(still)]
+            back = update(table).where(KEY.in_(found))
+            connection.execute(back.values(next_us=now_us, claimed_by=None))
+
+    # -------------------------------------------------------------------------------- settling
+
+    def settle(self, worker: str, settled: Sequence[Settled]) -> Sequence[Endpoint]:
+        disabled: list[Endpoint] = []
+        for first in range(0, len(settled), SETTLED_AT_ONCE):
+            with self._database.writing() as connection:
+                some = settled[first : first + SETTLED_AT_ONCE]
+                disabled += settling.settle(connection, self._log, worker, some)
+        return disabled
+
+    # -------------------------------------------------------------------------------- upkeep
+
+    def forget(self, before_us: int, limit: int) -> Forgotten:
+        with self._database.writing() as connection:
+            dropped = forgetting.drop_events(connection, before_us, limit)
+        with self._database.writing() as connection:
+            attempts = forgetting.drop_attempts(connection, before_us, limit)
+        return Forgotten(*dropped, some_left=limit in {dropped.events, attempts})
+
+    def backlog(self) -> Backlog:
+        endpoints, deliveries = schema.webhook_endpoints, schema.deliveries
+        events = select(func.count()).select_from(schema.events).where(_WAITING)
+        on_their_way = (
+            select(func.count())
+            .select_from(endpoints.join(deliveries, to_be_sent()))
+            .where(ENABLED)
+        )
+        with self._database.reading() as connection:
+            return Backlog(
+                connection.execute(events).scalar_one(),
+                connection.execute(on_their_way).scalar_one(),
+            )
+
+
+# ------------------------------------------------------------------------------- dispatch
+
+
+def _waiting_books(connection: Connection, after: _Book, limit: int) -> list[_Book]:
+    """Give books in which events wait, at most so many, beginning with those after one."""
+    first, last = _Book("", ""), _book_key <= tuple(after)
+    round_about = chain(_walk(connection, after), _walk(connection, first, last))
+    return list(islice(round_about, limit))
+
+
+def _walk(connection: Connection, begin: _Book, *more: ColumnElement[bool]) -> Iterator[_Book]:
+    """Go from book to book by the index: what waits may be much, and of few of them."""
+    table = schema.events
+    query = select(table.c.lender, table.c.mode).where(_WAITING, *more)
+    query = query.order_by(table.c.lender, table.c.mode).limit(1)
+    while (row := connection.execute(query.where(_book_key > tuple(begin))).first()) is not None:
+        begin = _Book._make(row)
+        yield begin
+
+
+def _waiting_ids(connection: Connection, book: _Book, limit: int) -> Sequence[str]:
+    table = schema.events
+    of_book = (table.c.lender == book.lender) & (table.c.mode == book.mode)
+    query = select(table.c.id).where(of_book, _WAITING).order_by(table.c.undispatched_us)
+    return connection.execute(query.limit(limit)).scalars().all()
+
+
+def _in_turns(queues: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Give the first of each queue, then the second of each, until all are empty."""
+    mixed = chain.from_iterable(zip_longest(*queues))
+    return (event_id for event_id in mixed if event_id is not None)
+
+
+def _deliveries(
+    connection: Connection, events: Sequence[Row[Any]], now_us: int
+) -> list[dict[str, Any]]:
+    """Give a delivery of each event to each endpoint that wants it, in the order of their keys.
+
+    The endpoints stay as they are until the commit: none of them is removed or disabled meanwhile.
+    """
+    table = schema.webhook_endpoints
+    books = {(event.lender, event.mode) for event in events}
+    query = ENDPOINTS.where(ENABLED, tuple_(table.c.lender, table.c.mode).in_(books))
+    endpoints: dict[tuple[str, str], list[Endpoint]] = {book: [] for book in books}
+    for endpoint in listed(connection.execute(held(query))).known:
+        endpoints[endpoint.book.lender, endpoint.book.mode.value].append(endpoint)
+    return [
+        delivery(endpoint, event.id, min(event.created_us, now_us))
+        for event in events
+        for endpoint in endpoints[event.lender, event.mode]
+        if endpoint.wants(event.kind)
+    ]
+
+
+# ------------------------------------------------------------------------------- claims
+
+
+def _has_due(now_us: int) -> ColumnElement[bool]:
+    return exists().where(to_be_sent(), schema.deliveries.c.next_us <= now_us)
+
+
+def _with_something_due(
+    connection: Connection, endpoint_ids: Sequence[str], now_us: int
+) -> dict[str, Endpoint]:
+    table = schema.webhook_endpoints
+    query = ENDPOINTS.where(ENABLED, table.c.id.in_(endpoint_ids), _has_due(now_us))
+    return {endpoint.id: endpoint for endpoint in listed(connection.execute(query)).known}
+
+
+# Made once: a claim asks it of each endpoint, and making it takes longer than the answer.
+_DUE: Final = (
+    select(schema.deliveries.c.attempts, *COLUMNS)
+    .join(schema.events, schema.events.c.id == schema.deliveries.c.event_id)
+    .where(
+        schema.deliveries.c.endpoint_id == bindparam("endpoint_id"),
+        schema.deliveries.c.generation == bindparam("generation"),
+        schema.deliveries.c.next_us <= bindparam("now_us"),
+    )
+    .order_by(schema.deliveries.c.next_us)
+    .limit(bindparam("limit"))
+)
+
+
+def _due(connection: Connection, endpoint: Endpoint, limit: int, now_us: int) -> list[Due]:
+    """Give deliveries to an endpoint that are due, oldest first."""
+    chosen = {
+        "endpoint_id": endpoint.id,
+        "generation": endpoint.generation,
+        "now_us": now_us,
+        "limit": limit,
+    }
+    return [
+        Due(endpoint, Event._make(event), attempts)
+        for attempts, *event in connection.execute(_DUE, chosen)
+    ]
+
+
+def _take(
+    connection: Connection, due: Sequence[Due], worker: str, now_us: int, until_us: int
+) -> list[Due]:
+    """Claim those of some deliveries that nobody else has taken since they were found."""
+    table = schema.deliveries
+    keys = [(one.endpoint.id, one.event.id) for one in due]
+    query = select(table.c.endpoint_id, table.c.event_id, table.c.attempts)
+    still = query.where(KEY.in_(keys), table.c.next_us <= now_us)
+    rows = connection.execute(still.with_for_update(skip_locked=True))
+    attempts = {(row.endpoint_id, row.event_id): row.attempts for row in rows}
+    mine = update(table).where(KEY.in_(attempts.keys()))
+    connection.execute(mine.values(next_us=until_us, claimed_by=worker))
+    return [
+        one._replace(attempts=attempts[key])
+        for one, key in zip(due, keys, strict=True)
+        if key in attempts
+    ]

@@ -1,0 +1,111 @@
+"""A secret that is damaged in the database costs nobody more than that secret."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from alama.service import lenders
+from alama.service.errors import StoreUnfit
+from alama.service.vault.rotation import Rotation
+from alama.service.webhooks import secrets
+from alama.service.webhooks.records import Endpoint, Secrets
+from alama.storage import schema
+from alama.storage.database import Database
+from alama.storage.rotation import SqlRotation
+from tests.entries import DEMO, NOON_US
+from tests.stores import registry_in
+from tests.webhooked import SECRET, Hooks
+
+NEW_SECRET = b"n" * secrets.SECRET_BYTES
+THIRD_SECRET = b"3" * secrets.SECRET_BYTES
+UNTIL_US = NOON_US + 10
+LATER_US = NOON_US + 20
+
+
+@pytest.fixture
+def hooks(database: Database) -> Hooks:
+    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
+    return Hooks(database)
+
+
+def rotate(hooks: Hooks, endpoint: Endpoint, secret: bytes, until_us: int = UNTIL_US) -> Endpoint:
+    """Give an endpoint another secret; the one before signs until a time."""
+    ring = hooks.vault.ring("demo")
+    new = secrets.wrapped(secret, ring, endpoint.id, endpoint.book.mode.value)
+    new = new._replace(previous_until_us=until_us)
+    return hooks.endpoints.replace_secrets(DEMO, endpoint.id, new, NOON_US)
+
+
+def damage(hooks: Hooks, column: str) -> None:
+    with hooks.database.writing() as connection:
+        connection.execute(update(schema.webhook_endpoints).values({column: bytes(60)}))
+
+
+def rotate_lender(hooks: Hooks) -> Secrets:
+    """Give the lender another key; give what its only endpoint has then."""
+    store = SqlRotation(hooks.database, hooks.log, hooks.vault)
+    rotation = Rotation(store, hooks.vault, lambda: NOON_US + 1)
+    rotation.begin_lender("demo", None)
+    rotation.finish_lender("demo", lambda _: None)
+    (endpoint,) = hooks.endpoints.of(DEMO)
+    return endpoint.secrets
+
+
+def test_a_damaged_secret_of_before_does_not_keep_the_one_of_now_from_signing(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    rotate(hooks, endpoint, NEW_SECRET)
+    damage(hooks, "previous_secret")
+    (found,) = hooks.endpoints.of(DEMO)
+    assert hooks.vault.webhook_secrets(found) == [NEW_SECRET]
+
+
+def test_a_damaged_secret_is_replaced_and_does_not_go_on(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    damage(hooks, "secret")
+    (found,) = hooks.endpoints.of(DEMO)
+    with pytest.raises(StoreUnfit, match=f"secret of {endpoint.id} is damaged") as told:
+        hooks.vault.webhook_secrets(found)
+    assert f"alama webhooks rotate demo --mode test {endpoint.id}" in str(told.value.hint)
+    mended = rotate(hooks, endpoint, NEW_SECRET)
+    assert (mended.secrets.previous, mended.secrets.previous_until_us) == (None, None)
+    assert hooks.vault.webhook_secrets(mended) == [NEW_SECRET]
+
+
+def test_where_the_older_secret_is_damaged_the_newer_goes_on_beside_the_next(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    rotate(hooks, endpoint, NEW_SECRET)
+    damage(hooks, "previous_secret")
+    third = rotate(hooks, endpoint, THIRD_SECRET, LATER_US)
+    assert hooks.vault.webhook_secrets(third) == [THIRD_SECRET, NEW_SECRET]
+    assert third.secrets.previous_until_us == LATER_US
+
+
+def test_where_the_newer_secret_is_damaged_the_older_goes_on_beside_the_next(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    rotate(hooks, endpoint, NEW_SECRET)
+    damage(hooks, "secret")
+    third = rotate(hooks, endpoint, THIRD_SECRET, LATER_US)
+    assert hooks.vault.webhook_secrets(third) == [THIRD_SECRET, SECRET]
+    assert third.secrets.previous_until_us == UNTIL_US
+
+
+def test_a_lender_gets_a_new_key_though_a_secret_of_before_is_damaged(hooks: Hooks) -> None:
+    rotate(hooks, hooks.add(), NEW_SECRET)
+    damage(hooks, "previous_secret")
+    moved = rotate_lender(hooks)
+    assert (moved.previous, moved.previous_until_us) == (None, None)
+
+
+def test_a_rotation_that_a_damaged_secret_has_stopped_goes_on_once_it_is_replaced(
+    hooks: Hooks,
+) -> None:
+    endpoint = hooks.add()
+    damage(hooks, "secret")
+    with pytest.raises(StoreUnfit, match=f"secret of {endpoint.id} is damaged"):
+        rotate_lender(hooks)
+    rotate(hooks, endpoint, NEW_SECRET)
+    moved = rotate_lender(hooks)
+    assert moved.lender_key_id == hooks.vault.ring("demo").seal_key_id
+    (found,) = hooks.endpoints.of(DEMO)
+    assert hooks.vault.webhook_secrets(found) == [NEW_SECRET]

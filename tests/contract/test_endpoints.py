@@ -1,0 +1,428 @@
+"""What every store of endpoints does: see `alama.service.webhooks.ports.EndpointStore`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import pytest
+from sqlalchemy import select, text
+
+from alama.core.chain import MAIN
+from alama.service import lenders
+from alama.service.audit import acts
+from alama.service.audit.acts import Act, Kind
+from alama.service.audit.endpoint_acts import whereabouts
+from alama.service.audit.findings import Trouble
+from alama.service.book import Book, Mode
+from alama.service.errors import TooManyEndpoints, UnknownEndpoint, UnknownLender
+from alama.service.vault.rotation import Rotation
+from alama.service.webhooks import secrets
+from alama.service.webhooks.events import EventKind
+from alama.service.webhooks.reasons import DisabledReason
+from alama.service.webhooks.records import ENDPOINTS_MAX, Change, Endpoint, Secrets
+from alama.storage import database as databases
+from alama.storage import schema
+from alama.storage.audit import SqlTrail
+from alama.storage.database import Database
+from alama.storage.rotation import SqlRotation
+from tests.audited import verdict_on
+from tests.entries import DEMO, NOON_US
+from tests.stores import registry_in
+from tests.webhooked import SECRET, Hooks, an_endpoint, an_event, failed
+
+LIVE = Book("demo", Mode.LIVE)
+UMOJA = Book("umoja", Mode.TEST)
+OTHERS = (LIVE, UMOJA, Book("nobody", Mode.TEST))
+NEW_SECRET = b"n" * secrets.SECRET_BYTES
+THIRD_SECRET = b"3" * secrets.SECRET_BYTES
+NEWER_KIND = "score.reviewed"
+
+
+@pytest.fixture
+def hooks(database: Database) -> Hooks:
+    registry = registry_in(database)
+    for lender in ("demo", "umoja"):
+        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
+    return Hooks(database)
+
+
+@pytest.fixture
+def elsewhere(address: str) -> Iterator[Database]:
+    """The same database, as another process sees it."""
+    other = databases.connect(address)
+    yield other
+    other.close()
+
+
+def acts_of(database: Database) -> list[Act]:
+    found = [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 200)]
+    return [act for act in found if act.kind is not Kind.LENDER_ADDED]
+
+
+def wrapped(hooks: Hooks, endpoint: Endpoint, secret: bytes = NEW_SECRET) -> Secrets:
+    ring = hooks.vault.ring(endpoint.book.lender)
+    return secrets.wrapped(secret, ring, endpoint.id, endpoint.book.mode.value)
+
+
+def rotate_lender(hooks: Hooks) -> tuple[int, int]:
+    """Give the lender another key; how many were expected to be moved, and how many were."""
+    store = SqlRotation(hooks.database, hooks.log, hooks.vault)
+    rotation = Rotation(store, hooks.vault, lambda: NOON_US + 1)
+    expected = rotation.begin_lender("demo", None)
+    moved: list[int] = []
+    rotation.finish_lender("demo", moved.append)
+    return expected, sum(moved)
+
+
+# ------------------------------------------------------------------------------- books
+
+
+def test_what_is_added_is_found_as_it_was(hooks: Hooks) -> None:
+    kinds = (EventKind.SCORE_CREATED, EventKind.POLICY_ACTIVATED)
+    first = hooks.add(description="caf\u00e9", kinds=kinds)
+    second = hooks.add()
+    assert hooks.endpoints.find(DEMO, first.id) == first
+    assert hooks.endpoints.of(DEMO) == [first, second]
+    assert hooks.vault.webhook_secrets(first) == [SECRET]
+
+
+def test_no_book_sees_or_changes_the_endpoints_of_another(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    store = hooks.endpoints
+    for book in OTHERS:
+        assert store.of(book) == []
+        for deed in (
+            lambda book=book: store.find(book, endpoint.id),
+            lambda book=book: store.change(book, endpoint.id, Change(url="x"), NOON_US),
+            lambda book=book: store.remove(book, endpoint.id),
+            lambda book=book: store.replace_secrets(
+                book, endpoint.id, wrapped(hooks, endpoint), NOON_US
+            ),
+            lambda book=book: store.attempts(book, endpoint.id, None, 10),
+        ):
+            with pytest.raises(UnknownEndpoint):
+                deed()
+    assert store.of(DEMO) == [endpoint]
+
+
+def test_an_endpoint_of_no_lender_is_refused(hooks: Hooks) -> None:
+    endpoint = an_endpoint(hooks.vault)
+    with pytest.raises(UnknownLender):
+        hooks.endpoints.add(msgspec.structs.replace(endpoint, book=Book("nobody", Mode.TEST)))
+
+
+def test_a_book_has_twenty_endpoints_and_another_book_has_its_own(hooks: Hooks) -> None:
+    for _ in range(ENDPOINTS_MAX):
+        hooks.add()
+    with pytest.raises(TooManyEndpoints):
+        hooks.add()
+    hooks.add(LIVE)
+    hooks.endpoints.remove(DEMO, hooks.endpoints.of(DEMO)[3].id)
+    hooks.add()
+    assert len(hooks.endpoints.of(DEMO)) == ENDPOINTS_MAX
+
+
+def test_of_those_who_add_the_last_one_at_once_one_does(hooks: Hooks, address: str) -> None:
+    for _ in range(ENDPOINTS_MAX - 1):
+        hooks.add()
+    together = threading.Barrier(3)
+
+    def add() -> bool:
+        other = databases.connect(address)
+        try:
+            there = Hooks(other)
+            endpoint = an_endpoint(there.vault)
+            together.wait(10)
+            there.endpoints.add(endpoint)
+        except TooManyEndpoints:
+            return False
+        finally:
+            other.close()
+        return True
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sorted(pool.map(lambda _: add(), range(3))) == [False, False, True]
+
+
+# ------------------------------------------------------------------------------- changes
+
+
+def test_a_change_touches_what_it_names_and_nothing_else(hooks: Hooks) -> None:
+    endpoint = hooks.add(description="before")
+    kinds = (EventKind.MODEL_ACTIVATED,)
+    change = Change(url="https://other.example/", kinds=kinds)
+    changed = hooks.endpoints.change(DEMO, endpoint.id, change, NOON_US + 1)
+    assert changed == msgspec.structs.replace(endpoint, url="https://other.example/", kinds=kinds)
+    assert hooks.endpoints.find(DEMO, endpoint.id) == changed
+    every = hooks.endpoints.change(DEMO, endpoint.id, Change(kinds=(), description=""), NOON_US)
+    assert (every.kinds, every.description) == ((), "")
+
+
+def test_a_disabled_endpoint_says_since_when_and_nothing_is_sent_to_it(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    hooks.dispatched(an_event())
+    disabled = hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=False), NOON_US + 1)
+    assert disabled.disabled_us == NOON_US + 1
+    assert disabled.disabled_reason == DisabledReason.REQUESTED
+    again = hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=False), NOON_US + 9)
+    assert again == disabled
+    hooks.dispatched(an_event())
+    assert hooks.outbox.endpoints().known == []
+    assert hooks.outbox.claim("one", {endpoint.id: 9}, NOON_US, NOON_US + 60) == []
+    assert hooks.outbox.backlog() == (0, 0)
+
+
+def test_what_waited_when_it_was_disabled_does_not_come_when_it_is_enabled_again(
+    hooks: Hooks,
+) -> None:
+    endpoint = hooks.add()
+    hooks.dispatched(*(an_event() for _ in range(5)))
+    (due,) = hooks.claim(places=1)
+    hooks.outbox.settle("one", [failed(due, NOON_US, next_us=NOON_US + 5)])
+    hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=False), NOON_US + 1)
+    enabled = hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=True), NOON_US + 2)
+    assert enabled == msgspec.structs.replace(endpoint, generation=1)  # and not failing any more
+    assert hooks.claim(NOON_US + 10**9) == []
+    later = an_event()
+    hooks.dispatched(later)
+    assert [due.event.id for due in hooks.claim()] == [later.id]
+
+
+# ------------------------------------------------------------------------------- newer kinds
+
+
+def test_a_kind_of_a_newer_release_is_kept_and_stands_for_nothing_else(hooks: Hooks) -> None:
+    newer = hooks.add(kinds=(NEWER_KIND,))
+    some = hooks.add(kinds=(EventKind.SCORE_CREATED, NEWER_KIND))
+    assert hooks.outbox.endpoints().known == [newer, some]
+    hooks.dispatched(an_event(), an_event(kind=EventKind.MODEL_ACTIVATED))
+    assert [due.endpoint.id for due in hooks.claim()] == [some.id]
+    assert hooks.events.send_since(DEMO, newer.id, 0, NOON_US) == 0
+
+
+def test_an_event_of_a_newer_release_goes_to_whoever_wants_it(hooks: Hooks) -> None:
+    newer, every = hooks.add(kinds=(NEWER_KIND,)), hooks.add()
+    hooks.add(kinds=(EventKind.SCORE_CREATED,))
+    hooks.dispatched(an_event()._replace(kind=NEWER_KIND))
+    assert [due.endpoint.id for due in hooks.claim()] == [newer.id, every.id]
+
+
+def test_changing_something_else_keeps_a_kind_of_a_newer_release(hooks: Hooks) -> None:
+    endpoint = hooks.add(kinds=(NEWER_KIND,))
+    for change in (Change(description="x"), Change(enabled=False), Change(enabled=True)):
+        changed = hooks.endpoints.change(DEMO, endpoint.id, change, NOON_US)
+        assert changed.kinds == (NEWER_KIND,)
+    wanted = Change(kinds=(EventKind.TEST,))
+    assert hooks.endpoints.change(DEMO, endpoint.id, wanted, NOON_US).kinds == (EventKind.TEST,)
+
+
+# ------------------------------------------------------------------------------- secrets
+
+
+def test_the_secret_before_signs_too_until_its_time(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 1)
+    both = hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    assert hooks.endpoints.find(DEMO, endpoint.id) == both
+    assert hooks.vault.webhook_secrets(both) == [NEW_SECRET, SECRET]
+    lender_key = hooks.vault.lender_key("demo", both.secrets.lender_key_id)
+    assert secrets.signing(both, lender_key, NOON_US + 1) == [NEW_SECRET]
+
+
+def test_a_secret_that_is_rotated_again_leaves_the_one_that_receivers_have(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    first_us, later_us = NOON_US + 10, NOON_US + 1_000
+    until = wrapped(hooks, endpoint)._replace(previous_until_us=first_us)
+    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    third = wrapped(hooks, endpoint, THIRD_SECRET)._replace(previous_until_us=later_us)
+    within = hooks.endpoints.replace_secrets(DEMO, endpoint.id, third, first_us - 1)
+    assert hooks.vault.webhook_secrets(within) == [THIRD_SECRET, SECRET]
+    assert within.secrets.previous_until_us == first_us
+    fourth = wrapped(hooks, endpoint)._replace(previous_until_us=later_us)
+    after = hooks.endpoints.replace_secrets(DEMO, endpoint.id, fourth, first_us)
+    assert hooks.vault.webhook_secrets(after) == [NEW_SECRET, THIRD_SECRET]
+    assert after.secrets.previous_until_us == later_us
+
+
+def test_an_overlap_ends_at_once_where_somebody_says_so(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 10)
+    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    leaked = wrapped(hooks, endpoint, THIRD_SECRET)
+    only = hooks.endpoints.replace_secrets(DEMO, endpoint.id, leaked, NOON_US)
+    assert hooks.vault.webhook_secrets(only) == [THIRD_SECRET]
+
+
+def test_a_rotation_within_an_overlap_may_follow_one_of_the_lenders_key(
+    hooks: Hooks, elsewhere: Database
+) -> None:
+    endpoint = hooks.add()
+    late = Hooks(elsewhere)
+    until = wrapped(late, endpoint)._replace(previous_until_us=NOON_US + 10)
+    late.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    third = wrapped(late, endpoint, THIRD_SECRET)._replace(previous_until_us=NOON_US + 10)
+    rotate_lender(hooks)
+    late.endpoints.replace_secrets(DEMO, endpoint.id, third, NOON_US)
+    fresh = Hooks(hooks.database)
+    found = fresh.endpoints.find(DEMO, endpoint.id)
+    assert fresh.vault.webhook_secrets(found) == [THIRD_SECRET, SECRET]
+
+
+def test_the_secret_before_can_end_at_once(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    only = hooks.endpoints.replace_secrets(DEMO, endpoint.id, wrapped(hooks, endpoint), NOON_US)
+    assert (only.secrets.previous, only.secrets.previous_until_us) == (None, None)
+    assert hooks.vault.webhook_secrets(only) == [NEW_SECRET]
+
+
+def test_no_secret_stands_in_clear(hooks: Hooks, database: Database) -> None:
+    endpoint = hooks.add()
+    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 1)
+    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    with database.reading() as connection:
+        row = connection.execute(select(schema.webhook_endpoints)).one()
+    assert not {SECRET, NEW_SECRET} & {value for value in row if isinstance(value, bytes)}
+
+
+def test_a_secret_that_is_moved_to_another_endpoint_does_not_open(hooks: Hooks) -> None:
+    one, other = hooks.add(), hooks.add()
+    with pytest.raises(Exception, match=f"secret of {other.id} is damaged"):
+        hooks.vault.webhook_secrets(msgspec.structs.replace(other, secrets=one.secrets))
+
+
+def test_secrets_are_handed_over_when_the_key_of_the_lender_is_rotated(
+    hooks: Hooks, elsewhere: Database
+) -> None:
+    endpoint, untouched = hooks.add(), hooks.add(UMOJA)
+    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 1)
+    before = hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    live = hooks.add(LIVE)
+    assert rotate_lender(hooks) == (2, 2)
+    fresh = Hooks(elsewhere)  # which remembers nothing
+    moved = fresh.endpoints.find(DEMO, endpoint.id)
+    assert moved.secrets.lender_key_id != before.secrets.lender_key_id
+    assert fresh.vault.webhook_secrets(moved) == [NEW_SECRET, SECRET]
+    assert fresh.vault.webhook_secrets(fresh.endpoints.find(LIVE, live.id)) == [SECRET]
+    assert fresh.endpoints.find(UMOJA, untouched.id) == untouched
+
+
+def test_what_was_wrapped_before_the_key_was_rotated_is_kept_under_the_new_one(
+    hooks: Hooks, elsewhere: Database
+) -> None:
+    """A process that slept through the rotation still has the old key, and nobody else has."""
+    first = hooks.add()
+    late = Hooks(elsewhere)
+    wrapped_before = an_endpoint(late.vault)
+    until = wrapped(late, first)._replace(previous_until_us=NOON_US + 1)
+    rotate_lender(hooks)
+    late.endpoints.add(wrapped_before)
+    late.endpoints.replace_secrets(DEMO, first.id, until, NOON_US)
+    rotated, added = Hooks(hooks.database).endpoints.of(DEMO)
+    assert Hooks(hooks.database).vault.webhook_secrets(added) == [SECRET]
+    assert Hooks(hooks.database).vault.webhook_secrets(rotated) == [NEW_SECRET, SECRET]
+
+
+def test_secrets_that_are_replaced_while_the_lender_is_rotated_all_open(
+    hooks: Hooks, elsewhere: Database
+) -> None:
+    endpoint = hooks.add()
+    there, done = Hooks(elsewhere), threading.Event()
+
+    def replace() -> bytes:
+        number = 0
+        while not done.is_set():
+            number += 1
+            until = wrapped(there, endpoint, number.to_bytes(32, "big"))
+            there.endpoints.replace_secrets(
+                DEMO, endpoint.id, until._replace(previous_until_us=NOON_US + 1), NOON_US
+            )
+        return number.to_bytes(32, "big")
+
+    with ThreadPoolExecutor(1) as pool:
+        last = pool.submit(replace)
+        try:
+            for _ in range(2):
+                rotate_lender(hooks)
+        finally:
+            done.set()
+        newest = last.result()
+    fresh = Hooks(hooks.database)
+    signing = fresh.vault.webhook_secrets(fresh.endpoints.find(DEMO, endpoint.id))
+    assert (signing[0], len(signing)) == (newest, 2)
+
+
+# ------------------------------------------------------------------------------- acts
+
+
+def test_an_act_names_who_said_so(hooks: Hooks, database: Database) -> None:
+    endpoint = an_endpoint(hooks.vault)
+    hooks.endpoints.add(endpoint, "key_a")
+    hooks.endpoints.change(DEMO, endpoint.id, Change(description="x"), NOON_US, "key_b")
+    new = wrapped(hooks, endpoint)
+    hooks.endpoints.replace_secrets(DEMO, endpoint.id, new, NOON_US, "key_c")
+    hooks.endpoints.remove(DEMO, endpoint.id, "key_d")
+    assert [act.by for act in acts_of(database)] == ["key_a", "key_b", "key_c", "key_d"]
+
+
+def test_every_change_leaves_one_act_without_secrets_or_address(
+    hooks: Hooks, database: Database
+) -> None:
+    endpoint = hooks.add(kinds=(EventKind.SCORE_CREATED,))
+    hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=False), NOON_US + 1)
+    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 2)
+    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
+    hooks.endpoints.remove(DEMO, endpoint.id)
+    place = whereabouts(endpoint.url)
+    terms = place | {"kinds": "score.created"}
+    assert place["host"] == "hooks.example"
+    assert "hush" not in str(place)
+    assert [(act.kind, act.details) for act in acts_of(database)] == [
+        (Kind.ENDPOINT_ADDED, terms | {"disabled_us": None}),
+        (Kind.ENDPOINT_CHANGED, terms | {"disabled_us": NOON_US + 1}),
+        (Kind.ENDPOINT_SECRET_ROTATED, {"previous_until_us": NOON_US + 2}),
+        (Kind.ENDPOINT_REMOVED, place),
+    ]
+    assert {(act.lender, act.mode, act.subject, act.by) for act in acts_of(database)} == {
+        ("demo", "test", endpoint.id, "a test")
+    }
+    assert verdict_on(database).findings == []
+
+
+def test_what_changes_nothing_leaves_no_act(hooks: Hooks, database: Database) -> None:
+    endpoint = hooks.add(description="same")
+    before = acts_of(database)
+    same = Change(endpoint.url, (), "same", enabled=True)
+    assert hooks.endpoints.change(DEMO, endpoint.id, same, NOON_US + 1) == endpoint
+    assert hooks.endpoints.change(DEMO, endpoint.id, Change(), NOON_US + 1) == endpoint
+    assert acts_of(database) == before
+
+
+FORGERIES = {
+    "another path": "UPDATE webhook_endpoints SET url = 'https://hooks.example/elsewhere'",
+    "another host": "UPDATE webhook_endpoints SET url = 'https://evil.example/'",
+    "no address": "UPDATE webhook_endpoints SET url = 'https://['",
+    "more kinds": "UPDATE webhook_endpoints SET kinds = 'score.created model.activated'",
+    "of another book": "UPDATE webhook_endpoints SET mode = 'live' WHERE mode = 'test'",
+    "enabled again": "UPDATE webhook_endpoints SET disabled_us = NULL",
+    "taken away": "DELETE FROM webhook_endpoints",
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_an_endpoint_that_was_changed_past_the_acts_is_found(
+    hooks: Hooks, database: Database, what: str
+) -> None:
+    hooks.endpoints.remove(DEMO, hooks.add().id)
+    hooks.add(kinds=(EventKind.SCORE_CREATED,))
+    hooks.dispatched(an_event())
+    (due,) = hooks.claim()
+    hooks.outbox.settle("one", [failed(due, NOON_US, disable=DisabledReason.GONE)])
+    assert verdict_on(database).findings == []
+    with database.writing() as connection:
+        connection.execute(text(FORGERIES[what]))
+    found = verdict_on(database).findings
+    assert {finding.trouble for finding in found} == {Trouble.STANDING}
+    assert "elsewhere" not in repr(found)

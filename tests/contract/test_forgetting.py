@@ -1,0 +1,80 @@
+"""What every outbox forgets when its time is over: see `Outbox.forget`."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import func, select
+
+from alama.service import lenders
+from alama.service.errors import UnknownEvent
+from alama.service.webhooks.records import Backlog, Change, Forgotten
+from alama.storage import schema
+from alama.storage.database import Database
+from alama.storage.deliveries import deliver_new, delivery
+from tests.entries import DEMO, NOON_US
+from tests.stores import registry_in
+from tests.webhooked import Hooks, an_event, delivered
+
+
+@pytest.fixture
+def hooks(database: Database) -> Hooks:
+    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
+    return Hooks(database)
+
+
+def test_what_is_old_is_forgotten_with_all_that_is_its_own(
+    hooks: Hooks, database: Database
+) -> None:
+    endpoint = hooks.add()
+    old = [an_event(at_us=NOON_US + number) for number in range(3)]
+    kept = an_event(at_us=NOON_US + 3)
+    hooks.dispatched(*old, kept)
+    due = hooks.claim(NOON_US + 9)
+    hooks.outbox.settle("one", [delivered(one, one.event.created_us) for one in due])
+    assert hooks.outbox.forget(NOON_US + 3, 2) == Forgotten(2, 0, 0, some_left=True)
+    assert hooks.outbox.forget(NOON_US + 3, 2) == Forgotten(1, 0, 0, some_left=False)
+    assert hooks.events.page(DEMO, None, None, 10) == [kept._replace(undispatched_us=None)]
+    with database.reading() as connection:
+        left = select(func.count()).select_from(schema.deliveries)
+        assert connection.execute(left).scalar_one() == 1
+    assert len(hooks.endpoints.attempts(DEMO, endpoint.id, None, 10)) == 1
+    with pytest.raises(UnknownEvent):
+        hooks.events.find(DEMO, old[0].id)
+
+
+def test_deliveries_whose_event_is_gone_are_forgotten_when_they_are_as_old(
+    hooks: Hooks, database: Database
+) -> None:
+    endpoint = hooks.add()
+    lost = [an_event(at_us=NOON_US + number).id for number in (0, 2, 4)]
+    with database.writing() as connection:
+        deliver_new(connection, [delivery(endpoint, one, NOON_US) for one in lost])
+    kept = [an_event(at_us=NOON_US + number) for number in (1, 3)]
+    hooks.dispatched(*kept)
+
+    def left() -> list[str]:
+        query = select(schema.deliveries.c.event_id).order_by(schema.deliveries.c.event_id)
+        with database.reading() as connection:
+            return list(connection.execute(query).scalars())
+
+    assert hooks.outbox.forget(NOON_US + 9, 1) == Forgotten(1, 0, 1, some_left=True)
+    assert left() == [lost[1], kept[1].id, lost[2]]
+    hooks.outbox.forget(NOON_US + 4, 10)
+    assert left() == [lost[2]]
+    hooks.outbox.forget(NOON_US + 9, 10)
+    assert left() == []
+
+
+def test_what_is_forgotten_though_somebody_waits_for_it_is_counted(hooks: Hooks) -> None:
+    hooks.add()
+    disabled, woken, removed = hooks.add(), hooks.add(), hooks.add()
+    hooks.dispatched(an_event(), an_event())
+    hooks.outbox.settle("one", [delivered(hooks.claim(places=1)[0], NOON_US)])
+    hooks.endpoints.change(DEMO, disabled.id, Change(enabled=False), NOON_US)
+    for enabled in (False, True):
+        hooks.endpoints.change(DEMO, woken.id, Change(enabled=enabled), NOON_US)
+    hooks.endpoints.remove(DEMO, removed.id)
+    hooks.happen()
+    told = hooks.outbox.forget(NOON_US + 1, 10)
+    assert told == Forgotten(events=3, undispatched=1, undelivered=1, some_left=False)
+    assert hooks.outbox.backlog() == Backlog(0, 0)

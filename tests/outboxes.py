@@ -1,0 +1,160 @@
+"""An outbox in a SQLite file whose database can be away, and a watch that remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, insert, select
+
+from alama.service.book import Book, Mode
+from alama.service.errors import StoreUnavailable
+from alama.service.webhooks.events import Event, EventKind, event
+from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
+from alama.storage import database as databases
+from alama.storage import migrate, schema
+from alama.storage.acts import ActLog
+from alama.storage.database import Database
+from alama.storage.outbox import SqlOutbox
+from alama.webhooks.sender import Outcome
+from tests.databases import sqlite_url
+from tests.stores import acts_in, lenders_in
+from tests.webhooked import Hooks
+
+OK = Outcome(200, None, "", 1)
+BROKEN = Outcome(500, None, "", 1)
+GONE = Outcome(410, None, "", 1)
+BUSY = Outcome(503, None, "", 1, retry_after_s=3_600)
+
+
+def an_endpoint(lender: str = "demo", number: int = 0) -> Endpoint:
+    """An endpoint that is in no database."""
+    return Endpoint(
+        id=f"we_{lender}_{number}",
+        book=Book(lender, Mode.TEST),
+        url="https://example.com/",
+        kinds=(),
+        description="",
+        created_us=0,
+        secrets=Secrets("lk", b""),
+    )
+
+
+def an_event(lender: str = "demo", number: int = 0) -> Event:
+    """An event that is in no database."""
+    book = Book(lender, Mode.TEST)
+    return event(book, EventKind.TEST, "we_x", {}, number, number.to_bytes(7, "big"))
+
+
+class UnsteadyDatabase(Database):
+    """A database that is away while a test says so."""
+
+    away = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        self._require()
+        with super().reading() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        self._require()
+        with super().writing() as connection:
+            yield connection
+
+    def _require(self) -> None:
+        if self.away:
+            raise StoreUnavailable("away")
+
+
+class WatchedOutbox(SqlOutbox):
+    """An outbox that remembers what was settled, and how often."""
+
+    def __init__(self, database: UnsteadyDatabase, log: ActLog) -> None:
+        super().__init__(database, log)
+        self.database = database
+        self.settled: list[Settled] = []
+        self.settlements = 0
+
+    def announce(self, *events: Event) -> None:
+        """Let things happen, whether or not the database is away for others."""
+        with self.database.engine.begin() as connection:
+            connection.execute(insert(schema.events), [one._asdict() for one in events])
+
+    @property
+    def events(self) -> list[str]:
+        """The events that are kept."""
+        with self.database.engine.begin() as connection:
+            return list(connection.execute(select(schema.events.c.id)).scalars())
+
+    @property
+    def claimed(self) -> list[str]:
+        """The events that a worker holds."""
+        table = schema.deliveries
+        with self.database.engine.begin() as connection:
+            query = select(table.c.event_id).where(table.c.claimed_by.is_not(None))
+            return list(connection.execute(query).scalars())
+
+    def settle(self, worker: str, settled: Sequence[Settled]) -> Sequence[Endpoint]:
+        disabled = super().settle(worker, settled)
+        self.settled += settled
+        self.settlements += 1
+        return disabled
+
+
+@contextmanager
+def opened(folder: Path, *lenders: str) -> Iterator[WatchedOutbox]:
+    """Make a database in a folder, with an endpoint for each lender."""
+    with closing(databases.connect(sqlite_url(folder))) as database:
+        migrate.upgrade(database)
+        lenders_in(database, *lenders)
+        hooks = Hooks(database)
+        for lender in lenders:
+            hooks.add(Book(lender, Mode.TEST))
+        unsteady = UnsteadyDatabase(database.engine, database._hot, database._file)
+        yield WatchedOutbox(unsteady, acts_in(database))
+
+
+class Told:
+    """A watch that remembers what it was told."""
+
+    counts = True
+
+    def __init__(self) -> None:
+        self.attempts: list[Settled] = []
+        self.ended: list[Endpoint] = []
+        self.faults: list[Exception] = []
+        self.outages: list[Exception] = []
+        self.backlogs: list[Backlog] = []
+        self.forgotten: list[Forgotten] = []
+        self.failed_chores: list[str] = []
+        self.damaged: list[str] = []
+
+    def attempted(self, _: Due, settled: Settled) -> None:
+        self.attempts.append(settled)
+
+    def disabled(self, endpoint: Endpoint) -> None:
+        self.ended.append(endpoint)
+
+    def broke(self, _: Due, error: Exception) -> None:
+        self.faults.append(error)
+
+    def unreadable(self, endpoint_id: str) -> None:
+        self.damaged.append(endpoint_id)
+
+    def unavailable(self, error: StoreUnavailable) -> None:
+        self.outages.append(error)
+
+    def available(self) -> None:
+        pass
+
+    def backlog(self, backlog: Backlog) -> None:
+        self.backlogs.append(backlog)
+
+    def forgot(self, forgotten: Forgotten) -> None:
+        self.forgotten.append(forgotten)
+
+    def chore_failed(self, chore: str, _: Exception) -> None:
+        self.failed_chores.append(chore)

@@ -1,0 +1,123 @@
+"""However many deliveries there are, none of what a worker does all day reads through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from alama.service import lenders
+from alama.service.webhooks.events import EventKind
+from alama.service.webhooks.records import Change
+from alama.storage import database as databases
+from alama.storage import migrate
+from alama.storage.database import Database
+from alama.storage.outbox import RECALL_EVERY_US
+from tests.databases import sqlite_url
+from tests.entries import DEMO, NOON_US
+from tests.stores import registry_in
+from tests.webhooked import LATER_US, Hooks, an_event, delivered, failed
+
+LARGE = ("deliveries", "events", "webhook_attempts")
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Iterator[Hooks]:
+    database = databases.connect(sqlite_url(tmp_path))
+    migrate.upgrade(database)
+    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
+    yield Hooks(database)
+    database.close()
+
+
+def plans(database: Database, work: Callable[[], object]) -> list[str]:
+    """What SQLite says of each step of each statement of some work."""
+    said: list[tuple[str, Any]] = []
+
+    def listen(*heard: Any) -> None:
+        said.append((heard[2], heard[3][0] if heard[5] else heard[3]))
+
+    event.listen(database.engine, "before_cursor_execute", listen)
+    work()
+    event.remove(database.engine, "before_cursor_execute", listen)
+    steps = []
+    with database.reading() as connection:
+        for statement, parameters in said:
+            if statement.startswith(("SELECT", "UPDATE", "DELETE")):
+                explained = f"EXPLAIN QUERY PLAN {statement}"
+                steps += [row[3] for row in connection.exec_driver_sql(explained, parameters)]
+    return steps
+
+
+def scans(steps: list[str]) -> list[str]:
+    """The steps that go through all of something large, or through all of it at an endpoint."""
+    large = [step for step in steps if step.split()[1] in LARGE]
+    return [step for step in large if step.startswith("SCAN") or step.endswith("(endpoint_id=?)")]
+
+
+def test_no_statement_of_a_worker_scans_what_is_large(hooks: Hooks) -> None:
+    endpoint, off = hooks.add(), hooks.add()
+    for enabled in (False, True):  # of a second generation
+        hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=enabled), NOON_US)
+    for _ in range(3):
+        hooks.happen()
+
+    def work() -> None:
+        hooks.outbox.dispatch(LATER_US, 10)
+        hooks.endpoints.change(DEMO, off.id, Change(enabled=False), NOON_US)
+        assert hooks.outbox.due(NOON_US) == [endpoint.id]
+        first, second, _ = hooks.claim()
+        hooks.outbox.settle(
+            "one", [delivered(first, NOON_US), failed(second, NOON_US, next_us=NOON_US)]
+        )
+        hooks.events.send_since(DEMO, endpoint.id, 0, NOON_US)
+        assert hooks.outbox.carry_on(NOON_US, 10) > 0
+        hooks.claim(LATER_US)
+        assert hooks.outbox.carry_on(NOON_US + RECALL_EVERY_US, 10) > 0
+        hooks.outbox.give_back("one", NOON_US)
+        hooks.outbox.forget(NOON_US + 1, 10)
+
+    steps = plans(hooks.database, work)
+    assert len(steps) > 20
+    assert scans(steps) == []
+
+
+def test_what_waited_before_it_was_enabled_again_is_found_beside_much_that_waits_since(
+    hooks: Hooks,
+) -> None:
+    endpoint = hooks.add()
+    hooks.dispatched(an_event())
+    for enabled in (False, True):
+        hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=enabled), NOON_US)
+    hooks.dispatched(an_event())
+    steps = plans(hooks.database, lambda: hooks.outbox.carry_on(NOON_US, 10))
+    assert sum(step.endswith("(endpoint_id=? AND generation<?)") for step in steps) == 2
+    assert scans(steps) == []
+
+
+def test_books_that_wait_are_found_without_reading_all_that_waits(hooks: Hooks) -> None:
+    hooks.add()
+    hooks.happen()
+    steps = plans(hooks.database, lambda: hooks.outbox.dispatch(LATER_US, 10))
+    found = [step for step in steps if "ix_events_lender_mode_undispatched_us" in step]
+    assert any("((lender,mode)>(?,?))" in step for step in found)
+
+
+def test_what_waits_is_shown_without_reading_what_is_over(hooks: Hooks) -> None:
+    hooks.add()
+    hooks.dispatched(an_event())
+    hooks.happen()
+    steps = plans(hooks.database, lambda: hooks.waiting(DEMO, LATER_US))
+    assert scans(steps) == []
+    assert any("ix_deliveries_endpoint_id_generation_next_us" in step for step in steps)
+
+
+@pytest.mark.parametrize("kind", [None, EventKind.SCORE_CREATED, EventKind.MODEL_ACTIVATED])
+def test_a_page_of_events_is_read_from_an_index(hooks: Hooks, kind: EventKind | None) -> None:
+    hooks.events.add(an_event())
+    rare = kind is EventKind.MODEL_ACTIVATED
+    (step,) = plans(hooks.database, lambda: hooks.events.page(DEMO, kind, None, 10))
+    assert f"ix_events_lender_mode_{'kind_' if rare else ''}id" in step
