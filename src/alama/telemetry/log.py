@@ -45,6 +45,10 @@ class Log:
         """Note that something has happened, as it should."""
         self._event(Event(Level.INFO, event, fields))
 
+    def doubt(self, event: str, **fields: object) -> None:
+        """Note that something went wrong that others have to put right."""
+        self._event(Event(Level.WARNING, event, fields))
+
     def fail(self, event: str, error: BaseException | None = None, **fields: object) -> None:
         """Note that something broke; of an exception all is told but its message."""
         faults = () if error is None else anatomy(error)

@@ -2,13 +2,12 @@
 
 One process keeps its figures in memory and shows them itself. Several write theirs into files of a
 shared folder, and their supervisor adds them up; prometheus_client chooses between the two when it
-is imported, by a variable of the environment, which a supervisor sets before it starts them.
+is imported, by a variable of the environment: `alama.telemetry.sharing` sets it before.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from prometheus_client import (
@@ -166,7 +165,8 @@ class Exposition:
         except OSError as error:
             raise MetricsUnavailable(
                 f"port {port} of {host}, for metrics, cannot be listened on: {error.strerror}",
-                hint="set ALAMA_METRICS_PORT to a free port, or to 0 for no metrics",
+                hint="set ALAMA_METRICS_PORT to a free port, or to 0 for no metrics; `alama serve` "
+                "and `alama worker` on one machine need two",
             ) from error
         self.port: int = self._server.server_port
 
@@ -192,8 +192,3 @@ def expose_workers(folder: str, host: str, port: int) -> Exposition:
 def forget_process(folder: str, pid: int) -> None:
     """Drop what a dead process was doing. What it has done still counts."""
     mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
-
-
-def share(folder: str) -> None:
-    """Let the processes that this one starts from now on write their figures into a folder."""
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder

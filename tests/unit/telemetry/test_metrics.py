@@ -13,7 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from alama import __version__
-from alama.telemetry import metrics
+from alama.telemetry import metrics, sharing
 from alama.telemetry.metrics import Metrics, MetricsUnavailable
 from tests.ports import HOST, free_port
 from tests.unit.telemetry.test_formats import Finished
@@ -131,7 +131,7 @@ def test_several_processes_are_added_up_and_the_dead_no_longer_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # so that it is put back afterwards
-    metrics.share(str(tmp_path))
+    sharing.share(str(tmp_path))
     command = [sys.executable, "-c", WORKER]
     root = Path(__file__).parents[3]
     workers = [

@@ -1,0 +1,68 @@
+"""Metrics of what is sent to webhooks, beside those of `alama.telemetry.metrics`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from alama.service.webhooks.records import Backlog, Forgotten
+
+ATTEMPT_S: Final = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0)
+
+
+class DeliveryMetrics:
+    """The figures of one worker."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Make every metric in a registry that has none of them yet."""
+        self._attempts = Counter(
+            "alama_webhook_attempts",
+            "Attempts to deliver an event to a webhook: delivered, failed, or given_up for good.",
+            ("outcome",),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "alama_webhook_attempt_seconds",
+            "Duration of an attempt, failed ones included.",
+            buckets=ATTEMPT_S,
+            registry=registry,
+        )
+        self._disabled = Counter(
+            "alama_webhook_endpoints_disabled",
+            "Endpoints that are sent nothing more.",
+            registry=registry,
+        )
+        self._forgotten = Counter(
+            "alama_webhook_forgotten",
+            "What was dropped after 30 days though nobody had it: events that no delivery was made "
+            "of, and deliveries not over.",
+            ("of",),
+            registry=registry,
+        )
+        # Of the whole database, whichever worker looks.
+        self._backlog = Gauge(
+            "alama_webhook_backlog",
+            "Events that no delivery was made of, and deliveries not over.",
+            ("of",),
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+
+    def attempt(self, outcome: str, seconds: float) -> None:
+        self._attempts.labels(outcome).inc()
+        self._seconds.observe(seconds)
+
+    def disabled(self) -> None:
+        self._disabled.inc()
+
+    def backlog(self, backlog: Backlog) -> None:
+        self._backlog.labels("events").set(backlog.events)
+        self._backlog.labels("deliveries").set(backlog.deliveries)
+
+    def forgot(self, forgotten: Forgotten) -> None:
+        self._forgotten.labels("events").inc(forgotten.undispatched)
+        self._forgotten.labels("deliveries").inc(forgotten.undelivered)

@@ -1,0 +1,1 @@
+"""What leaves the house: events, signed, sent to guarded addresses, until they have arrived."""

@@ -1,0 +1,443 @@
+"""The worker, over a real outbox and receivers that behave as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from alama.service import ids
+from alama.service.book import Book, Mode
+from alama.service.errors import StoreUnavailable
+from alama.service.webhooks.reasons import SendError
+from alama.service.webhooks.records import Due
+from alama.storage import schema
+from alama.storage.events import SqlEvents
+from alama.webhooks.courier import Ready
+from alama.webhooks.places import ENDPOINT_MAX
+from alama.webhooks.sender import Outcome
+from alama.webhooks.worker import Pace, Worker
+from tests.outboxes import BROKEN, BUSY, GONE, OK, Told, WatchedOutbox, opened
+from tests.webhooked import an_event
+
+PACE = Pace(idle_s=0.01, gather_s=0.001, dispatch_s=0.0, away_s=0.01, drain_s=0.2)
+WITHIN_S = 5.0
+
+Behaviour = Callable[[], Awaitable[Outcome]]
+
+
+_drawn = count()
+
+
+def now_us() -> int:
+    return time.time_ns() // 1_000
+
+
+def draw() -> bytes:
+    """No chance: the wait after a failure is the shortest there is."""
+    return next(_drawn).to_bytes(ids.RANDOM_BYTES, "big")
+
+
+async def answers() -> Outcome:
+    await asyncio.sleep(0.001)
+    return OK
+
+
+async def fails() -> Outcome:
+    await asyncio.sleep(0.001)
+    return BROKEN
+
+
+async def stalls() -> Outcome:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+class Receivers:
+    """Whoever is delivered to; notes how many deliveries were under way at once to each."""
+
+    def __init__(self, **behaviour: Behaviour) -> None:
+        self.behaviour = behaviour
+        self.received: Counter[str] = Counter()
+        self.under_way: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.prepared: Counter[str] = Counter()
+        self.order: list[str] = []
+
+    def prepare(self, claimed: Sequence[Due]) -> Sequence[Ready]:
+        self.prepared.update({due.endpoint.book.lender for due in claimed})
+        return [Ready(due, [b"secret"]) for due in claimed]
+
+    async def deliver(self, ready: Ready) -> Outcome:
+        lender = ready.due.endpoint.book.lender
+        self.order.append(lender)
+        self.under_way[lender] += 1
+        self.most[lender] = max(self.most[lender], self.under_way[lender])
+        try:
+            outcome = await self.behaviour[lender]()
+        finally:
+            self.under_way[lender] -= 1
+        self.received[lender] += outcome is OK
+        return outcome
+
+
+class Setting:
+    """A worker at work, and what a test looks at."""
+
+    def __init__(self, receivers: Receivers, outbox: WatchedOutbox, pace: Pace = PACE) -> None:
+        self.receivers = receivers
+        self.told = Told()
+        self.outbox = outbox
+        self.worker = Worker("worker_1", outbox, receivers, self.told, now_us, draw, pace)
+
+    def announce(self, lender: str, count: int) -> None:
+        book = Book(lender, Mode.TEST)
+        self.outbox.announce(*(an_event(book, at_us=now_us()) for _ in range(count)))
+
+    async def until(self, reached: Callable[[], bool]) -> None:
+        async with asyncio.timeout(WITHIN_S):
+            while not reached():  # noqa: ASYNC110  nobody tells a test
+                await asyncio.sleep(0.002)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self.worker.run())
+        yield
+        self.worker.stop()
+        async with asyncio.timeout(WITHIN_S):
+            await task
+
+
+Given = Callable[..., Setting]
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Iterator[Given]:
+    """Makes a setting, once, with a receiver for each lender that is named."""
+    with ExitStack() as stack:
+
+        def make(pace: Pace = PACE, **behaviour: Behaviour) -> Setting:
+            outbox = stack.enter_context(opened(tmp_path, *behaviour))
+            return Setting(Receivers(**behaviour), outbox, pace)
+
+        yield make
+
+
+def test_every_event_reaches_its_endpoint_once_and_is_settled(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=answers)
+        at.announce("a", 50)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 50)
+        assert at.receivers.received["a"] == 50
+        assert all(one.verdict.delivered for one in at.outbox.settled)
+        assert {one.attempt.number for one in at.told.attempts} == {1}
+
+    asyncio.run(scenario())
+
+
+def test_answers_that_come_together_are_noted_in_one_transaction(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=answers)
+        at.announce("a", 120)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 120)
+        assert at.receivers.most["a"] == 8
+        assert at.outbox.settlements < 60
+
+    asyncio.run(scenario())
+
+
+def test_a_stalled_endpoint_holds_one_place_and_delays_nobody(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(stalled=stalls, healthy=answers)
+        at.announce("stalled", 50)
+        at.announce("healthy", 50)
+        async with at.working():
+            await at.until(lambda: at.receivers.received["healthy"] == 50)
+            assert at.receivers.under_way["stalled"] == 1
+        assert at.receivers.most["stalled"] == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_backlog_of_one_lender_is_not_in_the_way_of_an_event_of_another(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(crowd=answers, single=answers)
+        at.announce("crowd", 2_000)
+        async with at.working():
+            await at.until(lambda: at.receivers.received["crowd"] > 20)
+            before = at.receivers.received["crowd"]
+            at.announce("single", 1)
+            await at.until(lambda: at.receivers.received["single"] == 1)
+            assert at.receivers.received["crowd"] < 2_000
+            assert before < at.receivers.received["crowd"] + 1
+
+    asyncio.run(scenario())
+
+
+def test_what_fails_is_due_again_later_and_not_at_once(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=fails)
+        at.announce("a", 1)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 1)
+            await asyncio.sleep(0.05)
+        (settled,) = at.outbox.settled
+        assert not settled.verdict.delivered
+        assert settled.verdict.next_us is not None
+        assert 4_000_000 < settled.verdict.next_us - now_us() < 6_000_000
+
+    asyncio.run(scenario())
+
+
+def test_an_endpoint_that_is_gone_is_disabled_and_told(given: Given) -> None:
+    async def gone() -> Outcome:
+        return GONE
+
+    async def scenario() -> None:
+        at = given(a=gone)
+        at.announce("a", 1)
+        async with at.working():
+            await at.until(lambda: bool(at.told.ended))
+        assert [one.book.lender for one in at.told.ended] == ["a"]
+
+    asyncio.run(scenario())
+
+
+def test_a_delivery_that_breaks_in_our_hands_is_told_and_tried_again(given: Given) -> None:
+    async def breaks() -> Outcome:
+        raise KeyError("a defect")
+
+    async def scenario() -> None:
+        at = given(a=breaks, b=answers)
+        at.announce("a", 1)
+        at.announce("b", 1)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 2)
+        assert [type(fault) for fault in at.told.faults] == [KeyError]
+        failed = next(one for one in at.outbox.settled if not one.verdict.delivered)
+        assert failed.attempt.error is SendError.DEFECT
+        assert failed.verdict.next_us is not None
+
+    asyncio.run(scenario())
+
+
+def test_while_the_database_is_away_answers_are_kept_and_noted_afterwards(given: Given) -> None:
+    async def scenario() -> None:
+        async def answers_in_a_bad_moment() -> Outcome:
+            at.outbox.database.away = True
+            return OK
+
+        at = given(a=answers_in_a_bad_moment)
+        at.announce("a", 1)
+        async with at.working():
+            await at.until(lambda: bool(at.told.outages))
+            assert at.outbox.settled == []
+            at.outbox.database.away = False
+            await at.until(lambda: len(at.outbox.settled) == 1)
+        assert at.receivers.received["a"] == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_database_that_is_away_is_asked_now_and_then_and_not_all_the_time(given: Given) -> None:
+    async def scenario() -> None:
+        async def answers_in_a_bad_moment() -> Outcome:
+            at.outbox.database.away = True
+            return OK
+
+        async def answers_a_little_later() -> Outcome:
+            await at.until(lambda: bool(at.told.outages))
+            return OK
+
+        pace = PACE._replace(away_s=0.05)
+        at = given(pace, b=answers_a_little_later, a=answers_in_a_bad_moment)
+        at.announce("b", 1)
+        async with at.working():
+            await at.until(lambda: at.receivers.under_way["b"] == 1)
+            at.announce("a", 1)
+            await at.until(lambda: bool(at.told.outages))
+            await asyncio.sleep(0.15)
+            assert len(at.told.outages) <= 5
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_waits_for_what_is_under_way_and_begins_nothing_new(given: Given) -> None:
+    let_go = asyncio.Event()
+
+    async def waits() -> Outcome:
+        await let_go.wait()
+        return OK
+
+    async def scenario() -> None:
+        at = given(a=waits)
+        at.announce("a", 10)
+        async with at.working():
+            await at.until(lambda: at.receivers.under_way["a"] == 1)
+            at.worker.stop()
+            asyncio.get_running_loop().call_later(0.05, let_go.set)
+        assert at.receivers.received["a"] == 1
+        assert len(at.outbox.settled) == 1
+        assert at.outbox.claimed == []
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_gives_back_what_does_not_end_in_time(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=stalls, b=answers)
+        at.announce("a", 2)
+        at.announce("b", 1)
+        async with at.working():
+            await at.until(lambda: at.receivers.under_way["a"] == 1)
+            await at.until(lambda: len(at.outbox.settled) == 1)
+            assert len(at.outbox.claimed) == 1
+        assert at.outbox.claimed == []
+        assert at.outbox.backlog().deliveries == 2
+        assert at.receivers.under_way["a"] == 0
+
+    asyncio.run(scenario())
+
+
+def test_what_signs_is_made_ready_once_for_each_endpoint_of_a_claim(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=answers)
+        at.announce("a", 50)
+        async with at.working():
+            await at.until(lambda: at.receivers.received["a"] == 50)
+        assert 0 < at.receivers.prepared["a"] < 50
+
+    asyncio.run(scenario())
+
+
+def test_a_receiver_that_asks_for_patience_is_sent_nothing_else_meanwhile(given: Given) -> None:
+    async def busy() -> Outcome:
+        return BUSY
+
+    async def scenario() -> None:
+        at = given(a=busy, b=answers)
+        at.announce("a", 20)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 1)
+            at.announce("b", 20)
+            await at.until(lambda: at.receivers.received["b"] == 20)
+        assert at.receivers.order.count("a") == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_receiver_that_is_down_is_not_tried_with_all_that_waits_for_it(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=fails, b=answers)
+        at.announce("a", 60)
+        at.announce("b", 60)
+        async with at.working():
+            await at.until(lambda: at.receivers.received["b"] == 60)
+        assert at.receivers.order.count("a") < 5
+
+    asyncio.run(scenario())
+
+
+def test_those_who_have_nothing_due_hold_no_places(given: Given) -> None:
+    quiet = {f"quiet{number}": answers for number in range(10)}
+
+    async def scenario() -> None:
+        at = given(**quiet, zealous=answers)
+        for lender in quiet:
+            at.announce(lender, 10)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 100)
+            at.announce("zealous", 60)
+            await at.until(lambda: at.receivers.received["zealous"] == 60)
+        assert at.receivers.most["zealous"] == ENDPOINT_MAX
+
+    asyncio.run(scenario())
+
+
+def test_what_was_claimed_when_the_secrets_could_not_be_read_begins_as_soon_as_they_can(
+    given: Given,
+) -> None:
+    async def scenario() -> None:
+        at = given(a=answers)
+        tries, prepare = count(), at.receivers.prepare
+
+        def away_at_first(claimed: Sequence[Due]) -> Sequence[Ready]:
+            if next(tries) < 3:
+                raise StoreUnavailable("away")
+            return prepare(claimed)
+
+        at.receivers.prepare = away_at_first  # type: ignore[method-assign]
+        at.announce("a", 1)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 1)
+        assert len(at.told.outages) == 3
+        assert at.receivers.received["a"] == 1
+
+    asyncio.run(scenario())
+
+
+def test_what_could_not_begin_for_half_its_lease_is_left_to_whoever_comes_first(
+    given: Given,
+) -> None:
+    async def scenario() -> None:
+        at = given(PACE._replace(lease_s=0.2), a=answers)
+        prepare, asked_s = at.receivers.prepare, list[float]()
+
+        def away_at_first(claimed: Sequence[Due]) -> Sequence[Ready]:
+            asked_s.append(time.monotonic())
+            if asked_s[-1] - asked_s[0] < 0.15:
+                raise StoreUnavailable("away")
+            return prepare(claimed)
+
+        at.receivers.prepare = away_at_first  # type: ignore[method-assign]
+        at.announce("a", 1)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 1)
+        assert at.receivers.order == ["a"]
+        assert at.receivers.prepared["a"] == 2
+
+    asyncio.run(scenario())
+
+
+def test_what_somebody_wants_once_more_is_sent_in_batches(given: Given) -> None:
+    async def scenario() -> None:
+        at = given(a=answers)
+        at.announce("a", 60)
+        async with at.working():
+            await at.until(lambda: len(at.outbox.settled) == 60)
+            (endpoint,) = at.outbox.endpoints().known
+            wish = SqlEvents(at.outbox.database).send_since(endpoint.book, endpoint.id, 0, now_us())
+            assert wish == 60
+            await at.until(lambda: at.receivers.received["a"] == 120)
+
+    asyncio.run(scenario())
+
+
+def test_an_endpoint_whose_row_cannot_be_read_is_told_once_and_is_in_nobodys_way(
+    given: Given,
+) -> None:
+    table = schema.webhook_endpoints
+
+    async def scenario() -> None:
+        at = given(PACE._replace(endpoints_s=0.0), a=answers, b=answers)
+        (_, damaged) = at.outbox.endpoints().known
+        odd = an_event(damaged.book, at_us=now_us())._replace(mode="odd")
+        with at.outbox.database.engine.begin() as connection:
+            connection.execute(update(table).where(table.c.id == damaged.id).values(mode="odd"))
+        at.outbox.announce(odd)
+        at.announce("a", 9)  # more than are claimed at once
+        async with at.working():
+            await at.until(lambda: at.receivers.received["a"] == 9)
+        assert at.told.damaged == [damaged.id]
+        assert at.outbox.backlog() == (0, 0)
+
+    asyncio.run(scenario())
