@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from alama import settings, wiring
 from alama.telemetry.watch import watching
+from alama.wiring.serving import assemble
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -39,4 +40,4 @@ def create_app() -> ASGIApp:
     chosen = settings.read(os.environ)
     installed = wiring.open_installation(chosen)
     watch = watching(chosen.log, chosen.metrics_port)
-    return wiring.assemble(chosen, installed, DroppingLedger(), watch)
+    return assemble(chosen, installed, DroppingLedger(), watch)

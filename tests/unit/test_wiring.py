@@ -7,16 +7,23 @@ from pathlib import Path
 import pytest
 
 from alama import settings, wiring
+from alama.core.chain import MAIN
 from alama.service import lenders
+from alama.service.audit.acts import Kind
 from alama.service.audit.reading import newest_first
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
+from alama.service.webhooks.endpoints import NewEndpoint
+from alama.service.webhooks.reasons import DisabledReason
+from alama.service.webhooks.urls import DEVELOPMENT
 from alama.settings import InvalidSetting, Settings
 from alama.storage.group_commit import GroupCommit
 from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
 from alama.telemetry.watch import Watch
+from alama.wiring import own_secrets, serving
 from tests.databases import Postgres
+from tests.webhooked import failed
 
 
 def chosen(home: Path, **variables: str) -> Settings:
@@ -34,7 +41,7 @@ def test_the_stopwatch_goes_on_though_the_clock_is_set_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock_us, stopwatch_us = wiring.now_us(), wiring.stopwatch_us()
-    monkeypatch.setattr("alama.wiring.time.time_ns", lambda: 0)
+    monkeypatch.setattr("alama.wiring.installation.time.time_ns", lambda: 0)
     assert wiring.now_us() < clock_us
     assert wiring.stopwatch_us() >= stopwatch_us
 
@@ -46,7 +53,7 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
     with (tmp_path / "log").open("wb") as file:
         watch = Watch(Log(JsonLines(), file.fileno()))
         ledger = GroupCommit(installed.scores, watch.committed)
-        wiring.assemble(chosen(tmp_path), installed, ledger, watch)
+        serving.assemble(chosen(tmp_path), installed, ledger, watch)
     installed.close()
     told = json.loads((tmp_path / "log").read_text("utf-8"))
     assert (told["event"], told["lender"], told["mode"]) == ("model_unavailable", "demo", "live")
@@ -55,9 +62,9 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
 
 def test_a_pepper_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    pepper = wiring.pepper(chosen(home))
-    assert len(pepper) >= wiring.PEPPER_LENGTH_MIN
-    assert wiring.pepper(chosen(home)) == pepper
+    pepper = own_secrets.pepper(chosen(home))
+    assert len(pepper) >= own_secrets.PEPPER_LENGTH_MIN
+    assert own_secrets.pepper(chosen(home)) == pepper
     assert (home / "pepper").stat().st_mode & 0o777 == 0o600
     assert [file.name for file in home.iterdir()] == ["pepper"]
 
@@ -71,7 +78,7 @@ def test_a_pepper_appears_with_its_content(tmp_path: Path, monkeypatch: pytest.M
         return "ab" * length
 
     monkeypatch.setattr("alama.storage.secret_file.secrets.token_hex", slowly)
-    assert wiring.pepper(chosen(tmp_path)) == b"ab" * 32
+    assert own_secrets.pepper(chosen(tmp_path)) == b"ab" * 32
     assert there_before == [False]
 
 
@@ -88,13 +95,13 @@ def test_all_who_open_a_new_installation_at_once_agree_on_it(tmp_path: Path) -> 
 
 def test_a_pepper_that_is_set_is_taken(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    assert wiring.pepper(chosen(home, ALAMA_PEPPER="x" * 32)) == b"x" * 32
+    assert own_secrets.pepper(chosen(home, ALAMA_PEPPER="x" * 32)) == b"x" * 32
     assert not home.exists()
 
 
 def test_a_short_pepper_is_refused_and_not_repeated(tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="fewer than 32") as caught:
-        wiring.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
+        own_secrets.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
     assert "too-short" not in str(caught.value) + str(caught.value.hint)
 
 
@@ -108,20 +115,20 @@ def test_a_file_that_is_no_pepper_is_refused_and_not_repeated(
     file.touch(0o600)
     file.write_bytes(content)
     with pytest.raises(StoreUnfit, match="no pepper") as caught:
-        wiring.pepper(chosen(tmp_path))
+        own_secrets.pepper(chosen(tmp_path))
     assert str(file) in str(caught.value)
     assert not content.strip() or content.decode().strip() not in str(caught.value)
 
 
 def test_a_pepper_that_everyone_can_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    secret = wiring.pepper(chosen(tmp_path))
+    secret = own_secrets.pepper(chosen(tmp_path))
     file = tmp_path / "pepper"
     file.chmod(0o644)
     with pytest.raises(StoreUnfit, match="everyone") as caught:
-        wiring.pepper(chosen(tmp_path))
+        own_secrets.pepper(chosen(tmp_path))
     assert caught.value.hint == f"`chmod 600 {file}`"
     file.chmod(0o440)  # as an orchestrator mounts a secret for the group of a service
-    assert wiring.pepper(chosen(tmp_path)) == secret
+    assert own_secrets.pepper(chosen(tmp_path)) == secret
 
 
 @pytest.mark.parametrize("nameless", [False, True])
@@ -133,13 +140,30 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
             raise KeyError("as in a container whose user has no name")
         return "wanjiru"
 
-    monkeypatch.setattr("alama.wiring.getpass.getuser", login_name)
-    monkeypatch.setattr("alama.wiring.os.getuid", lambda: 1_000)
+    monkeypatch.setattr("alama.wiring.installation.getpass.getuser", login_name)
+    monkeypatch.setattr("alama.wiring.installation.os.getuid", lambda: 1_000)
     installed = wiring.open_installation(chosen(tmp_path))
     (added,) = newest_first(installed.trail, None)
     assert added.act is not None
     assert added.act.by == ("user 1000" if nameless else "wanjiru")
     installed.close()
+
+
+def test_a_worker_signs_with_the_key_of_now_though_it_reads_nothing_else_of_the_vault(
+    tmp_path: Path,
+) -> None:
+    at_work, operator = (wiring.open_installation(chosen(tmp_path)) for _ in range(2))
+    endpoints, book = operator.webhook_endpoints(DEVELOPMENT), Book(lenders.DEMO, Mode.TEST)
+    _, endpoint = endpoints.add(book, NewEndpoint("https://hooks.example/"))
+    endpoints.test(book, endpoint.id)
+    now_us = wiring.now_us()
+    (due,) = at_work.outbox.claim("one", {endpoint.id: 1}, now_us, now_us + 60_000_000)
+    signs = operator.rotation.signing(None)
+    at_work.outbox.settle("one", [failed(due, now_us, disable=DisabledReason.GONE)])
+    (newest,) = at_work.trail.newest(MAIN, None, 1)
+    at_work.close()
+    operator.close()
+    assert (newest.kind, newest.signer) == (Kind.ENDPOINT_DISABLED, signs.id)
 
 
 def test_an_installation_is_printed_without_its_secret(tmp_path: Path) -> None:

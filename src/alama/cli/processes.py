@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from alama.telemetry.log import Log
 
-APPLICATION: Final = "alama.wiring:service"
+APPLICATION: Final = "alama.wiring.serving:service"
 
 KEEP_ALIVE_S: Final = 75
 """Longer than the 60 s after which load balancers let go: the one who sends must be the first."""
@@ -82,6 +82,10 @@ def configuration(workers: int, stop_s: int) -> uvicorn.Config:
     )
 
 
+def _nothing_more() -> None:
+    """Do no more than the processes do themselves."""
+
+
 class Host(NamedTuple):
     """What the processes need from the command that starts them."""
 
@@ -92,6 +96,8 @@ class Host(NamedTuple):
     """Called once, when the service answers."""
     forget: Callable[[int], None]
     """Called with the pid of a worker that is gone, while the others serve on."""
+    down: Callable[[], None] = _nothing_more
+    """Called once, when the stop begins."""
 
 
 class _Server(uvicorn.Server):
@@ -108,6 +114,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._host.log.note("stopping")
+        self._host.down()
         limit = threading.Timer(self._host.stop_s, self._give_up)
         limit.daemon = True
         limit.start()
@@ -151,6 +158,7 @@ class _Supervisor(Multiprocess):
 
     def terminate_all(self) -> None:
         self._host.log.note("stopping")
+        self._host.down()
         # A listening socket is open for as long as one process holds it.
         for listener in self.sockets:
             listener.close()

@@ -1,0 +1,197 @@
+"""What commands and the service share: the database as it is found, its secrets, its stores."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from alama.files.jurisdictions import jurisdiction
+from alama.service import lenders
+from alama.service.applicants import Applicants
+from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnfit
+from alama.service.receipts import Receipts
+from alama.service.retention import Retention
+from alama.service.vault.rotation import Rotation
+from alama.service.vault.vault import Vault
+from alama.service.webhooks import endpoints, urls
+from alama.service.webhooks.eventlog import Events
+from alama.storage import database as databases
+from alama.storage import migrate
+from alama.storage.acts import ActLog
+from alama.storage.applicants import SqlApplicants
+from alama.storage.audit import SqlTrail
+from alama.storage.beginning import begin_audit
+from alama.storage.endpoints import SqlEndpoints
+from alama.storage.events import SqlEvents
+from alama.storage.outbox import SqlOutbox
+from alama.storage.plain import SqlPlain
+from alama.storage.registry import SqlRegistry
+from alama.storage.retention import SqlRetention
+from alama.storage.rotation import SqlRotation
+from alama.storage.score_chain import ScoreChain
+from alama.storage.scores import SqlScores
+from alama.storage.vault import SqlVaultKeys
+from alama.storage.witness import Witness
+from alama.wiring import own_secrets
+
+if TYPE_CHECKING:
+    from alama.service.webhooks.urls import Reach
+    from alama.settings import Settings
+    from alama.storage.database import Database
+
+
+def now_us() -> int:
+    """Give the time in microseconds since 1970, UTC."""
+    return time.time_ns() // 1_000
+
+
+def stopwatch_us() -> int:
+    """Give microseconds that go on whatever becomes of the clock."""
+    return time.monotonic_ns() // 1_000
+
+
+class Installation(NamedTuple):
+    """What commands and the service share: a database that is fit to be used, and its secrets."""
+
+    database: Database
+    registry: SqlRegistry
+    scores: SqlScores
+    pepper: bytes
+    vault: Vault
+    log: ActLog
+    chain: ScoreChain
+
+    def __repr__(self) -> str:
+        """Leave the secret out: a repr ends up in logs."""
+        return f"Installation({self.database!r})"
+
+    @property
+    def trail(self) -> SqlTrail:
+        """The audit, to be read."""
+        return SqlTrail(self.database)
+
+    @property
+    def witness(self) -> Witness:
+        """What notes how far the chains of the audit have come."""
+        return Witness(self.database, self.log, self.chain, now_us)
+
+    @property
+    def receipts(self) -> Receipts:
+        """What proves its scores to others."""
+        return Receipts(self.scores, self.vault, self.trail, SqlVaultKeys(self.database))
+
+    @property
+    def applicants(self) -> Applicants:
+        """What is held on each applicant."""
+        return Applicants(SqlApplicants(self.database, self.log), self.vault, now_us)
+
+    @property
+    def retention(self) -> Retention:
+        """For how long it is held."""
+        store = SqlRetention(self.database, self.log)
+        return Retention(self.registry, store, now_us, jurisdiction)
+
+    @property
+    def rotation(self) -> Rotation:
+        """What replaces its keys."""
+        return Rotation(SqlRotation(self.database, self.log, self.vault), self.vault, now_us)
+
+    @property
+    def plain(self) -> SqlPlain:
+        """What was kept before anything was sealed."""
+        return SqlPlain(self.database, self.vault, self.log, now_us)
+
+    @property
+    def outbox(self) -> SqlOutbox:
+        """What is to be sent to webhooks."""
+        # Not the log of all others: a worker asks for no ring, with which they see who signs.
+        log = ActLog(self.database, self.vault.signer_of_now, now_us, _operator())
+        return SqlOutbox(self.database, log)
+
+    def webhook_endpoints(self, reach: Reach) -> endpoints.Endpoints:
+        """Where events are sent; `reach` says where that may be."""
+        stored = SqlEndpoints(self.database, self.log, self.vault)
+        check_url = partial(urls.check, reach=reach)
+        stored_events = SqlEvents(self.database)
+        return endpoints.Endpoints(stored, stored_events, self.vault, now_us, check_url)
+
+    @property
+    def events(self) -> Events:
+        """What was announced, and can be sent again."""
+        stored = SqlEndpoints(self.database, self.log, self.vault)
+        return Events(SqlEvents(self.database), stored, now_us)
+
+    def close(self) -> None:
+        """Let the database go."""
+        self.database.close()
+
+
+def open_installation(settings: Settings) -> Installation:
+    """Open the database with its keys, or raise `StoreUnfit` with what to do.
+
+    An embedded one is brought up to date first, and a new one gets the lender `demo`, so that the
+    first score takes no administration.
+    """
+    opened = open_as_it_is(settings)
+    try:
+        opened.vault.signer()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def open_as_it_is(settings: Settings) -> Installation:
+    """Do the same though the master key is missing: then what needs a key raises that.
+
+    Lists can be read without one. What is done is noted in the signed audit, and needs it.
+    """
+    database = databases.connect(settings.database_address)
+    try:
+        if database.embedded:
+            migrate.upgrade(database)
+        else:
+            migrate.require_current(database)
+        facts = SqlRegistry(database)
+        secret = own_secrets.settled_pepper(settings, facts)
+        vault = _vault(settings, database, facts)
+        log = ActLog(database, vault.signer, now_us, _operator())
+        registry = SqlRegistry(database, log)
+        begin_audit(database, registry, log)
+        if database.embedded:
+            _add_demo_lender(registry)
+    except BaseException:
+        database.close()
+        raise
+    chain = ScoreChain(database, log, vault.signer)
+    scores = SqlScores(database, vault, chain)
+    return Installation(database, registry, scores, secret, vault, log, chain)
+
+
+def _vault(settings: Settings, database: Database, facts: SqlRegistry) -> Vault:
+    keys = SqlVaultKeys(database)
+    try:
+        vault = Vault(keys, own_secrets.master_keys(settings, facts), now_us)
+    except MasterKeyMissing as missing:
+        return Vault(keys, missing, now_us)
+    with suppress(StoreUnfit):  # a damaged one is told by whoever signs, or verifies
+        vault.signer()  # before any transaction that needs it
+    return vault
+
+
+def _operator() -> str:
+    """Give the login name of whoever runs this: what it does is theirs unless said otherwise."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the user of a container may have no name
+        return f"user {os.getuid()}"
+
+
+def _add_demo_lender(registry: SqlRegistry) -> None:
+    if not registry.lenders():
+        with suppress(InvalidName):  # another process has just done it
+            lenders.add(registry, now_us, lenders.DEMO, "Demo lender", "KES")

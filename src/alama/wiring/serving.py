@@ -1,0 +1,174 @@
+"""The service of one process, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import os
+import signal
+from contextlib import asynccontextmanager
+from multiprocessing import connection
+from typing import TYPE_CHECKING, Final
+
+from alama import settings as settings_module
+from alama.api.admission import Admission
+from alama.api.asgi import Endpoints, application
+from alama.api.documents import DocumentEndpoints
+from alama.api.events import EventEndpoints
+from alama.api.explain import ExplainEndpoint
+from alama.api.scores import ScoreEndpoints
+from alama.api.status import StatusEndpoints
+from alama.api.webhooks import WebhookEndpoints
+from alama.core.errors import AlamaError
+from alama.core.intake import Intake
+from alama.core.product import PRODUCT
+from alama.files import reasons
+from alama.files.models import builtin
+from alama.service.directory import Directory
+from alama.service.errors import StoreUnavailable
+from alama.service.explaining import Explaining
+from alama.service.health import Health
+from alama.service.limits import RateLimit
+from alama.service.scoring import Scoring
+from alama.service.upkeep import Upkeep
+from alama.storage import database as databases
+from alama.storage.group_commit import GroupCommit
+from alama.telemetry.watch import watching
+from alama.wiring.installation import Installation, now_us, open_installation, stopwatch_us
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.routing import Router
+    from starlette.types import ASGIApp
+
+    from alama.service.ports import LivingLedger
+    from alama.settings import Settings
+    from alama.telemetry.watch import Watch
+
+
+BURST: Final = 2
+"""How many seconds' worth of its rate a key may use at once."""
+
+AWAY_S: Final = 1.0
+"""Until a database that did not answer is asked again."""
+
+GARBAGE_THRESHOLD: Final = 20_000
+"""New objects before the collector looks at them; 700 by default."""
+
+
+def service() -> ASGIApp:
+    """Make the application of one worker process, as the environment says."""
+    settings = settings_module.read(os.environ)
+    watch = watching(settings.log, settings.metrics_port)
+    try:
+        databases.require_file(settings.database_address)
+        installed = _opened(settings, watch)
+        ledger = GroupCommit(installed.scores, watch.committed)
+        watch.follow(lambda: ledger.depth)
+        return assemble(settings, installed, ledger, watch)
+    except AlamaError as error:
+        watch.log.fail("worker_failed", message=str(error), hint=error.hint)
+        raise SystemExit(1) from None
+
+
+def _opened(settings: Settings, watch: Watch) -> Installation:
+    """Open the installation; a worker that takes the place of another waits for its database.
+
+    Were it to die of it, the next would, and to start one after the other keeps a core busy.
+    """
+    supervisor = multiprocessing.parent_process()
+    is_told = False
+    while True:
+        try:
+            return open_installation(settings)
+        except StoreUnavailable as error:
+            if supervisor is None:
+                raise
+            if not is_told:
+                watch.log.fail("worker_failed", message=str(error), hint=error.hint)
+                is_told = True
+            if connection.wait([supervisor.sentinel], AWAY_S):
+                raise SystemExit(1) from None  # nobody is left to work for
+
+
+def assemble(
+    settings: Settings, installed: Installation, ledger: LivingLedger, watch: Watch
+) -> ASGIApp:
+    """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
+    registry, scores = installed.registry, installed.scores
+    vault = installed.vault
+    directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin, vault)
+    for book, error in directory.warm():
+        watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, message=str(error))
+    health = Health(registry, ledger, vault, stopwatch_us)
+    upkeep = Upkeep(
+        directory,
+        registry,
+        scores,
+        installed.retention,
+        installed.witness,
+        now_us,
+        watch.chore_failed,
+    )
+    admission = Admission(directory, RateLimit(settings.rate_limit, BURST * settings.rate_limit))
+    intake, languages = Intake(PRODUCT), reasons.languages()
+    scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
+    served = Endpoints(
+        scores=ScoreEndpoints(admission, scoring, scores, vault, installed.receipts, languages),
+        explain=ExplainEndpoint(admission, explaining, languages),
+        webhooks=WebhookEndpoints(
+            admission, installed.webhook_endpoints(settings.webhook_reach), installed.events
+        ),
+        events=EventEndpoints(admission, installed.events),
+        status=StatusEndpoints(health, builtin().id),
+        documents=DocumentEndpoints(),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Router) -> AsyncIterator[None]:
+        _stop_with_parent()
+        _settle_memory()
+        watch.start()
+        ledger.start()
+        chores = asyncio.create_task(upkeep.run())
+        yield
+        # The server has answered every request by now; what is left is to put things away.
+        chores.cancel()
+        explaining.close()
+        await ledger.close()
+        await upkeep.note_key_use()
+        await upkeep.close_chain()
+        installed.close()
+        watch.close()
+
+    return application(served, now_us, watch, lifespan)
+
+
+def _settle_memory() -> None:
+    """Take what lives for ever out of the garbage collector's rounds, and make them rarer.
+
+    A request leaves no cycles behind; looking for them after every few would cost some 5 % of it.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def _stop_with_parent() -> None:
+    """Stop this worker when its supervisor is gone, however it went.
+
+    A worker that outlives a killed supervisor holds the port, and the next start fails.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    loop = asyncio.get_running_loop()
+    sentinel = parent.sentinel
+
+    def stop() -> None:
+        loop.remove_reader(sentinel)  # it stays readable for ever
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    loop.add_reader(sentinel, stop)
