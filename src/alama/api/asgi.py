@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     from alama.api.documents import DocumentEndpoints
     from alama.api.endpoint import Watch
+    from alama.api.events import EventEndpoints
     from alama.api.exchange import Call, Handler, Reply
     from alama.api.explain import ExplainEndpoint
     from alama.api.scores import ScoreEndpoints
     from alama.api.status import StatusEndpoints
+    from alama.api.webhooks import WebhookEndpoints
     from alama.service.ports import Clock
 
 PREFIX: Final = "/api"
@@ -33,6 +35,8 @@ class Endpoints(NamedTuple):
 
     scores: ScoreEndpoints
     explain: ExplainEndpoint
+    webhooks: WebhookEndpoints
+    events: EventEndpoints
     status: StatusEndpoints
     documents: DocumentEndpoints
 
@@ -47,6 +51,19 @@ def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
         "/v1/scores": {"GET": serve.scores.page},
         "/v1/scores/{request_id}": {"GET": serve.scores.find},
         "/v1/scores/{request_id}/receipt": {"GET": serve.scores.receipt},
+        "/v1/webhook_endpoints": {"POST": serve.webhooks.add, "GET": serve.webhooks.list},
+        "/v1/webhook_endpoints/{endpoint_id}": {
+            "GET": serve.webhooks.find,
+            "PATCH": serve.webhooks.change,
+            "DELETE": serve.webhooks.remove,
+        },
+        "/v1/webhook_endpoints/{endpoint_id}/rotate_secret": {"POST": serve.webhooks.rotate_secret},
+        "/v1/webhook_endpoints/{endpoint_id}/test": {"POST": serve.webhooks.test},
+        "/v1/webhook_endpoints/{endpoint_id}/attempts": {"GET": serve.webhooks.attempts},
+        "/v1/webhook_endpoints/{endpoint_id}/resend": {"POST": serve.webhooks.resend},
+        "/v1/events": {"GET": serve.events.page},
+        "/v1/events/{event_id}": {"GET": serve.events.find},
+        "/v1/events/{event_id}/resend": {"POST": serve.events.resend},
         "/livez": {"GET": serve.status.alive},
         "/readyz": {"GET": serve.status.health},
         "/openapi.json": {"GET": serve.documents.openapi},

@@ -29,6 +29,14 @@ async def json_body(call: Call) -> bytes:
     return body
 
 
+async def optional_json_body(call: Call) -> bytes:
+    """Read a body that may be left out: none stands for an object without fields."""
+    chunked = b"transfer-encoding" in call.headers
+    if not chunked and call.headers.get(b"content-length", b"0") == b"0":
+        return b"{}"
+    return await json_body(call) or b"{}"
+
+
 def _is_json(content_type: bytes) -> bool:
     media_type, _, parameters = content_type.lower().partition(b";")
     charset = parameters.strip().replace(b'"', b"")

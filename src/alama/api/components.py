@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from alama.api import examples, render, schemas
+from alama.api import components_webhooks, examples, render, schemas
 from alama.api.explain import TARGET_DEFAULT
 from alama.api.scores import IDEMPOTENCY_KEY_MAX, PAGE_DEFAULT, PAGE_MAX
 from alama.core.product import PRODUCT
@@ -96,7 +96,7 @@ PARAMETERS: Final[dict[str, Json]] = {
     "limit": {
         "name": "limit",
         "in": "query",
-        "description": "How many scores a page may have.",
+        "description": "How many a page may have.",
         "schema": {
             "type": "integer",
             "minimum": 1,
@@ -120,6 +120,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "schema": REQUEST_ID,
         "example": examples.REQUEST_ID,
     },
+    **components_webhooks.PARAMETERS,
     "If-None-Match": {
         "name": "If-None-Match",
         "in": "header",
@@ -195,4 +196,5 @@ LINKS: Final[dict[str, Json]] = {
         "description": "Read the next page.",
         "parameters": {"cursor": "$response.body#/next_cursor"},
     },
+    **components_webhooks.LINKS,
 }

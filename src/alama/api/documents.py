@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.api import openapi
 from alama.api.exchange import JSON, Reply
-from alama.api.operations import HTML
+from alama.api.operation import HTML
 from alama.api.reference.page import Reference
 
 if TYPE_CHECKING:

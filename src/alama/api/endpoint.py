@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from alama.service.ports import Clock
 
 
-_NOT_MODIFIED: Final = 304
+_WITHOUT_BODY: Final = frozenset({204, 304})
 _NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
 _chance: Final = Chance(ids.RANDOM_BYTES)
@@ -145,7 +145,7 @@ async def _send(send: Send, reply: Reply, request_id: str) -> None:
         (b"request-id", request_id.encode()),
         _NO_SNIFFING,
     ]
-    if reply.status != _NOT_MODIFIED:  # it speaks of a body that is not sent again
+    if reply.status not in _WITHOUT_BODY:  # it speaks of a body that is not sent
         headers.append((b"content-length", b"%d" % len(reply.body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})

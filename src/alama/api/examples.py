@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from alama.api import problems, render
+from alama.api import examples_webhooks, problems, render
 from alama.api.explain import TARGET_DEFAULT
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
 from alama.api.render_explanation import explain_reply
@@ -36,20 +36,21 @@ from alama.core.receipts import KeptScore
 from alama.core.recourse import COUNT_DEFAULT, ReadyRecourse
 from alama.files import models
 from alama.files.reasons import languages
-from alama.service import errors, ids, keys
+from alama.service import errors, keys
 from alama.service.directory import Desk
 from alama.service.explaining import Explained, Question
 from alama.service.keys import Scope
 from alama.service.records import ScoreRow, ScoreSummary, Sealed, pack
 from alama.service.scoring import Given
+from alama.service.webhooks.records import ENDPOINTS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from alama.api.exchange import Reply
 
-AT_US: Final = 1_790_000_000_000_000
-REQUEST_ID: Final = ids.request_id(AT_US, bytes.fromhex("5d1f0a9c3b7e42"))
+AT_US: Final = examples_webhooks.AT_US
+REQUEST_ID: Final = examples_webhooks.REQUEST_ID
 CURRENCY: Final = "KES"
 SALT: Final = bytes(range(SALT_BYTES))
 COMPACT: Final = b"""\
@@ -138,6 +139,11 @@ class Replies:
         """The model that answers test keys."""
         return self._desk.model.model.id
 
+    @property
+    def policy_id(self) -> str:
+        """The policy that answers test keys."""
+        return self._desk.policy.id
+
     def _given(self, body: bytes) -> Given:
         application = self._intake.read(body)
         said = assess(self._desk.model, self._desk.policy, application)
@@ -190,7 +196,13 @@ class Mishap(AlamaError):
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
     score = f"/v1/scores/{REQUEST_ID}"
+    endpoint = f"/v1/webhook_endpoints/{examples_webhooks.ENDPOINT_ID}"
     paths = {
+        problems.InvalidRequest: "/v1/webhook_endpoints",
+        errors.TooManyEndpoints: "/v1/webhook_endpoints",
+        errors.UnknownEndpoint: endpoint,
+        errors.EndpointDisabled: f"{endpoint}/test",
+        errors.UnknownEvent: f"/v1/events/{examples_webhooks.EVENT_ID}",
         errors.UnknownScore: score,
         errors.Erased: score,
         errors.NoReceipt: f"{score}/receipt",
@@ -219,6 +231,8 @@ def _happened(kind: type[AlamaError]) -> AlamaError:
             InvalidModel("the content of the model does not match its id")
         ),
         errors.Erased: lambda: errors.Erased(AT_US),
+        errors.TooManyEndpoints: lambda: errors.TooManyEndpoints(ENDPOINTS_MAX),
+        problems.InvalidRequest: examples_webhooks.broken_rules,
         MethodNotAllowed: lambda: MethodNotAllowed("POST"),
         BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),
         UnsupportedMediaType: lambda: UnsupportedMediaType(

@@ -38,9 +38,9 @@ class Reply(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def private_json(body: bytes, headers: Headers) -> Reply:
+def private_json(body: bytes, headers: Headers, status: int = 200) -> Reply:
     """Give a reply that nobody on the way may keep."""
-    return Reply(200, [JSON, PRIVATE, *headers], body)
+    return Reply(status, [JSON, PRIVATE, *headers], body)
 
 
 class Call:

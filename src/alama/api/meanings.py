@@ -60,6 +60,14 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "The audit has no entry of this score, which was given before there was an audit.",
         "Read the score itself at `/v1/scores/{request_id}`.",
     ),
+    "unknown_webhook_endpoint": Meaning(
+        "There is no webhook endpoint with this id for this lender and mode.",
+        "Check the id, and that a test key asks for those of test mode; the list has them all.",
+    ),
+    "unknown_event": Meaning(
+        "There is no event with this id for this lender and mode, or none any more.",
+        "Check the id. Events are kept for 30 days.",
+    ),
     "method_not_allowed": Meaning(
         "The path is right, the method is not.",
         "Use a method that the header `Allow` names.",
@@ -72,9 +80,17 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "The first request under this `Idempotency-Key` is still being answered.",
         "Send the same request again after `Retry-After` seconds: it gets the same reply.",
     ),
+    "webhook_endpoint_disabled": Meaning(
+        "The webhook endpoint is disabled, so nothing is sent to it.",
+        "Enable it with `PATCH`, and then send the same request again.",
+    ),
+    "too_many_endpoints": Meaning(
+        "There are twenty webhook endpoints already for this lender and mode.",
+        "Remove one, or have one of them pass events on.",
+    ),
     "body_too_large": Meaning(
         "The body is larger than 64 KiB.",
-        "Send the fields of one application and nothing else.",
+        "Send the fields that the operation knows and nothing else.",
     ),
     "unsupported_media_type": Meaning(
         "The body is not said to be plain, uncompressed JSON.",
@@ -83,6 +99,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     "invalid_application": Meaning(
         "Fields of the application break rules; `errors` lists them, up to a hundred.",
         "Mend the fields that `errors` points to. Nothing was scored and nothing stored.",
+    ),
+    "invalid_request": Meaning(
+        "Fields of a body that is no application break rules; `errors` lists them.",
+        "Mend the fields that `errors` points to. Nothing was done.",
     ),
     "idempotency_key_reused": Meaning(
         "This `Idempotency-Key` came with another body or query within the last 72 hours.",
@@ -126,11 +146,15 @@ FIELDS: Final[Mapping[str, Meaning]] = {
     ),
     "wrong_type": Meaning(
         "The value is not of the field's type: a number in quotes, 24.5 for a whole number.",
-        "Send a JSON number or a JSON string, as `detail` says.",
+        "Send the type of JSON that `detail` says.",
     ),
     "out_of_range": Meaning(
         "The value is outside the field's range, or a string is empty or too long.",
         "Check the unit: shares are 0 to 1, money is in the lender's currency.",
+    ),
+    "invalid_url": Meaning(
+        "Events cannot be sent to this URL; `detail` says why.",
+        "Name a host of the public internet, over https. Whoever runs the service can allow more.",
     ),
     "conflicting_fields": Meaning(
         "Both spellings of one field came, with different values.",

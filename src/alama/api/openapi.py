@@ -11,9 +11,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from alama import __version__
-from alama.api import examples, meanings, problems, schemas
+from alama.api import examples, examples_webhooks, meanings, problems, schemas
 from alama.api.components import HEADERS, LINKS, PARAMETERS
-from alama.api.operations import JSON, OPERATIONS, TAGS, Operation, Success
+from alama.api.openapi_webhooks import webhooks
+from alama.api.operation import JSON, Operation, Success
+from alama.api.operations import OPERATIONS, TAGS
 from alama.core.product import PRODUCT
 from alama.files.models import sample_application
 
@@ -57,6 +59,7 @@ def encoded() -> bytes:
 
 def document() -> Json:
     """Put the document together."""
+    said = examples.Replies()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -76,11 +79,12 @@ def document() -> Json:
             path: {operation.method.lower(): _operation(operation) for operation in methods}
             for path, methods in groupby(OPERATIONS, key=lambda operation: operation.path)
         },
+        "webhooks": webhooks(examples_webhooks.deliveries(said.model_id, said.policy_id)),
         "components": {
             "schemas": schemas.schemas(PRODUCT),
             "parameters": PARAMETERS,
             "headers": HEADERS,
-            "examples": {**_request_examples(), **_reply_examples(), **_problem_examples()},
+            "examples": {**_request_examples(), **_reply_examples(said), **_problem_examples()},
             "securitySchemes": {"key": _security_scheme()},
         },
     }
@@ -114,8 +118,8 @@ def _operation(operation: Operation) -> Json:
         told["parameters"] = [_point("parameters", name) for name in operation.parameters]
     if operation.body:
         told["requestBody"] = {
-            "required": True,
-            "description": "One application. At most 64 KiB of UTF-8, not compressed.",
+            "required": operation.body_required,
+            "description": operation.body_told,
             "content": {JSON: _content(schemas.reference(operation.body), operation.requests)},
         }
     told["responses"] = {
@@ -183,11 +187,11 @@ def _request_examples() -> Json:
         "full": {"summary": "Everything the model reads", "value": bodies["full"]},
         "compact": {"summary": "The four required fields", "value": bodies["compact"]},
         "declined": {"summary": "An application that is declined", "value": bodies["declined"]},
+        **examples_webhooks.requests(),
     }
 
 
-def _reply_examples() -> Json:
-    said = examples.Replies()
+def _reply_examples(said: examples.Replies) -> Json:
     full = sample_application()
     status = {
         "health": {"status": "ok", "version": __version__, "model": said.model_id},
@@ -220,6 +224,7 @@ def _reply_examples() -> Json:
         "page": {"summary": "One score a page", "value": said.page(full)},
         "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},
         "receipt": {"summary": "Proof of a score", "value": said.receipt(examples.COMPACT)},
+        **examples_webhooks.replies(said.model_id, said.policy_id),
         **{name: {"value": value} for name, value in status.items()},
     }
 

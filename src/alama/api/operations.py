@@ -5,81 +5,28 @@ A test holds this list to the routes that are served.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from alama.api.examples import Mishap
-from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
-from alama.api.schemas import Schema, reference
-from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
+from alama.api.operation import HTML, JSON, RATE, Operation, Success
+from alama.api.operations_webhooks import WEBHOOK_OPERATIONS
+from alama.api.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
+from alama.api.schemas import reference
+from alama.core.errors import InvalidApplication, MalformedDocument
 from alama.service import errors
 from alama.service.keys import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-JSON: Final = "application/json"
-HTML: Final = "text/html; charset=utf-8"
+    from alama.api.schemas import Schema
 
 TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, and read scores.",
+    "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
 }
 
-ALWAYS: Final[tuple[type[AlamaError], ...]] = (MethodNotAllowed, Mishap)
-ADMISSION: Final[tuple[type[AlamaError], ...]] = (
-    errors.KeyMissing,
-    errors.KeyRefused,
-    errors.KeyExpired,
-    errors.ScopeMissing,
-    errors.TooManyRequests,
-    errors.StoreUnavailable,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Success:
-    """A reply that is no problem. A schema of None: there is no body.
-
-    `headers` names what comes beside `Request-Id`; `links` lead to operations that go on from here.
-    """
-
-    description: str
-    schema: Schema | None
-    media_type: str = JSON
-    headers: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method of one path. With a scope it needs a key that has it.
-
-    `requests` are examples of its body, the one to show first.
-    """
-
-    path: str
-    method: str
-    id: str
-    tag: str
-    summary: str
-    description: str
-    replies: Mapping[int, Success]
-    scope: Scope | None = None
-    parameters: tuple[str, ...] = ()
-    body: str | None = None
-    requests: tuple[str, ...] = ()
-    refusals: tuple[type[AlamaError], ...] = ()
-
-    @property
-    def problems(self) -> tuple[type[AlamaError], ...]:
-        """Every kind of problem that the operation can answer with."""
-        return (*self.refusals, *(ADMISSION if self.scope else ()), *ALWAYS)
-
-
-_RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")
 _STATUS: Final = {
     200: Success(
         "Scores can be given and kept.", reference("Health"), JSON, ("Cache-Control",), ("health",)
@@ -120,7 +67,7 @@ OPERATIONS: Final = (
             200: Success(
                 "The score, stored.",
                 reference("ScoreReply"),
-                headers=(*_RATE, "Idempotent-Replayed"),
+                headers=(*RATE, "Idempotent-Replayed"),
                 examples=("full_reply", "compact_reply", "expanded_reply"),
                 links=("getScore", "getReceipt"),
             )
@@ -159,7 +106,7 @@ OPERATIONS: Final = (
             200: Success(
                 "The explanation. Nothing is stored.",
                 reference("ExplainReply"),
-                headers=_RATE,
+                headers=RATE,
                 examples=("declined_explained", "compact_explained", "locked_explained"),
             )
         },
@@ -188,7 +135,7 @@ OPERATIONS: Final = (
             200: Success(
                 "One page.",
                 reference("ScorePage"),
-                headers=_RATE,
+                headers=RATE,
                 examples=("page",),
                 links=("listScores",),
             )
@@ -209,7 +156,7 @@ OPERATIONS: Final = (
             200: Success(
                 "The score.",
                 reference("ScoreRecord"),
-                headers=_RATE,
+                headers=RATE,
                 examples=("record",),
                 links=("getReceipt",),
             ),
@@ -230,12 +177,11 @@ OPERATIONS: Final = (
         scope=Scope.READ,
         parameters=("request_id",),
         replies={
-            200: Success(
-                "The receipt.", reference("Receipt"), headers=_RATE, examples=("receipt",)
-            ),
+            200: Success("The receipt.", reference("Receipt"), headers=RATE, examples=("receipt",)),
         },
         refusals=(BadParameter, errors.UnknownScore, errors.NoReceipt, errors.Erased),
     ),
+    *WEBHOOK_OPERATIONS,
     Operation(
         path="/v1/health",
         method="GET",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 from alama.api.problems import BadParameter
+from alama.service import ids
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -59,6 +60,13 @@ def limit(asked: str | None, default: int, most: int) -> int:
     if not (_WHOLE.fullmatch(asked) and 1 <= int(asked) <= most):
         raise BadParameter(f"limit must be a whole number from 1 to {most}")
     return int(asked)
+
+
+def cursor(asked: str | None, prefix: str) -> str | None:
+    """Read where a page begins: the id, of this kind, that the page before ended with."""
+    if asked is not None and not ids.is_sortable(prefix, asked):
+        raise BadParameter("cursor must be the next_cursor of a page before")
+    return asked
 
 
 def expansions(asked: str | None, known: Collection[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ import msgspec
 from alama.api.exchange import Reply
 from alama.api.render import listed
 from alama.api.wire import FieldFault, Problem
-from alama.core.errors import AlamaError, InvalidApplication, MalformedDocument
+from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.service import errors
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ class Kind(NamedTuple):
 
 class BadParameter(AlamaError):
     """A query parameter or a header breaks its rule."""
+
+
+class InvalidRequest(BrokenRules):
+    """A body that is no application breaks rules of its fields."""
+
+    what = "body"
 
 
 class NoSuchPath(AlamaError):
@@ -83,11 +89,21 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     NoSuchPath: Kind(HTTPStatus.NOT_FOUND, "not_found", "Not found"),
     errors.UnknownScore: Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score"),
     errors.NoReceipt: Kind(HTTPStatus.NOT_FOUND, "no_receipt", "No receipt"),
+    errors.UnknownEndpoint: Kind(
+        HTTPStatus.NOT_FOUND, "unknown_webhook_endpoint", "Unknown webhook endpoint"
+    ),
+    errors.UnknownEvent: Kind(HTTPStatus.NOT_FOUND, "unknown_event", "Unknown event"),
     MethodNotAllowed: Kind(
         HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed"
     ),
     errors.IdempotencyInFlight: Kind(
         HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight"
+    ),
+    errors.EndpointDisabled: Kind(
+        HTTPStatus.CONFLICT, "webhook_endpoint_disabled", "Webhook endpoint disabled"
+    ),
+    errors.TooManyEndpoints: Kind(
+        HTTPStatus.CONFLICT, "too_many_endpoints", "Too many webhook endpoints"
     ),
     errors.Erased: Kind(HTTPStatus.GONE, "erased", "Erased"),
     BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),
@@ -97,6 +113,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     InvalidApplication: Kind(
         HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_application", "Invalid application"
     ),
+    InvalidRequest: Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_request", "Invalid request"),
     errors.IdempotencyKeyReused: Kind(
         HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused"
     ),
@@ -139,7 +156,7 @@ def reply(error: Exception, path: str, request_id: str) -> Reply:
 def _detail(error: Exception, kind: Kind) -> str:
     if kind is INTERNAL or not isinstance(error, AlamaError):
         return "Something broke on our side. It is logged under this request_id."
-    if isinstance(error, InvalidApplication):
+    if isinstance(error, BrokenRules):
         count, listed = error.count, len(error.problems)
         shown = f"; the first {listed} are listed" if count > listed else ""
         return f"{count} {'rule is' if count == 1 else 'rules are'} broken: see errors{shown}."
@@ -148,7 +165,7 @@ def _detail(error: Exception, kind: Kind) -> str:
 
 
 def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
-    if not isinstance(error, InvalidApplication):
+    if not isinstance(error, BrokenRules):
         return msgspec.UNSET
     return [FieldFault(problem.pointer, problem.code, problem.detail) for problem in error.problems]
 

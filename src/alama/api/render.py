@@ -70,7 +70,7 @@ def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
             model=row.model_id,
             policy=row.policy_id,
             offer=_offer(said),
-            created_at=_time(row.created_us),
+            created_at=moment(row.created_us),
             mode=row.mode,
             key_id=row.key_id,
             application=msgspec.Raw(sealed.application),
@@ -89,7 +89,7 @@ def listed(row: ScoreSummary | ScoreRow) -> ScoreListed:
     """Give one line of a list of scores."""
     return ScoreListed(
         row.request_id,
-        _time(row.created_us),
+        moment(row.created_us),
         row.score,
         row.tier,
         row.default_probability,
@@ -171,7 +171,8 @@ def plain(amount: float) -> float:
     return whole if whole == amount else amount
 
 
-def _time(moment_us: int) -> datetime:
+def moment(moment_us: int) -> datetime:
+    """Give a time as the contract has it, of microseconds since 1970, UTC."""
     return datetime.fromtimestamp(moment_us / 1e6, UTC)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from alama.api import meanings, problems, wire, wire_explanation
+from alama.api import meanings, problems, wire, wire_events, wire_explanation, wire_webhooks
 from alama.core.catalogue import WORD_LENGTH_MAX, Kind, Use
 from alama.core.characters import HIDDEN
 from alama.core.intake import request_type
@@ -33,6 +33,8 @@ REPLIES: Final = (
     wire.Health,
     wire.Problem,
     Receipt,
+    *wire_webhooks.REPLIES,
+    *dict.fromkeys(wire_events.DATA.values()),
 )
 
 SPACE: Final = r"\s\x1c-\x1f\x85"
@@ -77,12 +79,16 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """Give every schema by name."""
     request = request_type(catalogue)
     _, made = msgspec.json.schema_components(
-        [request, *REPLIES], ref_template="#/components/schemas/{name}"
+        [request, *wire_webhooks.REQUESTS, *REPLIES], ref_template="#/components/schemas/{name}"
     )
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     # No more than that is promised: what was stored keeps the rules of its own day.
     tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
+    tidy["Event"]["properties"]["payload"]["type"] = "object"
+    kinds = {"type": "string", "enum": tidy.pop("EventKind")["enum"]}
+    for name in ("NewWebhookEndpoint", "WebhookEndpointChange"):
+        tidy[name]["properties"]["kinds"]["items"] = kinds
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(meanings.FIELDS)
     for name in ("OfferDetail", "ExplainReply"):
@@ -191,7 +197,7 @@ def _given(schema: Schema) -> Schema:
 
 
 def _tidy(schema: Any) -> Any:  # noqa: ANN401  JSON has no better type
-    if isinstance(schema, list):
+    if isinstance(schema, list | tuple):
         return [_tidy(part) for part in schema]
     if isinstance(schema, float) and schema.is_integer():
         return int(schema)

@@ -86,9 +86,7 @@ class ScoreEndpoints:
         caller, headers = await self._admission.admit(call, Scope.READ)
         asked = parameters.read(call, ("limit", "cursor"))
         limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
-        cursor = asked.get("cursor")
-        if cursor is not None and not ids.is_request_id(cursor):
-            raise BadParameter("cursor must be the next_cursor of a page before")
+        cursor = parameters.cursor(asked.get("cursor"), ids.PREFIX)
         # One row more than asked for tells whether there is a next page.
         rows = await in_time(lambda: self._scores.page(caller.book, cursor, limit + 1))
         return private_json(render.score_page(rows, limit), headers)

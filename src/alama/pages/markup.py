@@ -43,7 +43,7 @@ def tag(name: str, /, *children: str, **attributes: Attribute) -> Markup:
 
 
 _VOID: Final = frozenset(
-    ("br", "circle", "hr", "line", "link", "meta", "path", "polygon", "polyline", "rect")
+    ("br", "circle", "hr", "line", "link", "meta", "path", "polygon", "polyline", "rect", "wbr")
 )
 
 

@@ -12,9 +12,11 @@ from alama import wiring
 from alama.api.admission import Admission
 from alama.api.asgi import Endpoints, application
 from alama.api.documents import DocumentEndpoints
+from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
+from alama.api.webhooks import WebhookEndpoints
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.files.reasons import languages
@@ -23,6 +25,7 @@ from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
 from alama.service.scoring import Scoring
+from alama.service.webhooks.urls import Reach
 from alama.storage.group_commit import GroupCommit
 from alama.wiring import Installation
 from tests.factories import a_model
@@ -37,6 +40,7 @@ BODY = json.dumps(
     }
 ).encode()
 MODEL = a_model()
+LANGUAGES = languages()
 
 
 class Service(NamedTuple):
@@ -50,26 +54,29 @@ class Service(NamedTuple):
         target: str,
         *,
         body: bytes | None = None,
+        method: str | None = None,
         headers: dict[str, str] | None = None,
         notes: Notes | None = None,
     ) -> Received:
         """POST where there is a body, else GET; a header that is empty is left out."""
-        usual = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
+        usual = {"authorization": f"Bearer {self.key}"}
+        if body is not None:
+            usual |= {"content-type": "application/json", "content-length": str(len(body))}
         sent = {name: value for name, value in (usual | (headers or {})).items() if value}
         notes = notes or Notes()
-        received = asyncio.run(self._ask(notes, target, sent, body))
+        method = method or ("GET" if body is None else "POST")
+        received = asyncio.run(self._ask(notes, method, target, sent, body))
         assert received is not None
         assert notes.defects == []
         return received
 
     async def _ask(
-        self, notes: Notes, target: str, headers: dict[str, str], body: bytes | None
+        self, notes: Notes, method: str, target: str, headers: dict[str, str], body: bytes | None
     ) -> Received | None:
         ledger = GroupCommit(self.installed.scores, lambda _: None)
         explaining = Explaining(Intake(PRODUCT))
         ledger.start()
         try:
-            method = "GET" if body is None else "POST"
             served = self._application(ledger, explaining, notes)
             return await ask(served, method, target, headers, [body or b""])
         finally:
@@ -89,11 +96,14 @@ class Service(NamedTuple):
             vault,
         )
         scoring = Scoring(Intake(PRODUCT), ledger, vault)
-        admission, told = Admission(directory, RateLimit(3, 6)), languages()
+        admission, told = Admission(directory, RateLimit(3, 6)), LANGUAGES
+        endpoints, events = self.installed.webhook_endpoints(Reach()), self.installed.events
         return application(
             Endpoints(
                 ScoreEndpoints(admission, scoring, scores, vault, receipts, told),
                 ExplainEndpoint(admission, explaining, told),
+                WebhookEndpoints(admission, endpoints, events),
+                EventEndpoints(admission, events),
                 StatusEndpoints(Health(registry, ledger, vault, wiring.stopwatch_us), MODEL.id),
                 DocumentEndpoints(),
             ),

@@ -238,3 +238,15 @@ def test_a_schema_that_holds_itself_is_compared_too() -> None:
     without = deepcopy(nested)
     schema(without, "Problem")["properties"].pop("title")
     assert "POST /v1/score: reply 400 field title was removed" in breakages(nested, without)
+
+
+def test_a_webhook_that_is_no_longer_sent_as_it_was_is_noticed() -> None:
+    def without(document: Json) -> None:
+        del document["webhooks"]["score.created"]
+
+    def unsigned(document: Json) -> None:
+        document["webhooks"]["webhook.test"]["post"]["parameters"].pop()
+
+    assert "webhook score.created: was removed" in breakages(DOCUMENT, changed(without))
+    found = breakages(DOCUMENT, changed(unsigned))
+    assert found == ["webhook webhook.test: header webhook-signature was removed"]

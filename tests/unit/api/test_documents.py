@@ -109,7 +109,17 @@ def test_the_menu_names_every_path_and_can_be_folded() -> None:
     (menu,) = PAGE.findall(".//nav/details")
     assert "open" in menu.attrib, "without a script it has to be seen"
     assert menu.find("summary") is not None
-    assert {code.text for code in menu.findall(".//a/code")} == DOCUMENT["paths"].keys()
+    assert {"".join(code.itertext()) for code in menu.findall(".//a/code")} == {
+        f"{method.upper()} {path}"
+        for path, methods in DOCUMENT["paths"].items()
+        for method in methods
+    }
+
+
+def test_a_path_in_the_menu_is_broken_between_its_words() -> None:
+    assert (
+        "/v1<wbr/>/webhook_<wbr/>endpoints<wbr/>/{endpoint_<wbr/>id}<wbr/>/rotate_<wbr/>secret<"
+    ) in REFERENCE.html
 
 
 def test_every_operation_has_a_command_to_copy() -> None:
@@ -117,7 +127,9 @@ def test_every_operation_has_a_command_to_copy() -> None:
         for told in methods.values():
             written = section(told["operationId"])
             start = path.partition("{")[0]
-            assert re.search(rf"curl -s http://localhost:8000{re.escape(start)}", written)
+            assert re.search(
+                rf"curl -s (-X [A-Z]+ )?http://localhost:8000{re.escape(start)}", written
+            )
             assert ("Authorization: Bearer $KEY" in written) == bool(told["security"])
             assert told["summary"] in written
 
@@ -163,6 +175,26 @@ def test_every_field_and_code_of_an_explanation_is_told() -> None:
     for code, told in schemas.reason_codes().items():
         assert code in codes
         assert told["text"] in codes
+
+
+def test_a_field_of_a_small_body_is_told_with_its_length_and_what_it_is_by_default() -> None:
+    told = section("createWebhookEndpoint")
+    assert "at most 2,048 characters" in told
+    assert "at most 200 characters, empty by default" in told
+    assert "false by default" in section("rotateWebhookSecret")
+
+
+def test_what_a_receiver_gets_is_told_kind_by_kind() -> None:
+    written = section("what-is-sent")
+    for kind, told in DOCUMENT["webhooks"].items():
+        (content,) = told["post"]["requestBody"]["content"].values()
+        assert f"{kind}{told['post']['summary']}." in written
+        assert f"always {kind}" in written
+        for name, value in content["example"]["data"].items():
+            assert f"data.{name}" in written
+            assert json.dumps(value) in written
+        for header in told["post"]["parameters"]:
+            assert header["name"] in written
 
 
 def test_every_code_is_told_with_what_to_do() -> None:

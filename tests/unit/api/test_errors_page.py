@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from alama.api import meanings, problems, schemas
+from alama.api import fields, meanings, problems, schemas
 from alama.core import application, intake
 
 PAGE = (Path(__file__).parents[3] / "docs" / "errors.md").read_text("utf-8")
 
 
 def field_codes() -> set[str]:
-    """Every code that the core gives to a broken rule, read from where it gives them."""
+    """Every code that is given to a broken rule, read from where it is given."""
     codes: set[str] = set()
-    for module in (application, intake):
+    for module in (application, intake, fields):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             match node:
                 case ast.Call(

@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.api import meanings, openapi, problems, schemas, wire
+from alama.api import meanings, openapi, problems, schemas, wire, wire_events
 from alama.api.asgi import Endpoints, routes
 from alama.api.documents import DocumentEndpoints
+from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
 from alama.api.operations import OPERATIONS
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
+from alama.api.webhooks import WebhookEndpoints
+from alama.api.wire_events import DATA
 from alama.api.wire_explanation import ExplainReply
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
@@ -28,6 +31,7 @@ from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
 from alama.core.recourse import Hindrance
 from alama.files.reasons import languages
+from alama.service.webhooks.events import EventKind
 from tests.compatibility import GOLDEN, RECORD, not_allowed
 
 DOCUMENT = openapi.document()
@@ -67,6 +71,8 @@ def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     parts = Endpoints(
         cast("ScoreEndpoints", ScoreEndpoints),
         cast("ExplainEndpoint", ExplainEndpoint),
+        cast("WebhookEndpoints", WebhookEndpoints),
+        cast("EventEndpoints", EventEndpoints),
         cast("StatusEndpoints", StatusEndpoints),
         cast("DocumentEndpoints", DocumentEndpoints),
     )
@@ -76,6 +82,17 @@ def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     }
     # The front door leads people to the page; programs have no business there.
     assert described == served - {("/", "GET")}
+
+
+def test_every_kind_of_event_is_described_as_it_is_sent() -> None:
+    assert DOCUMENT["webhooks"].keys() == set(EventKind)
+    sent = EXAMPLES["event"]["value"]["payload"]
+    body = DOCUMENT["webhooks"]["score.created"]["post"]["requestBody"]["content"]
+    schema = body["application/json"]["schema"]
+    assert list(sent) == list(schema["properties"])
+    assert sent["type"] == schema["properties"]["type"]["const"]
+    assert sent["data"].keys() == resolve(schema["properties"]["data"]["$ref"])["properties"].keys()
+    msgspec.convert(sent["data"], wire_events.ScoreCreated, strict=True)
 
 
 def test_every_pointer_leads_somewhere_and_every_component_is_used() -> None:
@@ -97,7 +114,8 @@ def test_every_operation_says_what_it_is_for_under_a_name_of_its_own() -> None:
         assert told["summary"]
         assert told["description"].endswith(".")
         assert set(told["tags"]) <= tags
-        assert {"200", "405", "500"} <= told["responses"].keys()
+        assert {"405", "500"} <= told["responses"].keys()
+        assert any(status.startswith("2") for status in told["responses"])
 
 
 def test_every_field_of_every_schema_says_what_it_means() -> None:
@@ -223,6 +241,16 @@ def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
     msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)
     allowed = DOCUMENT["components"]["schemas"][kind.__name__]["properties"]
     assert EXAMPLES[name]["value"].keys() <= allowed.keys()
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_the_example_of_what_is_sent_has_every_field_of_its_kind(kind: EventKind) -> None:
+    content = DOCUMENT["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]
+    sent = content["example"]
+    assert sent.keys() == content["schema"]["properties"].keys()
+    assert sent["type"] == kind
+    assert sent["data"].keys() == set(DATA[kind].__struct_fields__)
+    msgspec.convert(sent["data"], DATA[kind], strict=True)
 
 
 def test_the_expanded_example_has_everything_that_expand_can_add() -> None:

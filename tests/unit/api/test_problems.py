@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from alama.api import problems
-from alama.api.problems import KINDS, BadParameter, MethodNotAllowed
+from alama.api.problems import KINDS, BadParameter, InvalidRequest, MethodNotAllowed
 from alama.core.errors import (
     FAULTS_MAX,
     AlamaError,
@@ -30,12 +30,17 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.ModelUnavailable: errors.ModelUnavailable(InvalidModel("the model is damaged")),
     errors.UnknownScore: errors.UnknownScore(),
     errors.NoReceipt: errors.NoReceipt(),
+    errors.UnknownEndpoint: errors.UnknownEndpoint(),
+    errors.UnknownEvent: errors.UnknownEvent(),
+    errors.EndpointDisabled: errors.EndpointDisabled(),
+    errors.TooManyEndpoints: errors.TooManyEndpoints(20),
     errors.Erased: errors.Erased(NOON_US),
     errors.Busy: errors.Busy(),
     errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
     errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
     InvalidApplication: ONE_FAULT,
+    InvalidRequest: InvalidRequest([FieldProblem("url", "missing_field", "is required")]),
     MalformedDocument: MalformedDocument("is not JSON"),
     MethodNotAllowed: MethodNotAllowed("GET, HEAD"),
 }

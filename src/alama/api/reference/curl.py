@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from alama.api.reference.text import pretty
 
 if TYPE_CHECKING:
     from alama.api.reference.reader import Reader, Told
+
+Json = dict[str, Any]
 
 CONTINUE: Final = " \\\n  "
 
@@ -32,4 +34,10 @@ def curl(reader: Reader, operation: Told, body: str | None = None) -> str:
         shown = content["examples"]
         example = reader.resolve(shown[body or next(iter(shown))])["value"]
         options.append(f"-d {shlex.quote(pretty(example, '  '))}")
-    return CONTINUE.join([f"curl -s {{origin}}{path}", *options])
+    method = "" if operation.method == _usual(told) else f"-X {operation.method} "
+    return CONTINUE.join([f"curl -s {method}{{origin}}{path}", *options])
+
+
+def _usual(told: Json) -> str:
+    """Give the method that curl takes where none is named."""
+    return "POST" if "requestBody" in told else "GET"

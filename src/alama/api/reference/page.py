@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from alama.api.reference import script, style, tables
 from alama.api.reference.curl import curl
 from alama.api.reference.reader import Reader
+from alama.api.reference.sent import sent
 from alama.api.reference.text import code_block, command, json_block, paragraphs, prose
 from alama.pages.markup import Markup, join, tag, text
 from alama.pages.page import heading, note, paragraph, side_by_side, unfold
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 STYLE: Final = SHEET + style.SHEET
+_BREAKS: Final = re.compile(r"(?<=.)(?=/)|(?<=_)")
 MAIN: Final = "createScore"
 """The operation that the page starts with; the fields it takes and gives have sections."""
 
@@ -32,8 +35,8 @@ class Section(NamedTuple):
     title: str
     body: Markup
     heading: Markup | None = None
-    path: str | None = None
-    """Of the operation that it is about, if it is about one."""
+    operation: Told | None = None
+    """What it is about, if that is one."""
 
 
 class Reference:
@@ -112,7 +115,7 @@ class Reference:
     def _groups(self) -> dict[str, list[Section]]:
         """Give the sections by the heading under which the contents list them."""
         reader = self._reader
-        scores, *others = [tag_["name"] for tag_ in reader.document["tags"]]
+        scores, webhooks, *others = [tag_["name"] for tag_ in reader.document["tags"]]
         main, *further = reader.operations(scores)
         return {
             "Start": [self._start(main), self._authentication()],
@@ -128,13 +131,17 @@ class Reference:
                 self._retries(),
                 *(self._topic(title) for title in ("Limits", "Versions", "Paths")),
             ],
+            webhooks: [
+                *map(self._operation, reader.operations(webhooks)),
+                Section("what-is-sent", "What is sent to an endpoint", sent(reader)),
+            ],
             **{name: list(map(self._operation, reader.operations(name))) for name in others},
         }
 
     # ------------------------------------------------------------------------- sections
 
     def _start(self, main: Told) -> Section:
-        content = _content(main.told["responses"]["200"])
+        content = _content(main.success[1])
         reply = self._reader.resolve(content["examples"]["compact_reply"])
         issue = "export KEY=$(alama keys issue --lender demo --mode test)"
         return Section(
@@ -169,9 +176,9 @@ class Reference:
         parts = [paragraphs(told["description"]), self._try(operation)]
         if "parameters" in told:
             parts += [heading("Parameters"), tables.parameters(reader, told["parameters"])]
-        success = told["responses"]["200"]
+        _, success = operation.success
         if operation.anchor != MAIN:
-            parts += self._gives(success)
+            parts += self._takes(told) + self._gives(success)
         parts += [
             heading("Headers of the reply"),
             tables.headers(reader, success["headers"]),
@@ -179,13 +186,13 @@ class Reference:
             self._other_answers(operation),
         ]
         return Section(
-            operation.anchor, told["summary"], join(*parts), _title(operation), operation.path
+            operation.anchor, told["summary"], join(*parts), _title(operation), operation
         )
 
     def _try(self, operation: Told) -> Markup:
         """Show a request and its reply side by side, and other replies a click away."""
         block = code_block("Request", command(curl(self._reader, operation)))
-        content = _content(operation.told["responses"]["200"])
+        content = _content(operation.success[1])
         listed = map(self._reader.resolve, content.get("examples", {}).values())
         shown = [(example.get("summary", "Reply"), example["value"]) for example in listed]
         if not shown:
@@ -196,8 +203,19 @@ class Reference:
             *(unfold(prose(told), json_block("Reply", value)) for told, value in more),
         )
 
+    def _takes(self, told: Json) -> list[Markup]:
+        body = told.get("requestBody", {})
+        schema = self._reader.resolve(_content(body).get("schema", {}))
+        if not schema or schema == self._reader.schema("Application"):  # which has its own section
+            return []
+        return [
+            heading("Fields of the request"),
+            note(prose(schema["description"]), " ", prose(body["description"])),
+            tables.reply_fields(self._reader, schema),
+        ]
+
     def _gives(self, success: Json) -> list[Markup]:
-        schema = self._reader.resolve(_content(success)["schema"])
+        schema = self._reader.resolve(_content(success).get("schema", {}))
         if "properties" not in schema:
             return []
         return [
@@ -209,7 +227,7 @@ class Reference:
     def _other_answers(self, operation: Told) -> Markup:
         chips = []
         for status, reply in operation.told["responses"].items():
-            if status == "200":
+            if status == operation.success[0]:
                 continue
             content = _content(reply)
             codes = self._reader.schema("Problem")["properties"]["code"]["x-codes"]
@@ -232,7 +250,7 @@ class Reference:
         )
 
     def _reply_fields(self, main: Told) -> Section:
-        schema = self._reader.resolve(_content(main.told["responses"]["200"])["schema"])
+        schema = self._reader.resolve(_content(main.success[1])["schema"])
         rules = self._reader.schema("OfferDetail")["properties"]["rules"]["items"]["x-codes"]
         return Section(
             "reply-fields",
@@ -308,8 +326,15 @@ def _contents(groups: dict[str, list[Section]]) -> Markup:
 
 
 def _entry(section: Section) -> Markup:
-    path = tag("code", section.path) if section.path else ""
-    return tag("li", tag("a", section.title, path, href=f"#{section.anchor}"))
+    called = _called(section.operation) if section.operation else ""
+    return tag("li", tag("a", section.title, called, href=f"#{section.anchor}"))
+
+
+def _called(operation: Told) -> Markup:
+    """Give the method and the path, which may be broken before a slash and after an underscore."""
+    pieces = _BREAKS.split(operation.path)
+    path = join(pieces[0], *(join(tag("wbr"), piece) for piece in pieces[1:]))
+    return tag("code", tag("b", operation.method), " ", path)
 
 
 def _section(section: Section) -> Markup:

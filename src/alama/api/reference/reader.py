@@ -24,6 +24,12 @@ class Told(NamedTuple):
         anchor: str = self.told["operationId"]
         return anchor
 
+    @property
+    def success(self) -> tuple[str, Json]:
+        """The status of the reply where all goes well, and the reply."""
+        status = next(status for status in self.told["responses"] if status.startswith("2"))
+        return status, self.told["responses"][status]
+
 
 class Topic(NamedTuple):
     """A paragraph of the document's description that has a title."""

@@ -25,7 +25,8 @@ nav .group { font-weight: 600; color: var(--ink); padding: 12px 0 2px 12px; font
 nav ol .group:first-child { padding-top: 0; }
 nav summary { display: none; }
 nav a code { display: block; font-size: 0.78rem; font-weight: 400; background: none; padding: 0; }
-nav a { overflow-wrap: anywhere; line-height: 1.35; }
+nav a code b { font-weight: 600; }
+nav a { overflow-wrap: break-word; line-height: 1.35; }
 nav a.here { color: var(--accent); box-shadow: -2px 0 0 var(--accent); font-weight: 600; }
 section { padding-top: 26px; }
 .operation h2 { display: flex; align-items: baseline; gap: 4px 12px; flex-wrap: wrap; }
@@ -35,7 +36,8 @@ section { padding-top: 26px; }
 .method { font: 700 0.74rem/1.6 ui-monospace, Menlo, Consolas, monospace; border-radius: 5px;
   padding: 0 7px; border: 1px solid currentColor; letter-spacing: 0.04em; }
 .method.get { color: var(--get); }
-.method.post { color: var(--post); }
+.method.post, .method.patch { color: var(--post); }
+.method.delete { color: var(--bad); }
 .badge.must { border-color: var(--bad); color: var(--bad); }
 th .badge { font-weight: 500; margin-left: 8px; }
 figure.code { margin: 14px 0; border: 1px solid var(--rule); border-radius: 8px; overflow: hidden;
@@ -58,6 +60,7 @@ table.told th, table.told td { padding: 8px 18px 8px 0; }
 table.told tbody th { min-width: 11em; }
 table.told td:last-child, table.told th:last-child { padding-right: 0; }
 table.told td small { margin-top: 1px; }
+table.told td code, p code { overflow-wrap: anywhere; }
 table.told tr:has(:target) { background: var(--panel); }
 .refusals { list-style: none; margin: 8px 0; padding: 0; display: flex; flex-wrap: wrap;
   gap: 6px 8px; }

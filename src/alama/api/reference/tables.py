@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from alama.api.reference.text import prose
@@ -41,7 +42,7 @@ def request_fields(schema: Json) -> Markup:
 
 
 def reply_fields(reader: Reader, schema: Json) -> Markup:
-    """Give the fields of a reply, those of inner objects under their own path."""
+    """Give the fields of a reply or of a small body, those of inner objects under their path."""
     rows = [
         (
             join(tag("code", path), "" if always else badge("optional")),
@@ -78,6 +79,15 @@ def parameters(reader: Reader, listed: Sequence[Json]) -> Markup:
         for told in map(reader.resolve, listed)
     ]
     return _table(("Parameter", "Value", "Meaning"), rows)
+
+
+def sent_headers(listed: Sequence[Json]) -> Markup:
+    """Give the headers of what is sent to receivers."""
+    rows = [
+        (tag("code", told["name"]), tag("code", told["example"]), prose(told["description"]))
+        for told in listed
+    ]
+    return _table(("Header", "Such as", "Meaning"), rows)
 
 
 def headers(reader: Reader, listed: Json) -> Markup:
@@ -152,14 +162,23 @@ def _bounds(schema: Json) -> Iterator[str]:
             yield f"at least {_number(low)}"
         case {"minLength": low, "maxLength": high}:
             yield f"{low} to {high} characters"
+        case {"maxLength": high}:
+            yield f"at most {high:,} characters"
         case _:
             pass
+    if "const" in schema:
+        yield f"always {schema['const']}"
     if "enum" in schema:
         yield f"one of {', '.join(schema['enum'])}"
     if "default" in schema:
-        yield f"{schema['default']} by default"
+        yield f"{_default(schema['default'])} by default"
     if "format" in schema:
         yield str(schema["format"])
+
+
+def _default(value: object) -> str:
+    """Write a default as a body would have it, but a text without its quotes."""
+    return (value or "empty") if isinstance(value, str) else json.dumps(value)
 
 
 def _number(number: float) -> str:

@@ -1,0 +1,106 @@
+"""Small bodies: the fields of a type, read strictly, with every broken rule told at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from alama.api.problems import InvalidRequest
+from alama.core.errors import FieldProblem
+from alama.core.intake import members
+from alama.service.webhooks.urls import InvalidUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    Members = Sequence[tuple[str, object]]
+    Check = Callable[[Any], None]
+    """Raises `InvalidUrl` or `ValueError` for what its type lets pass and no rule does."""
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+_NAME_MAX: Final = 64
+_SUGGESTIONS_MAX: Final = 10
+"""To look for a near name costs more than all else; a body has room for thousands of them."""
+
+
+class Rule(NamedTuple):
+    """What a field must be: the type of its JSON, and the whole of it in words.
+
+    `known` is what the elements of a list may be, where that is a closed set.
+    """
+
+    type: type
+    told: str
+    known: Sequence[str] = ()
+
+
+def read(
+    kind: type[S],
+    body: bytes,
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check] | None = None,
+) -> S:
+    """Read a body, or raise `MalformedDocument` or `InvalidRequest`.
+
+    Rules and checks go by the names of the fields. No value that was sent is ever part of a fault.
+    """
+    sent = members(body)
+    given, fields = dict(sent), msgspec.structs.fields(kind)
+    faults = [*_repeated(sent), *_unknown(given, [field.name for field in fields])]
+    values: dict[str, Any] = {}
+    for field in fields:
+        name = field.name
+        if given.get(name) is None and field.required:
+            faults.append(FieldProblem(name, "missing_field", "is required"))
+            continue
+        if name not in given:
+            continue
+        if type(given[name]) is not rules[name].type:
+            faults.append(FieldProblem(name, "wrong_type", rules[name].told))
+            continue
+        known = rules[name].known
+        if known and (strange := list(_strange(name, given[name], known))):
+            faults += strange
+            continue
+        try:
+            values[name] = msgspec.convert(given[name], field.type)
+            if checks is not None and name in checks:
+                checks[name](values[name])
+        except InvalidUrl as error:
+            told = str(error) if error.hint is None else f"{error}: {error.hint}"
+            faults.append(FieldProblem(name, "invalid_url", told))
+        except ValueError:  # msgspec's errors are such, and name the value
+            faults.append(FieldProblem(name, "out_of_range", rules[name].told))
+    if faults:
+        raise InvalidRequest(faults)
+    return kind(**values)
+
+
+def _strange(name: str, given: object, known: Sequence[str]) -> Iterator[FieldProblem]:
+    """Point to each element of a list that is none of the known ones."""
+    assert isinstance(given, list)
+    told = f"must be one of {', '.join(known)}"
+    for place, element in enumerate(given):
+        if type(element) is not str:
+            yield FieldProblem(name, "wrong_type", told, place)
+        elif element not in known:
+            yield FieldProblem(name, "out_of_range", told, place)
+
+
+def _repeated(sent: Members) -> Iterator[FieldProblem]:
+    for name, times in Counter(name for name, _ in sent).items():
+        if times > 1:
+            yield FieldProblem(name, "duplicate_field", "stands more than once; send it once")
+
+
+def _unknown(given: Collection[str], known: Sequence[str]) -> Iterator[FieldProblem]:
+    unknown = (name for name in given if name not in known)
+    for place, name in enumerate(unknown):
+        comparable = known if place < _SUGGESTIONS_MAX and len(name) <= _NAME_MAX else ()
+        near = difflib.get_close_matches(name, comparable, n=1, cutoff=0.6)
+        advice = f"is not a field; did you mean {near[0]}?" if near else "is not a field"
+        yield FieldProblem(name, "unknown_field", advice)

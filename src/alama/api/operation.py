@@ -1,0 +1,76 @@
+"""What the OpenAPI document tells of one operation: what it is for, takes, gives and refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from alama.api.examples import Mishap
+from alama.api.problems import MethodNotAllowed
+from alama.service import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from alama.api.schemas import Schema
+    from alama.core.errors import AlamaError
+    from alama.service.keys import Scope
+
+JSON: Final = "application/json"
+HTML: Final = "text/html; charset=utf-8"
+
+ALWAYS: Final[tuple[type[AlamaError], ...]] = (MethodNotAllowed, Mishap)
+ADMISSION: Final[tuple[type[AlamaError], ...]] = (
+    errors.KeyMissing,
+    errors.KeyRefused,
+    errors.KeyExpired,
+    errors.ScopeMissing,
+    errors.TooManyRequests,
+    errors.StoreUnavailable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """A reply that is no problem. A schema of None: there is no body.
+
+    `headers` names what comes beside `Request-Id`; `links` lead to operations that go on from here.
+    """
+
+    description: str
+    schema: Schema | None
+    media_type: str = JSON
+    headers: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path. With a scope it needs a key that has it.
+
+    `requests` are examples of its body, the one to show first; `body_told` says what it is.
+    """
+
+    path: str
+    method: str
+    id: str
+    tag: str
+    summary: str
+    description: str
+    replies: Mapping[int, Success]
+    scope: Scope | None = None
+    parameters: tuple[str, ...] = ()
+    body: str | None = None
+    body_told: str = "One application. At most 64 KiB of UTF-8, not compressed."
+    body_required: bool = True
+    requests: tuple[str, ...] = ()
+    refusals: tuple[type[AlamaError], ...] = ()
+
+    @property
+    def problems(self) -> tuple[type[AlamaError], ...]:
+        """Every kind of problem that the operation can answer with."""
+        return (*self.refusals, *(ADMISSION if self.scope else ()), *ALWAYS)
+
+
+RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")

@@ -1,0 +1,61 @@
+"""Lenders who ask the application, each under a key of their own."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from typing import Any
+
+from alama import wiring
+from alama.service import keys, lenders
+from alama.service.book import Book, Mode
+from alama.service.keys import ALL_SCOPES, Scope
+from alama.wiring import Installation
+from tests.unit.api.exchanges import Received
+from tests.unit.api.service import Service
+
+URL = "https://loans.example.com/hook"
+ENDPOINTS = "/v1/webhook_endpoints"
+
+_numbers = count()
+
+
+class Lender:
+    """A caller with a book, in which nobody else is."""
+
+    def __init__(
+        self,
+        installed: Installation,
+        book: Book | None = None,
+        scopes: tuple[Scope, ...] = ALL_SCOPES,
+    ) -> None:
+        """Issue a key; without a book, for a lender that is new."""
+        self.installed = installed
+        if book is None:
+            book = Book(f"lender-{next(_numbers)}", Mode.TEST)
+            lenders.add(installed.registry, wiring.now_us, book.lender, book.lender, "KES")
+        self.book = book
+        key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book, scopes)
+        self.service = Service(installed, key)
+
+    def ask(
+        self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
+    ) -> Received:
+        raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        return self.service.ask(path, body=raw, method=method, headers=headers)
+
+    def add(self, **told: Any) -> dict[str, Any]:
+        """Add an endpoint, and give the reply."""
+        reply = self.ask("POST", ENDPOINTS, {"url": URL} | told)
+        assert reply.status == 201, reply.body
+        made: dict[str, Any] = reply.json()
+        return made
+
+    def read(self, path: str) -> Any:
+        reply = self.ask("GET", path)
+        assert reply.status == 200, reply.body
+        return reply.json()
+
+    def events(self, query: str = "") -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.read(f"/v1/events{query}")["data"]
+        return found
