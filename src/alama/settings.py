@@ -16,6 +16,8 @@ import msgspec
 from msgspec import Meta
 
 from alama.core.errors import AlamaError
+from alama.service.webhooks import addresses
+from alama.service.webhooks.urls import DEVELOPMENT, Reach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,6 +102,14 @@ class Settings(msgspec.Struct, frozen=True):
     workers: Annotated[
         int, Meta(ge=1, le=256, description="Processes that serve, about one for each core.")
     ] = 1
+    delivery: Annotated[
+        str,
+        Meta(
+            pattern="^(inside|alone)$",
+            description="Who sends webhooks: `inside`, a process that `alama serve` starts beside "
+            "its own; or `alone`, `alama worker`, on this machine or on others.",
+        ),
+    ] = "inside"
     rate_limit: Annotated[
         int,
         Meta(
@@ -128,6 +138,23 @@ class Settings(msgspec.Struct, frozen=True):
         int,
         Meta(ge=0, le=65_535, description="Port of Prometheus metrics, at /metrics; 0 for none."),
     ] = 0
+    webhook_allow: Annotated[
+        str | None,
+        Meta(
+            description="Networks that webhooks may be sent to although they are not public, "
+            "separated by commas: `10.1.0.0/16,fd12:3456::/48`. Every lender may send there.",
+            examples=["10.1.0.0/16,fd12:3456::/48"],
+            extra={"default": "none"},
+        ),
+    ] = None
+    development: Annotated[
+        str,
+        Meta(
+            pattern="^(yes|no)$",
+            description="`yes` on the machine of a developer: webhooks may be sent over http, and "
+            "to this machine.",
+        ),
+    ] = "no"
 
     def __repr__(self) -> str:
         """Show the settings as a person may see them."""
@@ -151,6 +178,14 @@ class Settings(msgspec.Struct, frozen=True):
     def master_key_path(self) -> Path:
         """The file of the master key, the default one included, where it is not set itself."""
         return Path(self.master_key_file or self.home_folder / "master-key")
+
+    @property
+    def webhook_reach(self) -> Reach:
+        """Where webhooks may be sent; `ValueError` if a network is none."""
+        allowed = addresses.networks(self.webhook_allow) if self.webhook_allow else ()
+        if self.development == "no":
+            return Reach(allowed)
+        return DEVELOPMENT._replace(allowed=(*DEVELOPMENT.allowed, *allowed))
 
     @property
     def database_address(self) -> str:
@@ -193,7 +228,7 @@ def _described(field: str, default: object, meta: Meta) -> Described:
 
 
 def read(environment: Mapping[str, str]) -> Settings:
-    """Read the settings, or raise `InvalidSetting` with what to mend; no value is repeated."""
+    """Read the settings, or raise `InvalidSetting` with what to mend; no secret is repeated."""
     names = {field.upper(): field for field in Settings.__struct_fields__}
     chosen: dict[str, str] = {}
     for variable, value in environment.items():
@@ -207,12 +242,18 @@ def read(environment: Mapping[str, str]) -> Settings:
             raise InvalidSetting(f"there is no setting {variable}", hint=hint)
         chosen[names[name]] = value
     try:
-        return msgspec.convert(chosen, Settings, strict=False)
+        settings = msgspec.convert(chosen, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise _invalid(error) from None
+        raise _invalid(str(error).rpartition("`$.")[2].rstrip("`")) from None
+    try:
+        _ = settings.webhook_reach
+    except addresses.PartOfNetwork as error:
+        raise InvalidSetting("ALAMA_WEBHOOK_ALLOW is not valid", hint=str(error)) from None
+    except ValueError:
+        raise _invalid("webhook_allow") from None
+    return settings
 
 
-def _invalid(error: msgspec.ValidationError) -> InvalidSetting:
-    field = str(error).rpartition("`$.")[2].rstrip("`")
+def _invalid(field: str) -> InvalidSetting:
     setting = next(setting for setting in described() if setting.field == field)
     return InvalidSetting(f"{setting.variable} is not valid", hint=setting.meaning)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from alama.service.webhooks.addresses import LOOPBACK, networks
+from alama.service.webhooks.urls import DEVELOPMENT, Reach
 from alama.settings import Described, InvalidSetting, Settings, described, read
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -56,6 +58,37 @@ def test_the_database_is_a_file_below_home_unless_it_is_set() -> None:
     assert read({"ALAMA_DATABASE": address}).database_address == address
 
 
+def test_webhooks_reach_the_public_internet_and_what_is_allowed() -> None:
+    assert Settings().webhook_reach == Reach()
+    allowed = networks("10.1.0.0/16,fd12:3456::/48")
+    settings = read({"ALAMA_WEBHOOK_ALLOW": "10.1.0.0/16, fd12:3456::/48"})
+    assert settings.webhook_reach == Reach(allowed)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "network", "address"),
+    [
+        ("10.0.0.1/8", "10.0.0.0/8", "10.0.0.1"),
+        ("10.1.0.0/16, fd12::1/48", "fd12::/48", "fd12::1"),
+        ("10.1.0.1/255.255.0.0", "10.1.0.0/16", "10.1.0.1"),
+    ],
+)
+def test_what_may_be_a_network_or_an_address_is_refused_with_both(
+    allowed: str, network: str, address: str
+) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        read({"ALAMA_WEBHOOK_ALLOW": allowed})
+    hint = refused.value.hint or ""
+    assert f"write {network} for the network, or {address} for the one address" in hint
+
+
+def test_in_development_webhooks_reach_this_machine_too() -> None:
+    assert read({"ALAMA_DEVELOPMENT": "yes"}).webhook_reach == DEVELOPMENT
+    both = read({"ALAMA_DEVELOPMENT": "yes", "ALAMA_WEBHOOK_ALLOW": "10.1.0.0/16"})
+    assert both.webhook_reach.schemes == ("https", "http")
+    assert both.webhook_reach.allowed == (*LOOPBACK, *networks("10.1.0.0/16"))
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "hint"),
     [
@@ -64,6 +97,8 @@ def test_the_database_is_a_file_below_home_unless_it_is_set() -> None:
         ("ALAMA_WORKERS", "0", "From 1 to 256."),
         ("ALAMA_WORKERS", "1.5", "From 1 to 256."),
         ("ALAMA_LOG", "xml", "`json` lines, `text` for people, or `auto`: text on a terminal."),
+        ("ALAMA_DEVELOPMENT", "true", "webhooks may be sent over http, and to this machine."),
+        ("ALAMA_WEBHOOK_ALLOW", "localhost", "Every lender may send there."),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_with_what_may_be(

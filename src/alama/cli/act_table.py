@@ -64,5 +64,7 @@ def _shown(name: str, value: Detail) -> str:
         return _minute(value)
     if isinstance(value, int):
         return f"{value:,}"
+    if name == "kinds" and not value:
+        return "all"
     text = str(value)
     return text.removeprefix(_PREFIX)[:_DIGITS] if text.startswith(_PREFIX) else text

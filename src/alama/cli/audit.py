@@ -19,10 +19,10 @@ carries the hash of the one before it and is signed. docs/audit.md says what eac
 VERIFY_DESCRIPTION: Final = """\
 Go through the whole audit: every entry, hash and signature, every chain against
 what was noted of it, every score against the digest under which it was logged,
-and lenders, keys, deployments, pauses, holds and applicants against the acts.
-A score whose applicant was erased is not proved any more; one that a retention
-run has deleted is accounted for by the act that names it. The service may run
-meanwhile, and nothing is written.
+and lenders, keys, deployments, pauses, holds, webhook endpoints and applicants
+against the acts. A score whose applicant was erased is not proved any more; one
+that a retention run has deleted is accounted for by the act that names it. The
+service may run meanwhile, and nothing is written.
 
 Exits with 0 where everything is in order, with 1 and a list of what is not, and
 with 2 where it cannot be told because a key is missing or damaged.
@@ -44,8 +44,9 @@ examples:
 
 LOG_DESCRIPTION: Final = """\
 List what was done, newest first: lenders added, keys issued, models and policies deployed, pauses,
-erasures, exports, holds, retention runs, rotations. Times are UTC. What the service notes about its
-own chains is left out unless --all is given."""
+erasures, exports, holds, retention runs, webhook endpoints added, changed, disabled and removed,
+rotations. Times are UTC. What the service notes about its own chains is left out unless --all is
+given."""
 
 HEAD_DESCRIPTION: Final = """\
 Print the heads to keep elsewhere, a line each: chain, number, hash. The first is that of `main`,

@@ -19,7 +19,10 @@ def confirm(word: str, warning: str) -> None:
     from alama.service.errors import InvalidName  # noqa: PLC0415  not for the front door
 
     if not sys.stdin.isatty():
-        raise InvalidName(warning[0].lower() + warning[1:], hint="add --yes if it is meant")
+        raise InvalidName(
+            "nothing was done: this wants to be confirmed, and there is no terminal to ask at",
+            hint=f"add --yes if it is meant: {warning[0].lower()}{warning[1:]}",
+        )
     if ask(f"{warning}. To go on, type {word}: ") != word:
         raise InvalidName("nothing was done")
 

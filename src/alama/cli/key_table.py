@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.text import Text
-
 from alama.cli import words
-from alama.cli.tables import plain_table
+from alama.cli.tables import ONE_LINE_WIDTH, plain_table, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
     from alama.service.keys import Key
 
 _SOON_US: Final = 7 * 86_400 * 1_000_000
-_ONE_LINE_WIDTH: Final = 116
-"""From this width on a key takes one line, below it two."""
 
 
 class _Row(NamedTuple):
@@ -40,7 +36,7 @@ _HEADS: Final = _Row(
 def listing(keys: Sequence[Key], now_us: int, width: int) -> Table:
     """Lay out keys in the order given; `width` is that of the terminal."""
     rows = [_row(key, now_us) for key in keys]
-    return _wide(rows) if width >= _ONE_LINE_WIDTH else _narrow(rows)
+    return _wide(rows) if width >= ONE_LINE_WIDTH else _narrow(rows)
 
 
 def _wide(rows: Sequence[_Row]) -> Table:
@@ -55,13 +51,8 @@ def _narrow(rows: Sequence[_Row]) -> Table:
     # A second line in every head, so that all of them begin on the first.
     table = plain_table(*("\n".join((*heads, "")[:2]) for heads in _HEADS))
     for row in rows:
-        table.add_row(*map(_stacked, row))
+        table.add_row(*(stacked(*cells) for cells in row))
     return table
-
-
-def _stacked(cells: tuple[str, ...]) -> Text:
-    first, *others = cells
-    return Text("\n").join([Text(first), *(Text(other, "dim") for other in others)])
 
 
 def _row(key: Key, now_us: int) -> _Row:

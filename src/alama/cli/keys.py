@@ -68,7 +68,8 @@ def register(subparsers: Subparsers) -> None:
         "--scope",
         action="append",
         metavar="SCOPE",
-        help="scores:write or scores:read; may be repeated (default: both)",
+        help="scores:write, scores:read, webhooks:write or webhooks:read; may be repeated "
+        "(default: all)",
     )
     add("--days", type=int, metavar="N", help="until it expires (default: never)")
     issued.set_defaults(run=issue)

@@ -32,6 +32,8 @@ from alama.cli import (
     settings,
     train,
     vault,
+    webhooks,
+    worker,
 )
 from alama.core.errors import AlamaError
 
@@ -53,6 +55,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     score,
     models,
     lenders,
+    webhooks,
+    worker,
     applicants,
     retention,
     vault,

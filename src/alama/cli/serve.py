@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from alama.cli.command import Subparsers
+    from alama.cli.companion import Where
     from alama.settings import Settings
     from alama.telemetry.log import Log
     from alama.wiring import Installation
@@ -28,7 +29,8 @@ PostgreSQL where ALAMA_DATABASE names one. Everything else is set by ALAMA_ vari
 `alama settings` lists; the options below override three of them.
 
 A stop refuses new connections, answers what was accepted, and takes ALAMA_STOP_TIMEOUT seconds
-at most. A worker that dies is replaced. The log goes to standard error: JSON lines, or text
+at most. A worker that dies is replaced. Webhooks are sent by a process beside it, which is one of
+`alama worker`, unless ALAMA_DELIVERY=alone. The log goes to standard error: JSON lines, or text
 where that is a terminal (ALAMA_LOG). ALAMA_METRICS_PORT opens a port for Prometheus."""
 
 EXAMPLES: Final = """\
@@ -75,7 +77,8 @@ def register(subparsers: Subparsers) -> None:
         "--try",
         dest="trial",
         action="store_true",
-        help=f"make a test key of the lender demo for {TRIAL_DAYS} days, and show how to use it",
+        help=f"make a test key of the lender demo for {TRIAL_DAYS} days, and show how to use it; "
+        "webhooks may be sent to this machine",
     )
     parser.set_defaults(run=run)
 
@@ -84,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Make sure that the service can run, then run it."""
     # Not for the front door: a server and a database take a while to load.
     from alama import settings as settings_module  # noqa: PLC0415
+    from alama.cli import companion as companions  # noqa: PLC0415
     from alama.cli import listener as listeners  # noqa: PLC0415
     from alama.cli import processes  # noqa: PLC0415
     from alama.cli.installed import installation  # noqa: PLC0415
@@ -93,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
     for name in OVERRIDES:
         if getattr(args, name) is not None:
             _override(name, str(getattr(args, name)))
+    if args.trial:
+        os.environ.setdefault("ALAMA_DEVELOPMENT", "yes")
     settings = settings_module.read(os.environ)
     log = log_on_stderr(settings.log)
     gather_libraries(log)
@@ -102,18 +108,24 @@ def run(args: argparse.Namespace) -> int:
             databases.check_processes(installed.database, settings.workers)
             kind = installed.database.engine.dialect.name
             listener = held.enter_context(closing(listeners.listen(settings.host, settings.port)))
-            forget_worker = held.enter_context(_metrics(settings))
+            place = companions.where(settings, installed.database)
+            forget_worker = held.enter_context(_metrics(settings, place))
             key = _trial_key(installed) if args.trial else None
+
+        companion = companions.companion(place, settings, log, forget_worker)
 
         def up() -> None:
             _announce(log, settings, kind, listeners.url(listener))
             if key is not None:
                 _welcome(listeners.url(listener), key)
+            companion.start()
 
         config = processes.configuration(settings.workers, settings.stop_timeout)
-        host = processes.Host(log, settings.stop_timeout, up, forget_worker)
+        down = companion.ask_to_stop
+        host = processes.Host(log, settings.stop_timeout, up, forget_worker, down)
         serve = processes.run_alone if settings.workers == 1 else processes.run_several
-        code = serve(config, listener, host)
+        with closing(companion):
+            code = serve(config, listener, host)
     log.note("stopped")
     return code
 
@@ -141,22 +153,26 @@ def _trial_key(installed: Installation) -> str:
 
 
 @contextmanager
-def _metrics(settings: Settings) -> Iterator[Callable[[int], None]]:
+def _metrics(settings: Settings, deliveries: Where) -> Iterator[Callable[[int], None]]:
     """Show metrics where a port for them is set; give whom to tell that a worker is gone."""
+    from alama.cli.companion import Where  # noqa: PLC0415  see `run`
+    from alama.telemetry import sharing  # noqa: PLC0415
+
+    address = (settings.host, settings.metrics_port)
     if not settings.metrics_port:
         yield _ignore
-        return
-    from alama.telemetry import metrics  # noqa: PLC0415  not loaded where nobody asks for it
+    elif settings.workers == 1 and deliveries is not Where.PROCESS:
+        from alama.telemetry import metrics  # noqa: PLC0415  not loaded where nobody asks for it
 
-    place = (settings.host, settings.metrics_port)
-    if settings.workers == 1:
-        with closing(metrics.expose_process(*place)):
+        with closing(metrics.expose_process(*address)):
             yield _ignore
-        return
-    with tempfile.TemporaryDirectory(prefix="alama-metrics-") as folder:
-        metrics.share(folder)
-        with closing(metrics.expose_workers(folder, *place)):
-            yield partial(metrics.forget_process, folder)
+    else:
+        with tempfile.TemporaryDirectory(prefix="alama-metrics-") as folder:
+            sharing.share(folder)  # before `metrics` is loaded
+            from alama.telemetry import metrics  # noqa: PLC0415
+
+            with closing(metrics.expose_workers(folder, *address)):
+                yield partial(metrics.forget_process, folder)
 
 
 def _ignore(_pid: int) -> None:

@@ -140,11 +140,15 @@ def status(_: argparse.Namespace) -> int:
     with existing_installation() as opened:
         keys = standing(opened.rotation.everything())
         applicants, plain = opened.rotation.count_applicants(), opened.plain.count_plain()
+        endpoints = opened.rotation.count_endpoints()
         at_hand, advice = _masters(opened.vault, keys)
     words.say(f"master key {at_hand}\n")
     words.say(_table(keys, now_us()))
     named = "1 applicant has" if applicants == 1 else f"{applicants:,} applicants have"
     words.say(f"\n{named} a key of their own.")
+    if endpoints:
+        have = "endpoint has" if endpoints == 1 else "endpoints have"
+        words.say(f"{endpoints:,} webhook {have} secrets under the key of their lender.")
     left = [*advice, *_left_to_do(keys, plain)]
     for line in left or ["Nothing is left to do."]:
         words.remark(line)

@@ -155,6 +155,16 @@ def test_acts_are_listed_newest_first_without_what_the_service_notes(
     assert rows[1].rstrip().endswith(" at 1")
 
 
+def test_an_endpoint_that_wants_every_kind_is_said_to_want_all(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wiring.open_installation(settings.Settings(home=str(home))).close()
+    assert main(["webhooks", "add", "demo", "https://hooks.example/", "--mode", "test"]) == 0
+    capsys.readouterr()
+    assert main(["audit", "log"]) == 0
+    assert "host: hooks.example, kinds: all" in capsys.readouterr().out
+
+
 def test_a_long_log_is_read_in_pages(capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         main(["lenders", "add", f"lender-{number}", "--name", "A", "--currency", "KES"])

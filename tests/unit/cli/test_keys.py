@@ -143,7 +143,8 @@ def test_the_list_says_what_has_become_of_each_key(
         ["key", "ends", "lender", "mode", "scopes", "created", "last", "used", "state"]
     )
     assert re.search(
-        r" demo +test +scores:read scores:write .* never +active *$", lines[endless.id]
+        r" demo +test +scores:read scores:write webhooks:read webhooks:write .* never +active *$",
+        lines[endless.id],
     )
     assert re.search(r" active to 20\d\d-\d\d-\d\d *$", lines[long.id])
     assert re.search(r" expires in 1 d *$", lines[short.id])

@@ -25,7 +25,7 @@ def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score was given, and ten years have gone by."""
     give_score()
     now_us = wiring.now_us()
-    monkeypatch.setattr(wiring, "now_us", lambda: now_us + YEARS_US)
+    monkeypatch.setattr("alama.wiring.installation.now_us", lambda: now_us + YEARS_US)
 
 
 class Typing(io.StringIO):

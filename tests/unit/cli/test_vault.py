@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from alama.files.models import sample_application
 from alama.service.book import Book, Mode
 from alama.service.records import pack
 from alama.storage import schema
+from alama.storage.endpoints import SqlEndpoints
 from tests.stored import give_score
+from tests.webhooked import SECRET, an_endpoint
 
 DEMO = Book("demo", Mode.TEST)
 
@@ -62,9 +66,26 @@ def test_status_names_keys_that_are_older_than_a_year(
     assert run("status") == 0
     out, err = capsys.readouterr()
     assert "1 applicant has a key of their own." in out
+    assert "webhook" not in out
     assert "is older than a year: `alama vault rotate lender demo`" in err
     assert "is older than a year: `alama vault rotate signing`" in err
     assert err.count("older") == 2
+
+
+def test_status_counts_webhook_endpoints_and_rotation_hands_their_secrets_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with closing(wiring.open_installation(settings.read(os.environ))) as opened:
+        endpoint = an_endpoint(opened.vault)
+        store = SqlEndpoints(opened.database, opened.log, opened.vault)
+        store.add(endpoint)
+        assert run("status") == 0
+        said = "1 webhook endpoint has secrets under the key of their lender.\n"
+        assert capsys.readouterr().out.endswith(said)
+        assert run("rotate", "lender", "demo") == 0
+        moved = store.find(DEMO, endpoint.id)
+        assert moved.secrets.lender_key_id != endpoint.secrets.lender_key_id
+        assert opened.vault.webhook_secrets(moved) == [SECRET]
 
 
 def test_a_lender_is_rotated_and_its_scores_replay(capsys: pytest.CaptureFixture[str]) -> None:
