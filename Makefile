@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain model reliability mutate test-all lock clean
+.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks model reliability mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
@@ -90,14 +90,19 @@ bench-lending: setup ## Measure what deciding costs, and a simulation: a minute,
 bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 minutes, into docs/benchmarks.md)
 	$(BIN)/python -m bench.explain $(SIZE)
 
+bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 10 minutes, into docs/benchmarks.md)
+	$(BIN)/python -m bench.webhooks $(SIZE)
+
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
 
 ROUNDS := 50
+EVENTS := 10000
 
 # The lines that say how far it is are the log of the tests.
-reliability: setup ## Kill the service under load, ROUNDS=50 times on each database: about five minutes
-	RELIABILITY_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/reliability/test_kills.py --quiet \
+reliability: setup ## Kill the service and its worker under load, ROUNDS=50 EVENTS=10000: about fifteen minutes
+	RELIABILITY_ROUNDS=$(ROUNDS) RELIABILITY_EVENTS=$(EVENTS) $(BIN)/python -m pytest --quiet \
+		tests/reliability/test_kills.py tests/reliability/test_webhooks.py \
 		--override-ini log_cli=true --log-cli-level=INFO --log-cli-format="%(asctime)s  %(message)s"
 
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?

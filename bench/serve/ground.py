@@ -75,9 +75,34 @@ def opened(forest_rows: int, earlier: str | None) -> Iterator[Ground]:
     `earlier` is a revision of Alama that is measured beside this one.
     The folder lies on the disk of the checkout: a store in memory would be no store.
     """
+    require_wrk()
+    with _laid(peers_python()) as ground:
+        write_bodies(ground.applicants, lambda _: {"applicant_ref": NOBODY_YET})
+        write_bodies(ground.known_applicants, lambda number: {"applicant_ref": f"person-{number}"})
+        if earlier is not None:
+            check_out(earlier, ground.earlier)
+        prepare = ["-W", "ignore", "-m", "bench.serve.peers.prepare"]
+        command = [str(ground.peers), *prepare, str(forest_rows), str(ground.forests)]
+        subprocess.run(command, cwd=ROOT, env=ground.variables, check=True)
+        yield ground
+
+
+@contextmanager
+def without_peers() -> Iterator[Ground]:
+    """Lay ready what Alama needs by itself."""
+    require_wrk()
+    with _laid(Path(sys.executable)) as ground:
+        yield ground
+
+
+def require_wrk() -> None:
+    """Raise `NotMeasurable` where there is no load generator."""
     if shutil.which("wrk") is None:
         raise NotMeasurable("wrk, the load generator, is not installed: `apt-get install wrk`")
-    peers = peers_python()
+
+
+@contextmanager
+def _laid(peers: Path) -> Iterator[Ground]:
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with snapshot() as source, tempfile.TemporaryDirectory(prefix="serve-", dir=SCRATCH) as folder:
         server_core, client_core = _cores()
@@ -94,13 +119,6 @@ def opened(forest_rows: int, earlier: str | None) -> Iterator[Ground]:
             client_core=client_core,
         )
         write_bodies(ground.bodies)
-        write_bodies(ground.applicants, lambda _: {"applicant_ref": NOBODY_YET})
-        write_bodies(ground.known_applicants, lambda number: {"applicant_ref": f"person-{number}"})
-        if earlier is not None:
-            check_out(earlier, ground.earlier)
-        prepare = ["-W", "ignore", "-m", "bench.serve.peers.prepare"]
-        command = [str(peers), *prepare, str(forest_rows), str(ground.forests)]
-        subprocess.run(command, cwd=ROOT, env=ground.variables, check=True)
         yield ground
 
 

@@ -52,11 +52,11 @@ class Server:
 
     def processor_s(self) -> float:
         """Give the processor time of all its processes so far; 0 where it is unknown."""
-        return sum(_processor_s(pid) for pid in _family(self.pid))
+        return sum(_processor_s(pid) for pid in family(self.pid))
 
     def memory_mb(self) -> float | None:
         """Give the resident memory of its largest process, the worker; None where unknown."""
-        sizes = [_resident_bytes(pid) for pid in _family(self.pid)]
+        sizes = [_resident_bytes(pid) for pid in family(self.pid)]
         return round(max(sizes) / 2**20, 1) if sizes else None
 
 
@@ -122,13 +122,13 @@ def _answers(port: int, path: str) -> bool:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ask the leader to stop, then make sure that nobody it has started is left."""
-    family = {pid: _started_at(pid) for pid in _family(process.pid)}
+    members = {pid: _started_at(pid) for pid in family(process.pid)}
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(STOP_S_MAX)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    for pid, started_at in family.items():
+    for pid, started_at in members.items():
         # A worker may have a session of its own; a number may be somebody else's by now.
         with suppress(ProcessLookupError):
             if started_at is not None and _started_at(pid) == started_at:
@@ -141,7 +141,7 @@ def _end_of(log: Path) -> str:
     return "\n".join(f"  | {line}" for line in lines) or "  | (it said nothing)"
 
 
-def _family(leader: int) -> list[int]:
+def family(leader: int) -> list[int]:
     """List a process and all that descend from it; empty where the system has no /proc."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):

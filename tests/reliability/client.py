@@ -63,6 +63,9 @@ class Client:
     def get(self, path: str) -> Reply:
         return self._ask("GET", path, None, {})
 
+    def post(self, path: str, body: bytes) -> Reply:
+        return self._ask("POST", path, body, {"Content-Type": "application/json"})
+
     def score(self, body: bytes, idempotency_key: str | None = None) -> Reply:
         headers = {"Content-Type": "application/json"}
         if idempotency_key is not None:

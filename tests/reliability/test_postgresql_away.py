@@ -125,14 +125,18 @@ def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it_is_ba
         for worker in processes.workers(server.pid):
             processes.kill(worker)
         processes.wait_until(
-            lambda: "worker_failed" in server.output(), BACK_S_MAX, "seen that it is away"
+            lambda: server.output().count("worker_failed") == WORKERS,
+            BACK_S_MAX,
+            "seen that it is away",
         )
+        waiting = processes.workers(server.pid)
         assert server.exit_code is None
         proxy.mend()
         load.wait_for_answers(50, 2 * BACK_S_MAX)
         processes.wait_until(
             lambda: len(processes.workers(server.pid)) == WORKERS, BACK_S_MAX, "complete"
         )
+    assert processes.workers(server.pid) == waiting, "they wait, and none dies to be replaced"
     assert_kept(load, url)
 
 

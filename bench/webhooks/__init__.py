@@ -1,0 +1,1 @@
+"""What webhooks cost scoring, and how fast they are sent."""

@@ -1,0 +1,160 @@
+"""Services that tell receivers of each score, and the workers beside them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.cli.worker import NICENESS
+from bench.environment import ROOT
+from bench.serve.server import HOST, Server, ServerFailed, free_port, started
+from bench.serve.subjects import alama, home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from bench.serve.ground import Ground
+
+REFUSE: Final = "/refuse"
+"""At this one nobody listens."""
+BAD: Final = ("/fail/1", "/fail/2", "/stall/1", "/stall/2", "/reset", "/crawl", REFUSE)
+KNOWN_S: Final = 1.5
+"""Until a service knows of an endpoint that was added."""
+ARRIVED_S_MAX: Final = 900.0
+
+_POLL_S: Final = 0.1
+
+
+def good(count: int) -> tuple[str, ...]:
+    """Give the paths of so many receivers that take everything."""
+    return tuple(f"/good/{number}" for number in range(count))
+
+
+class Receivers(NamedTuple):
+    """The process that receives, by its port."""
+
+    port: int
+
+    def counts(self) -> dict[str, int]:
+        """Ask what the good ones have taken."""
+        counts: dict[str, int] = json.loads(_asked(self.port, "GET", "/"))
+        return counts
+
+    def wait_for(self, what: str, count: int) -> None:
+        """Wait until a count is so high."""
+        deadline_s = time.monotonic() + ARRIVED_S_MAX
+        while (have := self.counts()[what]) < count:
+            if time.monotonic() > deadline_s:
+                raise ServerFailed(f"{have} of {count} deliveries came in {ARRIVED_S_MAX:.0f} s")
+            time.sleep(_POLL_S)
+
+    def verify(self, secrets: dict[str, str]) -> None:
+        """Have what comes to these paths verified from now on."""
+        _asked(self.port, "PUT", "/", secrets)
+
+
+class Worker:
+    """`alama worker`, on the core of its service and behind it, as it is beside a service."""
+
+    def __init__(self, here: Ground, folder: Path) -> None:
+        alone = [here.python, "-m", "alama", "worker"]
+        self._command = here.for_server(["nice", "-n", str(NICENESS), *alone])
+        self._variables = {**here.variables, "ALAMA_HOME": str(folder)}
+        self._log = folder / "worker.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start one; there is none."""
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command, cwd=ROOT, env=self._variables, stdout=output, stderr=output
+            )
+
+    def replace(self) -> None:
+        """Kill it, as nobody can who gives it time for anything, and start another."""
+        self.kill()
+        self.start()
+
+    def kill(self) -> None:
+        """Kill it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def work(self) -> None:
+        """Let it go on."""
+        self._tell(signal.SIGCONT)
+
+    def rest(self) -> None:
+        """Let it stand still."""
+        self._tell(signal.SIGSTOP)
+
+    def _tell(self, what: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, what)
+
+
+class Subject(NamedTuple):
+    """A service, its worker, and the secrets of its endpoints by their paths."""
+
+    server: Server
+    worker: Worker
+    secrets: dict[str, str]
+
+
+@contextmanager
+def receiving(here: Ground, name: str) -> Iterator[Receivers]:
+    """Start receivers on the clients' core."""
+    command = here.for_client([here.python, "-m", "bench.webhooks.receiver", "{port}"])
+    log = here.folder / f"{name}.log"
+    with started(name, command, here.variables, bodies=here.bodies, log=log, health="/") as server:
+        yield Receivers(server.port)
+
+
+@contextmanager
+def telling(
+    here: Ground, name: str, paths: Sequence[str], receivers: Receivers
+) -> Iterator[Subject]:
+    """Start a service that tells these receivers of each score; its worker is yet to start."""
+    ours = {"ALAMA_DEVELOPMENT": "yes", "ALAMA_DELIVERY": "alone"}
+    here = replace(here, variables={**here.variables, **ours})
+    with alama(here, name) as server:
+        nobody = free_port()
+        secrets = {
+            path: _added(server, nobody if path == REFUSE else receivers.port, path)
+            for path in paths
+        }
+        worker = Worker(here, home(here, name))
+        time.sleep(KNOWN_S)
+        try:
+            yield Subject(server, worker, secrets)
+        finally:
+            worker.kill()
+
+
+def _added(server: Server, port: int, path: str) -> str:
+    """Add an endpoint, and give its secret."""
+    wanted = {"url": f"http://{HOST}:{port}{path}", "kinds": ["score.created"]}
+    answer = json.loads(_asked(server.port, "POST", "/v1/webhook_endpoints", wanted, server.key))
+    if "secret" not in answer:
+        raise server.failed("takes no webhook endpoint")
+    secret: str = answer["secret"]
+    return secret
+
+
+def _asked(port: int, method: str, path: str, body: object = None, key: str = "") -> bytes:
+    connection = http.client.HTTPConnection(HOST, port, timeout=30)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        return connection.getresponse().read()
+    finally:
+        connection.close()
