@@ -73,6 +73,22 @@ def _breakages(old: _Document, new: _Document) -> Iterator[str]:
                 continue
             for broken in _operation(_Pair(old, new), told, now):
                 yield f"{where}: {broken}"
+    for kind, told in old.written.get("webhooks", {}).items():
+        now = new.written.get("webhooks", {}).get(kind)
+        for broken in _webhook(_Pair(old, new), told["post"], now and now["post"]):
+            yield f"webhook {kind}: {broken}"
+
+
+def _webhook(pair: _Pair, old: Json, new: Json | None) -> Iterator[str]:
+    """What a receiver may trip over: a request that is sent is a reply to them."""
+    if new is None:
+        yield "was removed"
+        return
+    kept = {told["name"] for told in new["parameters"]}
+    for told in old["parameters"]:
+        if told["name"] not in kept:
+            yield f"header {told['name']} was removed"
+    yield from _reply(pair, "body", old["requestBody"], new["requestBody"])
 
 
 class _Pair:

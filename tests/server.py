@@ -48,6 +48,7 @@ class Server:
             "ALAMA_HOME": str(home),
             "ALAMA_DATABASE": database_url,
             "ALAMA_MASTER_KEY": MASTER_KEY,  # so that a test can read what was sealed
+            "ALAMA_DELIVERY": "alone",  # it takes time to start, and few tests are about webhooks
         }
         self.environment = foreign | ours | environment
         """Every setting it runs with."""

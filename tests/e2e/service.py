@@ -67,10 +67,10 @@ class Service:
     def running(self) -> Iterator[Service]:
         with self.server:
             self.installed = wiring.open_installation(self._settings)
-            if not self.installed.registry.lenders():
-                self.lender("demo")
-            self._key = self.key()
             try:
+                if not self.installed.registry.lenders():
+                    self.lender("demo")
+                self._key = self.key()
                 with self._connect(1) as self._client, self._connect(0) as self._stranger:
                     yield self
             finally:

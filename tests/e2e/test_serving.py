@@ -268,7 +268,7 @@ def test_a_port_for_metrics_that_is_taken_stops_the_start(tmp_path: Path) -> Non
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_printed_curl_works_as_it_is(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "alama", "serve", "--port", "0", "--try"]
-    environment = os.environ | {"ALAMA_HOME": str(tmp_path)}
+    environment = os.environ | {"ALAMA_HOME": str(tmp_path), "ALAMA_DELIVERY": "alone"}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as service:

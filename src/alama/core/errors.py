@@ -1,7 +1,8 @@
 """Everything that can go wrong and that a person can put right.
 
 AlamaError
-├── InvalidApplication      an application breaks rules of the catalogue; carries every broken rule
+├── BrokenRules             fields of what was sent break rules; carries every broken rule
+│   └── InvalidApplication  an application breaks rules of the catalogue
 ├── MalformedDocument       a body is no JSON object at all, so no field of it can be named
 ├── InvalidCatalogue        a field catalogue contradicts itself
 ├── InvalidModel            a model artefact is not one, is damaged, or claims what its tables break
@@ -47,9 +48,13 @@ class FieldProblem:
 
     __slots__ = ("code", "detail", "pointer")
 
-    def __init__(self, field: str, code: str, detail: str) -> None:
-        """Name the field as the caller spelled it; RFC 6901 escapes make it a JSON pointer."""
-        self.pointer = "/" + field.replace("~", "~0").replace("/", "~1")
+    def __init__(self, field: str, code: str, detail: str, place: int | None = None) -> None:
+        """Name the field as the caller spelled it; RFC 6901 escapes make it a JSON pointer.
+
+        `place` is that of an element, from 0 on, where the field is a list and one of it is wrong.
+        """
+        within = "" if place is None else f"/{place}"
+        self.pointer = "/" + field.replace("~", "~0").replace("/", "~1") + within
         self.code = code
         self.detail = detail
 
@@ -58,8 +63,10 @@ class FieldProblem:
         return f"FieldProblem({self.pointer!r}, {self.code!r})"
 
 
-class InvalidApplication(AlamaError):
-    """The application breaks rules of the catalogue."""
+class BrokenRules(AlamaError):
+    """Fields of what was sent break rules."""
+
+    what = "request"
 
     def __init__(self, problems: Sequence[FieldProblem], unlisted: int = 0) -> None:
         """Carry the first `FAULTS_MAX` problems: a caller mends them in one go.
@@ -71,7 +78,13 @@ class InvalidApplication(AlamaError):
         listing = "; ".join(f"{p.pointer[1:]}: {p.detail}" for p in self.problems)
         more = self.count - len(self.problems)
         rest = f"; and {more} more" if more else ""
-        super().__init__(f"the application is not valid: {listing}{rest}")
+        super().__init__(f"the {self.what} is not valid: {listing}{rest}")
+
+
+class InvalidApplication(BrokenRules):
+    """The application breaks rules of the catalogue."""
+
+    what = "application"
 
 
 class MalformedDocument(AlamaError):

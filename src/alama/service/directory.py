@@ -33,6 +33,7 @@ from alama.service.holds import Day, approved_today
 from alama.service.keys import Key
 from alama.service.patience import FRESH_US, in_time
 from alama.service.vault.ring import Ring
+from alama.service.webhooks.events import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,11 +53,15 @@ _FREE_DAY: Final = Day()
 
 
 class Desk(NamedTuple):
-    """What answers in a book, and why everything is left to a person there, if it is."""
+    """What answers in a book, and why everything is left to a person there, if it is.
+
+    `announces`: somebody wants to be told of each score.
+    """
 
     model: ReadyModel
     policy: ReadyPolicy
     day: Day = _FREE_DAY
+    announces: bool = False
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -232,7 +237,8 @@ class Directory:
         # One for all keys of a book: each of them may have a part in reaching a bound.
         day = self._days.setdefault(book, Day())
         day.settle(daily, pause, approved_today(self._scores, book, daily, self._clock()))
-        return desk._replace(day=day)
+        announces = self._registry.wants(book, EventKind.SCORE_CREATED)
+        return desk._replace(day=day, announces=announces)
 
     def _make_ready(self, model_id: str | None, policy_id: str | None, currency: str) -> Desk:
         now_us = self._clock()

@@ -8,6 +8,10 @@ AlamaError
 ├── OnboardingIncomplete    the lender has no live model yet; names the step that is missing
 ├── ModelUnavailable        the model or policy that answers a key is there, but cannot be used
 ├── UnknownScore            no such score in this book
+├── UnknownEndpoint         no such webhook endpoint in this book
+├── UnknownEvent            no such event in this book, or none any more
+├── EndpointDisabled        a webhook endpoint is disabled, so nothing is sent to it
+├── TooManyEndpoints        a book has as many webhook endpoints as it may have
 ├── Erased                  what the applicant sent for this score is no more; says since when
 ├── NoReceipt               the audit has no entry of this score, so nothing can be proved of it
 ├── UnknownApplicant        nothing is held on such an applicant in this book
@@ -95,6 +99,43 @@ class UnknownScore(AlamaError):
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no score with this request_id")
+
+
+class UnknownEndpoint(AlamaError):
+    """No such webhook endpoint in this book."""
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no webhook endpoint with this id")
+
+
+class UnknownEvent(AlamaError):
+    """No such event in this book, or none any more."""
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no event with this id", hint="events are kept for 30 days")
+
+
+class EndpointDisabled(AlamaError):
+    """The webhook endpoint is disabled, so nothing is sent to it."""
+
+    def __init__(self) -> None:
+        """Say what to do first."""
+        super().__init__(
+            "this webhook endpoint is disabled", hint="enable it, and then have it sent"
+        )
+
+
+class TooManyEndpoints(AlamaError):
+    """A book has as many webhook endpoints as it may have."""
+
+    def __init__(self, most: int) -> None:
+        """Say how many that are."""
+        super().__init__(
+            f"there are {most} webhook endpoints already",
+            hint="remove one, or have one of them pass events on",
+        )
 
 
 class Erased(AlamaError):

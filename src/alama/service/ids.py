@@ -12,6 +12,7 @@ RAW_BYTES: Final = _TIME_BYTES + RANDOM_BYTES
 TIME_MAX_US: Final = 2 ** (8 * _TIME_BYTES - 1)
 """The year 3111: well before an id has no room for the time."""
 _SHAPE: Final = re.compile(r"req_[0-9a-f]{28}")
+_DIGITS: Final = re.compile(rf"[0-9a-f]{{{2 * RAW_BYTES}}}")
 
 
 def request_id(now_us: int, random: bytes) -> str:
@@ -26,6 +27,11 @@ def request_id(now_us: int, random: bytes) -> str:
 def sortable(prefix: str, now_us: int, random: bytes) -> str:
     """Give an id of another kind, made as request ids are."""
     return prefix + (now_us.to_bytes(_TIME_BYTES, "big") + random).hex()
+
+
+def is_sortable(prefix: str, text: str) -> bool:
+    """Say whether a text could be an id of this kind."""
+    return text.startswith(prefix) and _DIGITS.fullmatch(text, len(prefix)) is not None
 
 
 def beginning(prefix: str, at_us: int) -> str:

@@ -42,6 +42,8 @@ class Scope(StrEnum):
 
     WRITE = "scores:write"
     READ = "scores:read"
+    WEBHOOKS_WRITE = "webhooks:write"
+    WEBHOOKS_READ = "webhooks:read"
 
 
 ALL_SCOPES: Final = tuple(Scope)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from alama.service.records import Earlier, Entry, Fate, ScoreSummary, StoredScore
     from alama.service.retention import Plan
     from alama.service.vault.keys import VaultKey
+    from alama.service.webhooks.events import EventKind
 
 Clock = Callable[[], int]
 """Gives the time in microseconds since 1970, UTC. It may be set, and then step back."""
@@ -107,6 +108,13 @@ class Registry(Protocol):
 
     def pause_of(self, book: Book) -> Pause | None:
         """The pause of a book, if it is paused."""
+        ...
+
+    def wants(self, book: Book, kind: EventKind) -> bool:
+        """Whether a webhook endpoint of a book is to hear of such events.
+
+        One that is disabled counts: it may ask for them when it is enabled again.
+        """
         ...
 
 

@@ -17,6 +17,7 @@ from alama.service.errors import StoreUnfit
 if TYPE_CHECKING:
     from alama.core.tally import Seen
     from alama.service.vault.ring import Ring
+    from alama.service.webhooks.events import Event
 
 IDEMPOTENCY_KEPT_US: Final = 72 * 3600 * 1_000_000
 """How long a retry finds the reply of the first request."""
@@ -150,7 +151,7 @@ class Entry(NamedTuple):
 
     What the applicant said is in `unsealed` alone: `sealed` and `reply` of the rows are empty.
     `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
-    None: nothing is counted.
+    None: nothing is counted. `event` tells of the score; None: nobody wants to hear of it.
     """
 
     score: ScoreRow
@@ -158,6 +159,7 @@ class Entry(NamedTuple):
     digest: bytes
     unsealed: Unsealed
     seen: Seen | None = None
+    event: Event | None = None
 
 
 class SealedEntry(NamedTuple):
@@ -167,6 +169,7 @@ class SealedEntry(NamedTuple):
     idempotency: IdempotencyRow | None
     digest: bytes
     seen: Seen | None
+    event: Event | None
 
 
 class Earlier(NamedTuple):

@@ -24,6 +24,7 @@ from alama.service.directory import Desk
 from alama.service.errors import Erased, IdempotencyInFlight, IdempotencyKeyReused
 from alama.service.patience import in_time
 from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed, Unsealed, pack
+from alama.service.webhooks.events import ScoreGiven, score_created
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from alama.service.ports import Ledger
     from alama.service.records import Earlier
     from alama.service.vault.vault import Vault
+    from alama.service.webhooks.events import Event
 
 OPERATION: Final = "score"
 
@@ -146,7 +148,8 @@ class Scoring:
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
-        entry = Entry(score, idempotency, covered, unsealed, seen(assessment))
+        event = _event(score) if desk.announces else None
+        entry = Entry(score, idempotency, covered, unsealed, seen(assessment), event)
         return reply, self._ledger.append(entry)
 
 
@@ -178,6 +181,19 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         b"",
         None,
     )
+
+
+def _event(score: ScoreRow) -> Event:
+    given = ScoreGiven(
+        score.mode,
+        score.request_id,
+        score.score,
+        score.tier,
+        score.decision,
+        score.model_id,
+        score.policy_id,
+    )
+    return score_created(score.lender, given, score.created_us)
 
 
 def _idempotency_row(caller: Caller, arrival: Arrival, once: Once) -> IdempotencyRow:

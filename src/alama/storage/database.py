@@ -18,6 +18,7 @@ from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import journal
+from alama.storage.courtesy import Courtesy
 from alama.storage.sqlite_file import SqliteFile, require_there
 
 try:
@@ -43,7 +44,6 @@ CONNECTIONS_MORE: Final = 10
 
 CONNECT_TIMEOUT_S: Final = 3
 STATEMENT_TIMEOUT_MS: Final = 10_000
-
 ABANDONED_MS: Final = 5_000
 """When PostgreSQL ends a transaction whose client has gone silent.
 
@@ -89,6 +89,7 @@ class Database:
         self.engine = engine
         self._hot = hot
         self._file = file
+        self.courtesy = Courtesy()
         self._refusal: _Refusal | None = None  # of the hot path, unless it has succeeded since
 
     @property
@@ -109,7 +110,7 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose work is committed at the end, or not at all."""
         self._require_file()
-        with self._translated(), self.engine.begin() as connection:
+        with self._translated(), self.courtesy.turn(), self.engine.begin() as connection:
             yield connection
         self._require_file()
 
@@ -202,7 +203,7 @@ def connect(address: str) -> Database:
     url = parse_address(address)
     if url.drivername == "sqlite":
         file = SqliteFile(_path(url))
-        hot = _sqlite(file, 1, 0, busy_timeout_s=0.0)  # whoever drives says how long to wait
+        hot = _sqlite(file, 1, 0, busy_s=0.0)  # whoever drives says how long to wait
         return Database(_sqlite(file, CONNECTIONS, CONNECTIONS_MORE), hot, file)
     return Database(_postgresql(url, CONNECTIONS, CONNECTIONS_MORE), _postgresql(url, 1, 0), None)
 
@@ -234,9 +235,14 @@ def parse_address(address: str) -> URL:
     return url
 
 
+def safe_for_several(database: Database) -> bool:
+    """Say whether several processes may write into it at once."""
+    return not database.embedded or pysqlite3.sqlite_version_info >= SQLITE_SAFE_FOR_MANY
+
+
 def check_processes(database: Database, processes: int) -> None:
     """Refuse several processes on a SQLite that could corrupt the file they share."""
-    if database.embedded and processes > 1 and pysqlite3.sqlite_version_info < SQLITE_SAFE_FOR_MANY:
+    if processes > 1 and not safe_for_several(database):
         raise StoreUnfit(
             f"SQLite {pysqlite3.sqlite_version} is not safe for several processes on one file",
             hint="run one worker, or use PostgreSQL",
@@ -266,12 +272,10 @@ def _path(url: URL) -> Path:
 
 
 def _sqlite(
-    file: SqliteFile, connections: int, more: int, busy_timeout_s: float = BUSY_TIMEOUT_S
+    file: SqliteFile, connections: int, more: int, busy_s: float = BUSY_TIMEOUT_S
 ) -> Engine:
     def open_file() -> Any:  # noqa: ANN401  a driver's own
-        connection = pysqlite3.connect(
-            file.uri, uri=True, check_same_thread=False, timeout=busy_timeout_s
-        )
+        connection = pysqlite3.connect(file.uri, uri=True, check_same_thread=False, timeout=busy_s)
         try:
             file.require()  # a connection to another file would stay in the pool
         except StoreUnavailable:
@@ -288,6 +292,7 @@ def _sqlite(
         pool_size=connections,
         max_overflow=more,
         pool_timeout=CONNECT_TIMEOUT_S,
+        hide_parameters=True,
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -302,11 +307,7 @@ def _take_as_they_are(*types: type) -> None:
     none, and that takes longer than SQLite takes for the whole row.
     """
     for one in types:
-        pysqlite3.register_adapter(one, _itself)
-
-
-def _itself(value: object) -> object:
-    return value
+        pysqlite3.register_adapter(one, lambda value: value)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  a driver's own
@@ -372,6 +373,7 @@ def _postgresql(url: URL, connections: int, more: int) -> Engine:
         max_overflow=more,
         pool_timeout=CONNECT_TIMEOUT_S,
         pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_S,
             "tcp_user_timeout": STATEMENT_TIMEOUT_MS,

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from alama.service.audit import acts
 from alama.service.book import Mode
@@ -21,8 +20,11 @@ from alama.service.errors import (
 from alama.service.keys import Key, Scope
 from alama.service.lenders import Lender
 from alama.service.policies import Deployment, Pause, Signed
+from alama.service.webhooks.events import EventKind
 from alama.storage import schema
 from alama.storage.database import Clash
+from alama.storage.event_rows import announce_deployment
+from alama.storage.upserts import insert_into, insert_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -200,6 +202,7 @@ class SqlRegistry:
         deployment = Deployment(model_id, policy_id, Signed(at_us))
         with self._deploying(book, model_id, policy_id) as connection:
             connection.execute(insert(schema.deployments), _of(book) | _deployed(deployment))
+            announce_deployment(connection, book, EventKind.MODEL_ACTIVATED, deployment)
             self._note(connection, acts.deployed(book, deployment))
 
     def deploy_policy(self, book: Book, policy_id: str | None, signed: Signed) -> None:
@@ -210,6 +213,7 @@ class SqlRegistry:
         with self._deploying(book, None, policy_id) as connection:
             deployment = Deployment(connection.execute(newest).scalar(), policy_id, signed)
             connection.execute(insert(table), _of(book) | _deployed(deployment))
+            announce_deployment(connection, book, EventKind.POLICY_ACTIVATED, deployment)
             self._note(connection, acts.policy_deployed(book, deployment))
 
     @contextmanager
@@ -289,6 +293,13 @@ class SqlRegistry:
             found = connection.execute(select(table).where(_in(table, book))).first()
         return None if found is None else Pause(found.paused_us, found.reason)
 
+    def wants(self, book: Book, kind: EventKind) -> bool:
+        table = schema.webhook_endpoints
+        query = select(table.c.kinds).where(_in(table, book))
+        with self._database.reading() as connection:
+            wanted = connection.execute(query).scalars().all()
+        return any(not kinds or kind in kinds.split() for kinds in wanted)
+
     # -------------------------------------------------------------------------------- facts
 
     def fact(self, name: str) -> str | None:
@@ -325,27 +336,13 @@ class SqlRegistry:
         self._database.require_no_refusal(within_s=REFUSAL_STANDS_S)
         beat = {"name": _PULSE, "value": secrets.token_hex(4)}
         with self._database.writing() as connection:
-            insert = _dialect(connection).insert(schema.facts)
+            insert = insert_into(connection, schema.facts)
             connection.execute(
                 insert.on_conflict_do_update(
                     index_elements=["name"], set_={"value": insert.excluded.value}
                 ),
                 beat,
             )
-
-
-def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
-    """Insert a row unless its primary key is taken, by this process or by another just now.
-
-    Say whether it was inserted.
-    """
-    statement = _dialect(connection).insert(table).on_conflict_do_nothing()
-    counted = {"preserve_rowcount": True}  # which it is not for an insert
-    return connection.execute(statement, row, execution_options=counted).rowcount == 1
-
-
-def _dialect(connection: Connection) -> Any:  # noqa: ANN401  two modules with no type in common
-    return sqlite if connection.dialect.name == "sqlite" else postgresql
 
 
 def _of(book: Book) -> dict[str, object]:

@@ -10,6 +10,7 @@ from alama.service.errors import UnknownApplicant
 from alama.service.vault.applicant import ApplicantKeyRow
 from alama.service.vault.keys import Purpose, VaultKey
 from alama.storage import schema
+from alama.storage.endpoints import ENDPOINTS, endpoint_of, locked, write_secrets
 from alama.storage.lender_keys import LenderKeys
 from alama.storage.sealed_texts import AT_ONCE, RECORDS, REPLIES, Resealed, change_all, changed
 from alama.storage.vault import COLUMNS, DESTROYED, MASTER_FACT, one_at_a_time
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from alama.service.vault.ring import Ring
     from alama.service.vault.rotation import ChangeText, SealedText
     from alama.service.vault.vault import Vault
+    from alama.service.webhooks.records import Endpoint, Secrets
     from alama.storage.acts import ActLog
     from alama.storage.database import Database
     from alama.storage.sealed_texts import Change
@@ -99,9 +101,15 @@ class SqlRotation:
         with self._database.reading() as connection:
             return connection.execute(count).scalar_one()
 
+    def count_endpoints(self) -> int:
+        count = select(func.count()).select_from(schema.webhook_endpoints)
+        with self._database.reading() as connection:
+            return connection.execute(count).scalar_one()
+
     def count_under(self, lender: str, key_id: str) -> int:
         places = (
             (schema.applicant_keys, _wrapped_by(key_id)),
+            (schema.webhook_endpoints, _signed_for_under(lender, key_id)),
             (RECORDS.table, _under(RECORDS.table, lender, key_id)),
             (REPLIES.table, _under(REPLIES.table, lender, key_id)),
         )
@@ -125,6 +133,21 @@ class SqlRotation:
                 return
             after = moved[-1].id
             yield len(moved)
+
+    def move_secrets(
+        self, lender: str, key_id: str, change: Callable[[Ring, Endpoint], Secrets]
+    ) -> Iterator[int]:
+        query = locked(ENDPOINTS.where(_signed_for_under(lender, key_id))).limit(AT_ONCE)
+        while True:
+            with self._database.writing() as connection:
+                # Whoever replaces a secret locks the endpoint first, and then asks for the key.
+                endpoints = [endpoint_of(row) for row in connection.execute(query)]
+                ring = self._ring(connection, lender)
+                for endpoint in endpoints:
+                    write_secrets(connection, endpoint.id, change(ring, endpoint))
+            if not endpoints:
+                return
+            yield len(endpoints)
 
     def move_texts(
         self, lender: str, key_id: str, change: Callable[[Ring, SealedText], bytes]
@@ -209,6 +232,11 @@ def _rewrite(
 def _wrapped_by(key_id: str) -> ColumnElement[bool]:
     table = schema.applicant_keys
     return and_(table.c.lender_key_id == key_id, table.c.wrapped.is_not(None))
+
+
+def _signed_for_under(lender: str, key_id: str) -> ColumnElement[bool]:
+    table = schema.webhook_endpoints
+    return and_(table.c.lender == lender, table.c.lender_key_id == key_id)
 
 
 def _under(table: Table, lender: str, key_id: str) -> ColumnElement[bool]:

@@ -72,7 +72,7 @@ class ScoreChain:
         latest_us = max([entry.score.created_us for entry in entries])
         named = [
             (score.lender, score.mode, score.request_id, score.applicant_key_id, digest)
-            for score, _, digest, _ in entries
+            for score, _, digest, *_ in entries
         ]
         link = chain.follow_with_scores(self._head, latest_us, named, self._signer())
         self._next = link.head

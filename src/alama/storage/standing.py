@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from alama.service.audit import standing as things
+from alama.service.audit.endpoint_acts import whereabouts
 from alama.storage import schema
 from alama.storage.applicants import same_applicant
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def standing(connection: Connection) -> dict[Thing, Columns]:
-    """Give every lender, key, deployment, pause and hold with its columns."""
+    """Give every lender, key, deployment, pause, hold and webhook endpoint with its columns."""
     found: dict[Thing, Columns] = {}
     for row in _rows(connection, schema.lenders):
         found[things.LENDER, str(row["id"])] = row
@@ -36,6 +37,8 @@ def standing(connection: Connection) -> dict[Thing, Columns]:
         found[things.pause_of(row["lender"], row["mode"])] = row
     for row in _holds(connection):
         found[things.HELD, str(row["id"])] = row
+    for row in _rows(connection, schema.webhook_endpoints):
+        found[things.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A new policy, a pause and the bound of a day reach every caller within the second."""
+"""A new policy, a pause, an endpoint and the bound of a day reach callers within the second."""
 
 import asyncio
 
@@ -14,11 +14,15 @@ from alama.service.errors import OnboardingIncomplete
 from alama.service.keys import US_PER_HOUR
 from alama.service.patience import FRESH_US
 from alama.service.policies import Signed
+from alama.service.webhooks.endpoints import Endpoints, NewEndpoint
+from alama.service.webhooks.records import Change
+from alama.storage.endpoints import SqlEndpoints
+from alama.storage.events import SqlEvents
 from alama.storage.registry import SqlRegistry
 from tests.entries import DEMO, an_entry
 from tests.factories import a_model
 from tests.policies import with_parts
-from tests.stores import scores_in
+from tests.stores import acts_in, scores_in
 from tests.unit.service.conftest import HandClock
 from tests.vaults import vault_of
 
@@ -59,6 +63,27 @@ def test_a_new_policy_answers_within_a_second_and_not_before(
     policies.reactivate(registry, DEMO, policies.DEFAULT, Signed(clock()), lambda: MODEL)
     stopwatch.now_us += FRESH_US
     assert asked(directory, text).policy.id == default_id
+
+
+def test_a_new_endpoint_is_told_of_scores_within_a_second_and_not_before(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    database, vault = registry._database, vault_of(registry._database)
+    stored, events = SqlEndpoints(database, acts_in(database), vault), SqlEvents(database)
+    endpoints = Endpoints(stored, events, vault, clock, lambda _: None)
+    text, _ = keys.issue(registry, clock, PEPPER, DEMO)
+    assert not asked(directory, text).announces
+    _, added = endpoints.add(DEMO, NewEndpoint("https://example.com"))
+    stopwatch.now_us += FRESH_US - 1
+    assert not asked(directory, text).announces
+    stopwatch.now_us += 1
+    assert asked(directory, text).announces
+    endpoints.change(DEMO, added.id, Change(enabled=False))  # it may ask for them later
+    stopwatch.now_us += FRESH_US
+    assert asked(directory, text).announces
+    endpoints.remove(DEMO, added.id)
+    stopwatch.now_us += FRESH_US
+    assert not asked(directory, text).announces
 
 
 def test_a_policy_does_not_open_a_live_book_that_has_no_model(

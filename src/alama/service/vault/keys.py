@@ -23,7 +23,7 @@ class Purpose(StrEnum):
     """What a key is for."""
 
     SEAL = "seal"
-    """Wraps the data keys of a lender's applicants and records."""
+    """Wraps the data keys of a lender's applicants and records, and its webhook secrets."""
     FIND = "find"
     """Turns a lender's applicant_ref into what applicants are found by."""
     SIGN = "sign"

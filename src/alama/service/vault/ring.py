@@ -51,5 +51,5 @@ class Ring:
         return envelope.own_key(self.seal_key, where)
 
     def wrap(self, key: bytes, where: bytes) -> bytes:
-        """Wrap the data key of an applicant."""
+        """Wrap the data key of an applicant, or a secret of a webhook endpoint."""
         return envelope.seal(self.seal_key, key, where)

@@ -2,6 +2,7 @@
 
 master     wraps the vault keys     re-wrapped in one transaction
 lender     wraps the data keys      re-wrapped in batches while scores go on, then destroyed
+           and webhook secrets
 applicant  seals what they sent     sealed anew in one transaction
 signing    signs the audit          its public half stays, to verify what it has signed
 """
@@ -20,6 +21,7 @@ from alama.service.errors import StoreUnfit
 from alama.service.records import ApplicantKey, damaged
 from alama.service.vault import applicant, envelope, keys
 from alama.service.vault.keys import Purpose
+from alama.service.webhooks import secrets as webhook_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from alama.service.vault.master import Masters
     from alama.service.vault.ring import Ring
     from alama.service.vault.vault import Vault
+    from alama.service.webhooks.records import Endpoint, Secrets
 
 Advance = Callable[[int], None]
 """Told how many more rows have been handed over."""
@@ -87,8 +90,12 @@ class RotationStore(Protocol):
         """How many keys of applicants stand."""
         ...
 
+    def count_endpoints(self) -> int:
+        """How many webhook endpoints there are: each has secrets under a key of its lender."""
+        ...
+
     def count_under(self, lender: str, key_id: str) -> int:
-        """How many applicants' keys, records and replies a key of the lender wraps."""
+        """How many keys of applicants, webhook endpoints, records and replies a key wraps."""
         ...
 
     def move_applicants(
@@ -98,6 +105,12 @@ class RotationStore(Protocol):
 
         The ring is that of the lender in the transaction: it stands until what was changed does.
         """
+        ...
+
+    def move_secrets(
+        self, lender: str, key_id: str, change: Callable[[Ring, Endpoint], Secrets]
+    ) -> Iterator[int]:
+        """Replace the secrets of webhook endpoints that a key of the lender wraps; as above."""
         ...
 
     def move_texts(
@@ -136,6 +149,10 @@ class Rotation:
     def count_applicants(self) -> int:
         """Give how many applicants have a key."""
         return self._store.count_applicants()
+
+    def count_endpoints(self) -> int:
+        """Give how many webhook endpoints have secrets."""
+        return self._store.count_endpoints()
 
     def everything(self) -> Sequence[VaultKey]:
         """Give all keys there are and were, oldest first."""
@@ -219,6 +236,9 @@ class Rotation:
             wrapped = envelope.seal(ring.seal_key, data_key, where)
             return row._replace(wrapped=wrapped, lender_key_id=ring.seal_key_id)
 
+        def rewrap_secrets(ring: Ring, endpoint: Endpoint) -> Secrets:
+            return webhook_secrets.rewrapped(endpoint, endpoint.secrets, old, ring)
+
         def rewrap_text(ring: Ring, sealed: SealedText) -> bytes:
             try:
                 return envelope.rewrap_alone(old, ring.seal_key, sealed.text, sealed.where)
@@ -226,6 +246,7 @@ class Rotation:
                 raise damaged(sealed.request_id) from None
 
         yield from self._store.move_applicants(lender, old_id, rewrap_applicant)
+        yield from self._store.move_secrets(lender, old_id, rewrap_secrets)
         yield from self._store.move_texts(lender, old_id, rewrap_text)
 
     # -------------------------------------------------------------------------------- applicant

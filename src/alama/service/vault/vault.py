@@ -12,6 +12,7 @@ from alama.service.records import damaged, unpack
 from alama.service.vault import applicant, envelope, keys
 from alama.service.vault.keys import OF_LENDER, Purpose
 from alama.service.vault.ring import Ring
+from alama.service.webhooks import secrets as webhook_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from alama.service.records import ApplicantKey, Earlier, Sealed, StoredScore
     from alama.service.vault.keys import SigningKey, VaultKey
     from alama.service.vault.master import Master, Masters
+    from alama.service.webhooks.records import Endpoint
 
 
 class Vault:
@@ -75,8 +77,11 @@ class Vault:
         It is remembered, and seen anew with every ring: call it once before a transaction that will
         need it, for it may have to write.
         """
-        if self._signer is None:
-            self._see_signer(self._standing(None, self._store.of(None), (Purpose.SIGN,)))
+        return self._signer or self.signer_of_now()
+
+    def signer_of_now(self) -> SigningKey:
+        """Give it as it stands at this moment: for whoever signs seldom, and asks for no ring."""
+        self._see_signer(self._standing(None, self._store.of(None), (Purpose.SIGN,)))
         assert self._signer is not None
         return self._signer
 
@@ -130,6 +135,11 @@ class Vault:
             return AESGCM(envelope.open_sealed(lender_key, key.wrapped, where))
         except envelope.NotOpened:
             raise _damaged(key) from None
+
+    def webhook_secrets(self, endpoint: Endpoint) -> list[bytes]:
+        """Give what signs for a webhook endpoint now, the current secret first."""
+        lender_key = self.lender_key(endpoint.book.lender, endpoint.secrets.lender_key_id)
+        return webhook_secrets.signing(endpoint, lender_key, self._clock())
 
     def open(self, stored: StoredScore) -> Sealed:
         """Read what was kept of a score; `Erased`, or `StoreUnfit` where it is damaged."""
