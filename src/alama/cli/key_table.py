@@ -60,10 +60,19 @@ def _row(key: Key, now_us: int) -> _Row:
     return _Row(
         (key.id, key.hint),
         (key.lender, key.mode),
-        key.scopes,
+        _scopes(key),
         (words.day(key.created_us), used),
         _state(key, now_us),
     )
+
+
+def _scopes(key: Key) -> tuple[str, ...]:
+    """Say what a key may do, a line for each thing it may do something with."""
+    acts: dict[str, list[str]] = {}
+    for scope in key.scopes:
+        thing, _, act = scope.partition(":")
+        acts.setdefault(thing, []).append(act)
+    return tuple(f"{thing}:{','.join(done)}" for thing, done in acts.items())
 
 
 def _state(key: Key, now_us: int) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ def test_the_list_says_what_has_become_of_each_key(
         ["key", "ends", "lender", "mode", "scopes", "created", "last", "used", "state"]
     )
     assert re.search(
-        r" demo +test +scores:read scores:write webhooks:read webhooks:write .* never +active *$",
+        r" demo +test +scores:read,write webhooks:read,write .* never +active *$",
         lines[endless.id],
     )
     assert re.search(r" active to 20\d\d-\d\d-\d\d *$", lines[long.id])
@@ -176,7 +176,9 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
     lines = done.stdout.splitlines()[1:]
     assert max(map(len, lines)) <= 80
     assert key.id in lines[-2]
-    assert re.match(rf"{key.hint} +test +scores:write +never +20\d\d-\d\d-\d\d *$", lines[-1])
+    assert re.match(
+        rf"{key.hint} +test +webhooks:read,write +never +20\d\d-\d\d-\d\d *$", lines[-1]
+    )
 
 
 NARROW = f"""
