@@ -17,6 +17,8 @@ NOON_US = 1_794_744_000_000_000
 """2026-11-15 12:00 UTC."""
 
 DEMO = Book("demo", Mode.TEST)
+LIVE = Book("demo", Mode.LIVE)
+UMOJA = Book("umoja", Mode.TEST)
 
 _numbers = count()
 

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from alama.service import lenders
 from alama.storage import database as databases
 from alama.storage import migrate
 from alama.storage.database import Database
 from alama.storage.schema import METADATA
 from tests.databases import sqlite_url
+from tests.entries import DEMO, NOON_US, UMOJA
+from tests.stores import registry_in
+from tests.webhooked import Hooks
 
 
 @pytest.fixture(
@@ -45,3 +49,12 @@ def database(migrated: Database) -> Iterator[Database]:
     with migrated.writing() as connection:
         for table in reversed(METADATA.sorted_tables):
             connection.execute(table.delete())
+
+
+@pytest.fixture
+def hooks(database: Database) -> Hooks:
+    """Webhooks of two lenders, demo and umoja."""
+    registry = registry_in(database)
+    for lender in (DEMO.lender, UMOJA.lender):
+        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
+    return Hooks(database)

@@ -5,28 +5,19 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from alama.service import lenders
 from alama.service.errors import StoreUnfit
 from alama.service.vault.rotation import Rotation
 from alama.service.webhooks import secrets
 from alama.service.webhooks.records import Endpoint, Secrets
 from alama.storage import schema
-from alama.storage.database import Database
 from alama.storage.rotation import SqlRotation
 from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
 from tests.webhooked import SECRET, Hooks
 
 NEW_SECRET = b"n" * secrets.SECRET_BYTES
 THIRD_SECRET = b"3" * secrets.SECRET_BYTES
 UNTIL_US = NOON_US + 10
 LATER_US = NOON_US + 20
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
-    return Hooks(database)
 
 
 def rotate(hooks: Hooks, endpoint: Endpoint, secret: bytes, until_us: int = UNTIL_US) -> Endpoint:

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
-from alama.service import lenders
-from alama.service.book import Book, Mode
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.records import Backlog, Change
-from alama.storage.database import Database
-from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import LATER_US, Hooks
 
-LIVE = Book("demo", Mode.LIVE)
-UMOJA = Book("umoja", Mode.TEST)
 DAY_US = 86_400_000_000
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    registry = registry_in(database)
-    for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
-    return Hooks(database)
 
 
 def test_an_event_goes_once_to_each_endpoint_of_its_book_that_wants_it(hooks: Hooks) -> None:

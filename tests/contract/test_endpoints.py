@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import select, text
 
 from alama.core.chain import MAIN
-from alama.service import lenders
 from alama.service.audit import acts
 from alama.service.audit.acts import Act, Kind
 from alama.service.audit.endpoint_acts import whereabouts
@@ -29,24 +28,13 @@ from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from alama.storage.rotation import SqlRotation
 from tests.audited import verdict_on
-from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import SECRET, Hooks, an_endpoint, an_event, failed
 
-LIVE = Book("demo", Mode.LIVE)
-UMOJA = Book("umoja", Mode.TEST)
 OTHERS = (LIVE, UMOJA, Book("nobody", Mode.TEST))
 NEW_SECRET = b"n" * secrets.SECRET_BYTES
 THIRD_SECRET = b"3" * secrets.SECRET_BYTES
 NEWER_KIND = "score.reviewed"
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    registry = registry_in(database)
-    for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
-    return Hooks(database)
 
 
 @pytest.fixture

@@ -6,29 +6,17 @@ import json
 
 import pytest
 
-from alama.service import lenders
-from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit, UnknownEvent
 from alama.service.policies import Signed
 from alama.service.webhooks.eventlog import Events
 from alama.service.webhooks.events import Event, EventKind
 from alama.service.webhooks.records import Change
 from alama.storage.database import Database
-from tests.entries import DEMO, NOON_US
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed
 
-LIVE = Book("demo", Mode.LIVE)
-UMOJA = Book("umoja", Mode.TEST)
 MINUTE_US = 60_000_000
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    registry = registry_in(database)
-    for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
-    return Hooks(database)
 
 
 def is_dispatched(event: Event) -> Event:

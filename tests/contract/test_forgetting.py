@@ -5,21 +5,13 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from alama.service import lenders
 from alama.service.errors import UnknownEvent
 from alama.service.webhooks.records import Backlog, Change, Forgotten
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.deliveries import deliver_new, delivery
 from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
-    return Hooks(database)
 
 
 def test_what_is_old_is_forgotten_with_all_that_is_its_own(

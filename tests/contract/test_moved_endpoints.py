@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from alama.service import lenders
 from alama.service.webhooks.reasons import DisabledReason
 from alama.service.webhooks.records import Change
 from alama.service.webhooks.schedule import Tried, verdict
-from alama.storage.database import Database
 from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
 
 DAY_US = 86_400_000_000
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
-    return Hooks(database)
 
 
 MOVES = (

@@ -9,10 +9,8 @@ import pytest
 from sqlalchemy import func, select
 
 from alama.core.chain import MAIN
-from alama.service import lenders
 from alama.service.audit import acts
 from alama.service.audit.acts import Act, Kind
-from alama.service.book import Book, Mode
 from alama.service.webhooks.events import Event, EventKind
 from alama.service.webhooks.reasons import DisabledReason
 from alama.service.webhooks.records import LEASE_US, Backlog, Change, Due, Settled
@@ -22,23 +20,12 @@ from alama.storage import schema
 from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from tests.audited import verdict_on
-from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
+from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
 
-LIVE = Book("demo", Mode.LIVE)
-UMOJA = Book("umoja", Mode.TEST)
 DAY_US = 86_400_000_000
 MODELS = (EventKind.MODEL_ACTIVATED,)
 MUCH_LATER_US = NOON_US + 100 * DAY_US
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    registry = registry_in(database)
-    for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
-    return Hooks(database)
 
 
 def rows(database: Database, table: str) -> int:

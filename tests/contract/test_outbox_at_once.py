@@ -15,10 +15,8 @@ import pytest
 from sqlalchemy import Connection, select
 
 from alama.core.chain import MAIN
-from alama.service import lenders
 from alama.service.audit import acts
 from alama.service.audit.acts import Kind
-from alama.service.book import Book, Mode
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.reasons import DisabledReason
 from alama.service.webhooks.records import Backlog, Change, Forgotten
@@ -31,19 +29,11 @@ from alama.storage.database import Database
 from alama.storage.deliveries import deliver_new, send_again
 from tests.audited import verdict_on
 from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed
 
-LIVE = Book("demo", Mode.LIVE)
 WORKERS = 4
 EVENTS = 60
 LATER_US = NOON_US + 10**12
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
-    return Hooks(database)
 
 
 @pytest.fixture

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
-from alama.service import lenders
 from alama.service.webhooks.records import LEASE_US, Change
 from alama.service.webhooks.schedule import JITTER, WAITS_S
-from alama.storage.database import Database
 from alama.storage.outbox import RECALL_EVERY_US
 from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed
 
 YEAR_US = 365 * 86_400_000_000
 AHEAD_US = NOON_US + YEAR_US
 LONGEST_US = round(WAITS_S[-1] * 1_000_000 * (1 + JITTER))
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
-    return Hooks(database)
 
 
 def test_what_a_worker_claimed_that_was_ahead_and_died_is_due_again(hooks: Hooks) -> None:

@@ -7,27 +7,16 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import select
 
-from alama.service import lenders
-from alama.service.book import Book, Mode
 from alama.service.errors import UnknownEndpoint
 from alama.service.webhooks.events import Event, EventKind
 from alama.service.webhooks.reasons import DisabledReason
 from alama.service.webhooks.records import Backlog, Change, Endpoint
 from alama.storage import database as databases
 from alama.storage import resends, schema
-from alama.storage.database import Database
-from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
+from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
 
-LIVE = Book("demo", Mode.LIVE)
 NOW_US = NOON_US + 100
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
-    return Hooks(database)
 
 
 @pytest.fixture

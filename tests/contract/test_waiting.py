@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from alama.service import lenders
-from alama.service.book import Book, Mode
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.records import LEASE_US, Change, Waiting
 from alama.service.webhooks.schedule import Verdict
 from alama.storage import waiting as waiting_module
-from alama.storage.database import Database
-from tests.entries import DEMO, NOON_US
-from tests.stores import registry_in
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
 
-LIVE = Book("demo", Mode.LIVE)
-UMOJA = Book("umoja", Mode.TEST)
 MINUTE_US = 60_000_000
-
-
-@pytest.fixture
-def hooks(database: Database) -> Hooks:
-    registry = registry_in(database)
-    for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
-    return Hooks(database)
 
 
 def test_it_says_how_much_waits_and_when_the_next_attempt_is(hooks: Hooks) -> None:
