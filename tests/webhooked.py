@@ -8,6 +8,7 @@ from typing import Any
 
 from alama.service import ids
 from alama.service.book import Book
+from alama.service.vault.rotation import Rotation
 from alama.service.vault.vault import Vault
 from alama.service.webhooks import secrets
 from alama.service.webhooks.events import Event, EventKind, event
@@ -19,6 +20,7 @@ from alama.service.webhooks.records import (
     Attempt,
     Due,
     Endpoint,
+    Secrets,
     Settled,
     Waiting,
 )
@@ -27,12 +29,14 @@ from alama.storage.database import Database
 from alama.storage.endpoints import SqlEndpoints
 from alama.storage.events import SqlEvents
 from alama.storage.outbox import SqlOutbox
+from alama.storage.rotation import SqlRotation
 from tests.entries import DEMO, NOON_US
 from tests.stores import acts_in
 from tests.vaults import vault_of
 
 LATER_US = NOON_US + 10**12
 SECRET = b"s" * secrets.SECRET_BYTES
+NEW_SECRET = b"n" * secrets.SECRET_BYTES
 
 _numbers = count(1)
 
@@ -106,6 +110,20 @@ class Hooks:
         endpoint = an_endpoint(self.vault, book, **more)
         self.endpoints.add(endpoint)
         return endpoint
+
+    def wrapped(self, endpoint: Endpoint, secret: bytes = NEW_SECRET) -> Secrets:
+        """Another secret for an endpoint, as it is kept."""
+        ring = self.vault.ring(endpoint.book.lender)
+        return secrets.wrapped(secret, ring, endpoint.id, endpoint.book.mode.value)
+
+    def rotate_lender(self) -> tuple[int, int]:
+        """Give the demo lender another key; how many rows were to be moved, and how many were."""
+        store = SqlRotation(self.database, self.log, self.vault)
+        rotation = Rotation(store, self.vault, lambda: NOON_US + 1)
+        expected = rotation.begin_lender(DEMO.lender, None)
+        moved: list[int] = []
+        rotation.finish_lender(DEMO.lender, moved.append)
+        return expected, sum(moved)
 
     def happen(
         self, book: Book = DEMO, kind: EventKind = EventKind.SCORE_CREATED, at_us: int = NOON_US

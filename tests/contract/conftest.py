@@ -52,6 +52,14 @@ def database(migrated: Database) -> Iterator[Database]:
 
 
 @pytest.fixture
+def elsewhere(address: str) -> Iterator[Database]:
+    """The same database, as another process sees it."""
+    other = databases.connect(address)
+    yield other
+    other.close()
+
+
+@pytest.fixture
 def hooks(database: Database) -> Hooks:
     """Webhooks of two lenders, demo and umoja."""
     registry = registry_in(database)

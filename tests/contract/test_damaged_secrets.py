@@ -6,15 +6,12 @@ import pytest
 from sqlalchemy import update
 
 from alama.service.errors import StoreUnfit
-from alama.service.vault.rotation import Rotation
 from alama.service.webhooks import secrets
 from alama.service.webhooks.records import Endpoint, Secrets
 from alama.storage import schema
-from alama.storage.rotation import SqlRotation
 from tests.entries import DEMO, NOON_US
-from tests.webhooked import SECRET, Hooks
+from tests.webhooked import NEW_SECRET, SECRET, Hooks
 
-NEW_SECRET = b"n" * secrets.SECRET_BYTES
 THIRD_SECRET = b"3" * secrets.SECRET_BYTES
 UNTIL_US = NOON_US + 10
 LATER_US = NOON_US + 20
@@ -22,9 +19,7 @@ LATER_US = NOON_US + 20
 
 def rotate(hooks: Hooks, endpoint: Endpoint, secret: bytes, until_us: int = UNTIL_US) -> Endpoint:
     """Give an endpoint another secret; the one before signs until a time."""
-    ring = hooks.vault.ring("demo")
-    new = secrets.wrapped(secret, ring, endpoint.id, endpoint.book.mode.value)
-    new = new._replace(previous_until_us=until_us)
+    new = hooks.wrapped(endpoint, secret)._replace(previous_until_us=until_us)
     return hooks.endpoints.replace_secrets(DEMO, endpoint.id, new, NOON_US)
 
 
@@ -35,10 +30,7 @@ def damage(hooks: Hooks, column: str) -> None:
 
 def rotate_lender(hooks: Hooks) -> Secrets:
     """Give the lender another key; give what its only endpoint has then."""
-    store = SqlRotation(hooks.database, hooks.log, hooks.vault)
-    rotation = Rotation(store, hooks.vault, lambda: NOON_US + 1)
-    rotation.begin_lender("demo", None)
-    rotation.finish_lender("demo", lambda _: None)
+    hooks.rotate_lender()
     (endpoint,) = hooks.endpoints.of(DEMO)
     return endpoint.secrets
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select
 
-from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.applicants import lock_keys
 from alama.storage.database import Clash, Database
@@ -28,14 +26,6 @@ def house(database: Database) -> House:
     if database.embedded:
         pytest.skip("SQLite lets one write at a time")
     return House(database, HandClock())
-
-
-@pytest.fixture
-def elsewhere(address: str) -> Iterator[Database]:
-    """The same database, as another process sees it."""
-    other = databases.connect(address)
-    yield other
-    other.close()
 
 
 def test_of_two_who_wait_for_each_other_one_begins_anew(house: House, elsewhere: Database) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from alama.core.chain import MAIN
 from alama.service.audit import acts
@@ -17,52 +16,23 @@ from alama.service.audit.endpoint_acts import whereabouts
 from alama.service.audit.findings import Trouble
 from alama.service.book import Book, Mode
 from alama.service.errors import TooManyEndpoints, UnknownEndpoint, UnknownLender
-from alama.service.vault.rotation import Rotation
-from alama.service.webhooks import secrets
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import ENDPOINTS_MAX, Change, Endpoint, Secrets
+from alama.service.webhooks.records import ENDPOINTS_MAX, Change
 from alama.storage import database as databases
-from alama.storage import schema
 from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
-from alama.storage.rotation import SqlRotation
 from tests.audited import verdict_on
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import SECRET, Hooks, an_endpoint, an_event, failed
 
 OTHERS = (LIVE, UMOJA, Book("nobody", Mode.TEST))
-NEW_SECRET = b"n" * secrets.SECRET_BYTES
-THIRD_SECRET = b"3" * secrets.SECRET_BYTES
 NEWER_KIND = "score.reviewed"
-
-
-@pytest.fixture
-def elsewhere(address: str) -> Iterator[Database]:
-    """The same database, as another process sees it."""
-    other = databases.connect(address)
-    yield other
-    other.close()
 
 
 def acts_of(database: Database) -> list[Act]:
     found = [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 200)]
     return [act for act in found if act.kind is not Kind.LENDER_ADDED]
-
-
-def wrapped(hooks: Hooks, endpoint: Endpoint, secret: bytes = NEW_SECRET) -> Secrets:
-    ring = hooks.vault.ring(endpoint.book.lender)
-    return secrets.wrapped(secret, ring, endpoint.id, endpoint.book.mode.value)
-
-
-def rotate_lender(hooks: Hooks) -> tuple[int, int]:
-    """Give the lender another key; how many were expected to be moved, and how many were."""
-    store = SqlRotation(hooks.database, hooks.log, hooks.vault)
-    rotation = Rotation(store, hooks.vault, lambda: NOON_US + 1)
-    expected = rotation.begin_lender("demo", None)
-    moved: list[int] = []
-    rotation.finish_lender("demo", moved.append)
-    return expected, sum(moved)
 
 
 # ------------------------------------------------------------------------------- books
@@ -87,7 +57,7 @@ def test_no_book_sees_or_changes_the_endpoints_of_another(hooks: Hooks) -> None:
             lambda book=book: store.change(book, endpoint.id, Change(url="x"), NOON_US),
             lambda book=book: store.remove(book, endpoint.id),
             lambda book=book: store.replace_secrets(
-                book, endpoint.id, wrapped(hooks, endpoint), NOON_US
+                book, endpoint.id, hooks.wrapped(endpoint), NOON_US
             ),
             lambda book=book: store.attempts(book, endpoint.id, None, 10),
         ):
@@ -207,141 +177,6 @@ def test_changing_something_else_keeps_a_kind_of_a_newer_release(hooks: Hooks) -
     assert hooks.endpoints.change(DEMO, endpoint.id, wanted, NOON_US).kinds == (EventKind.TEST,)
 
 
-# ------------------------------------------------------------------------------- secrets
-
-
-def test_the_secret_before_signs_too_until_its_time(hooks: Hooks) -> None:
-    endpoint = hooks.add()
-    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 1)
-    both = hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
-    assert hooks.endpoints.find(DEMO, endpoint.id) == both
-    assert hooks.vault.webhook_secrets(both) == [NEW_SECRET, SECRET]
-    lender_key = hooks.vault.lender_key("demo", both.secrets.lender_key_id)
-    assert secrets.signing(both, lender_key, NOON_US + 1) == [NEW_SECRET]
-
-
-def test_a_secret_that_is_rotated_again_leaves_the_one_that_receivers_have(hooks: Hooks) -> None:
-    endpoint = hooks.add()
-    first_us, later_us = NOON_US + 10, NOON_US + 1_000
-    until = wrapped(hooks, endpoint)._replace(previous_until_us=first_us)
-    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
-    third = wrapped(hooks, endpoint, THIRD_SECRET)._replace(previous_until_us=later_us)
-    within = hooks.endpoints.replace_secrets(DEMO, endpoint.id, third, first_us - 1)
-    assert hooks.vault.webhook_secrets(within) == [THIRD_SECRET, SECRET]
-    assert within.secrets.previous_until_us == first_us
-    fourth = wrapped(hooks, endpoint)._replace(previous_until_us=later_us)
-    after = hooks.endpoints.replace_secrets(DEMO, endpoint.id, fourth, first_us)
-    assert hooks.vault.webhook_secrets(after) == [NEW_SECRET, THIRD_SECRET]
-    assert after.secrets.previous_until_us == later_us
-
-
-def test_an_overlap_ends_at_once_where_somebody_says_so(hooks: Hooks) -> None:
-    endpoint = hooks.add()
-    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 10)
-    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
-    leaked = wrapped(hooks, endpoint, THIRD_SECRET)
-    only = hooks.endpoints.replace_secrets(DEMO, endpoint.id, leaked, NOON_US)
-    assert hooks.vault.webhook_secrets(only) == [THIRD_SECRET]
-
-
-def test_a_rotation_within_an_overlap_may_follow_one_of_the_lenders_key(
-    hooks: Hooks, elsewhere: Database
-) -> None:
-    endpoint = hooks.add()
-    late = Hooks(elsewhere)
-    until = wrapped(late, endpoint)._replace(previous_until_us=NOON_US + 10)
-    late.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
-    third = wrapped(late, endpoint, THIRD_SECRET)._replace(previous_until_us=NOON_US + 10)
-    rotate_lender(hooks)
-    late.endpoints.replace_secrets(DEMO, endpoint.id, third, NOON_US)
-    fresh = Hooks(hooks.database)
-    found = fresh.endpoints.find(DEMO, endpoint.id)
-    assert fresh.vault.webhook_secrets(found) == [THIRD_SECRET, SECRET]
-
-
-def test_the_secret_before_can_end_at_once(hooks: Hooks) -> None:
-    endpoint = hooks.add()
-    only = hooks.endpoints.replace_secrets(DEMO, endpoint.id, wrapped(hooks, endpoint), NOON_US)
-    assert (only.secrets.previous, only.secrets.previous_until_us) == (None, None)
-    assert hooks.vault.webhook_secrets(only) == [NEW_SECRET]
-
-
-def test_no_secret_stands_in_clear(hooks: Hooks, database: Database) -> None:
-    endpoint = hooks.add()
-    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 1)
-    hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
-    with database.reading() as connection:
-        row = connection.execute(select(schema.webhook_endpoints)).one()
-    assert not {SECRET, NEW_SECRET} & {value for value in row if isinstance(value, bytes)}
-
-
-def test_a_secret_that_is_moved_to_another_endpoint_does_not_open(hooks: Hooks) -> None:
-    one, other = hooks.add(), hooks.add()
-    with pytest.raises(Exception, match=f"secret of {other.id} is damaged"):
-        hooks.vault.webhook_secrets(msgspec.structs.replace(other, secrets=one.secrets))
-
-
-def test_secrets_are_handed_over_when_the_key_of_the_lender_is_rotated(
-    hooks: Hooks, elsewhere: Database
-) -> None:
-    endpoint, untouched = hooks.add(), hooks.add(UMOJA)
-    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 1)
-    before = hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
-    live = hooks.add(LIVE)
-    assert rotate_lender(hooks) == (2, 2)
-    fresh = Hooks(elsewhere)  # which remembers nothing
-    moved = fresh.endpoints.find(DEMO, endpoint.id)
-    assert moved.secrets.lender_key_id != before.secrets.lender_key_id
-    assert fresh.vault.webhook_secrets(moved) == [NEW_SECRET, SECRET]
-    assert fresh.vault.webhook_secrets(fresh.endpoints.find(LIVE, live.id)) == [SECRET]
-    assert fresh.endpoints.find(UMOJA, untouched.id) == untouched
-
-
-def test_what_was_wrapped_before_the_key_was_rotated_is_kept_under_the_new_one(
-    hooks: Hooks, elsewhere: Database
-) -> None:
-    """A process that slept through the rotation still has the old key, and nobody else has."""
-    first = hooks.add()
-    late = Hooks(elsewhere)
-    wrapped_before = an_endpoint(late.vault)
-    until = wrapped(late, first)._replace(previous_until_us=NOON_US + 1)
-    rotate_lender(hooks)
-    late.endpoints.add(wrapped_before)
-    late.endpoints.replace_secrets(DEMO, first.id, until, NOON_US)
-    rotated, added = Hooks(hooks.database).endpoints.of(DEMO)
-    assert Hooks(hooks.database).vault.webhook_secrets(added) == [SECRET]
-    assert Hooks(hooks.database).vault.webhook_secrets(rotated) == [NEW_SECRET, SECRET]
-
-
-def test_secrets_that_are_replaced_while_the_lender_is_rotated_all_open(
-    hooks: Hooks, elsewhere: Database
-) -> None:
-    endpoint = hooks.add()
-    there, done = Hooks(elsewhere), threading.Event()
-
-    def replace() -> bytes:
-        number = 0
-        while not done.is_set():
-            number += 1
-            until = wrapped(there, endpoint, number.to_bytes(32, "big"))
-            there.endpoints.replace_secrets(
-                DEMO, endpoint.id, until._replace(previous_until_us=NOON_US + 1), NOON_US
-            )
-        return number.to_bytes(32, "big")
-
-    with ThreadPoolExecutor(1) as pool:
-        last = pool.submit(replace)
-        try:
-            for _ in range(2):
-                rotate_lender(hooks)
-        finally:
-            done.set()
-        newest = last.result()
-    fresh = Hooks(hooks.database)
-    signing = fresh.vault.webhook_secrets(fresh.endpoints.find(DEMO, endpoint.id))
-    assert (signing[0], len(signing)) == (newest, 2)
-
-
 # ------------------------------------------------------------------------------- acts
 
 
@@ -349,7 +184,7 @@ def test_an_act_names_who_said_so(hooks: Hooks, database: Database) -> None:
     endpoint = an_endpoint(hooks.vault)
     hooks.endpoints.add(endpoint, "key_a")
     hooks.endpoints.change(DEMO, endpoint.id, Change(description="x"), NOON_US, "key_b")
-    new = wrapped(hooks, endpoint)
+    new = hooks.wrapped(endpoint)
     hooks.endpoints.replace_secrets(DEMO, endpoint.id, new, NOON_US, "key_c")
     hooks.endpoints.remove(DEMO, endpoint.id, "key_d")
     assert [act.by for act in acts_of(database)] == ["key_a", "key_b", "key_c", "key_d"]
@@ -360,7 +195,7 @@ def test_every_change_leaves_one_act_without_secrets_or_address(
 ) -> None:
     endpoint = hooks.add(kinds=(EventKind.SCORE_CREATED,))
     hooks.endpoints.change(DEMO, endpoint.id, Change(enabled=False), NOON_US + 1)
-    until = wrapped(hooks, endpoint)._replace(previous_until_us=NOON_US + 2)
+    until = hooks.wrapped(endpoint)._replace(previous_until_us=NOON_US + 2)
     hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
     hooks.endpoints.remove(DEMO, endpoint.id)
     place = whereabouts(endpoint.url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import select
@@ -54,14 +53,6 @@ def scores(database: Database) -> SqlScores:
 @pytest.fixture
 def rotation(database: Database, vault: Vault) -> Rotation:
     return Rotation(SqlRotation(database, acts_in(database), vault), vault, lambda: NOON_US + 1)
-
-
-@pytest.fixture
-def elsewhere(address: str) -> Iterator[Database]:
-    """The same database, as another process sees it."""
-    other = databases.connect(address)
-    yield other
-    other.close()
 
 
 class Stock:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import select
 
@@ -13,7 +11,6 @@ from alama.service.audit.acts import Kind
 from alama.service.vault.keys import VaultKey
 from alama.service.vault.rotation import Rotation
 from alama.service.vault.vault import Vault
-from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.rotation import SqlRotation
@@ -32,14 +29,6 @@ def vault(database: Database) -> Vault:
 @pytest.fixture
 def rotation(database: Database, vault: Vault) -> Rotation:
     return Rotation(SqlRotation(database, acts_in(database), vault), vault, lambda: NOON_US + 1)
-
-
-@pytest.fixture
-def elsewhere(address: str) -> Iterator[Database]:
-    """The same database, as another process sees it."""
-    other = databases.connect(address)
-    yield other
-    other.close()
 
 
 def rotations(database: Database) -> list[acts.Act]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import select, update
@@ -38,14 +37,6 @@ def vault(database: Database) -> Vault:
 @pytest.fixture
 def scores(database: Database) -> SqlScores:
     return scores_in(database)
-
-
-@pytest.fixture
-def elsewhere(address: str) -> Iterator[Database]:
-    """The same database, as another process sees it."""
-    other = databases.connect(address)
-    yield other
-    other.close()
 
 
 def sent(scores: SqlScores, vault: Vault, entry: Entry) -> bytes:

@@ -7,13 +7,14 @@ what is written is checked again, in short transactions: scores wait for each of
 
 from __future__ import annotations
 
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, exists, func, select, tuple_, update
 
 from alama.service.webhooks.events import Event
 from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten
+from alama.service.webhooks.rounds import rounds
 from alama.storage import forgetting, recalling, resends, schema, settling
 from alama.storage.deliveries import KEY, deliver_new, delivery, to_be_sent
 from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
@@ -67,7 +68,7 @@ class SqlOutbox:
         if not books:
             return 0
         self._served = books[-1]
-        chosen = list(islice(_in_turns(of_each), limit))
+        chosen = list(islice(rounds(of_each), limit))
         table = schema.events
         told = [table.c[name] for name in ("id", "lender", "mode", "kind", "created_us")]
         query = select(*told).where(table.c.id.in_(chosen), _WAITING).order_by(table.c.id)
@@ -200,12 +201,6 @@ def _waiting_ids(connection: Connection, book: _Book, limit: int) -> Sequence[st
     of_book = (table.c.lender == book.lender) & (table.c.mode == book.mode)
     query = select(table.c.id).where(of_book, _WAITING).order_by(table.c.undispatched_us)
     return connection.execute(query.limit(limit)).scalars().all()
-
-
-def _in_turns(queues: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Give the first of each queue, then the second of each, until all are empty."""
-    mixed = chain.from_iterable(zip_longest(*queues))
-    return (event_id for event_id in mixed if event_id is not None)
 
 
 def _deliveries(

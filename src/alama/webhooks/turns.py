@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from alama.service.webhooks.rounds import rounds
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from alama.service.webhooks.records import Endpoint
 
@@ -32,7 +33,7 @@ class Turns:
         for endpoint, times in waiting:
             by_lender[endpoint.book.lender].append((endpoint, times))
         lenders = sorted(by_lender, key=lambda lender: self._of_lenders.get(lender, 0))
-        return _rounds([list(self._of_one(by_lender[lender])) for lender in lenders])
+        return rounds([list(self._of_one(by_lender[lender])) for lender in lenders])
 
     def forget_all_but(self, endpoints: Iterable[Endpoint]) -> None:
         """Remember nothing of others."""
@@ -47,10 +48,4 @@ class Turns:
     def _of_one(self, waiting: Iterable[tuple[Endpoint, int]]) -> Iterator[Endpoint]:
         """Do the same with the endpoints of one lender."""
         ordered = sorted(waiting, key=lambda one: self._of_endpoints.get(one[0].id, 0))
-        return _rounds([[endpoint] * times for endpoint, times in ordered])
-
-
-def _rounds(queues: Sequence[Sequence[Endpoint]]) -> Iterator[Endpoint]:
-    """Give the first of each queue, then the second of each, until all are empty."""
-    mixed = chain.from_iterable(zip_longest(*queues))
-    return (endpoint for endpoint in mixed if endpoint is not None)
+        return rounds([[endpoint] * times for endpoint, times in ordered])

@@ -1,0 +1,25 @@
+"""What the tests of the worker share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from alama.webhooks.worker import Pace
+from tests.outboxes import opened
+from tests.unit.webhooks.setting import PACE, Behaviour, Given, Receivers, Setting
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Iterator[Given]:
+    """Makes a setting, once, with a receiver for each lender that is named."""
+    with ExitStack() as stack:
+
+        def make(pace: Pace = PACE, **behaviour: Behaviour) -> Setting:
+            outbox = stack.enter_context(opened(tmp_path, *behaviour))
+            return Setting(Receivers(**behaviour), outbox, pace)
+
+        yield make
