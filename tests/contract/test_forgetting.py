@@ -10,7 +10,7 @@ from alama.service.webhooks.records import Backlog, Change, Forgotten
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.deliveries import deliver_new, delivery
-from tests.entries import DEMO, NOON_US
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import Hooks, an_event, delivered
 
 
@@ -50,11 +50,42 @@ def test_deliveries_whose_event_is_gone_are_forgotten_when_they_are_as_old(
             return list(connection.execute(query).scalars())
 
     assert hooks.outbox.forget(NOON_US + 9, 1) == Forgotten(1, 0, 1, some_left=True)
-    assert left() == [lost[1], kept[1].id, lost[2]]
-    hooks.outbox.forget(NOON_US + 4, 10)
+    assert left() == [*lost[:2], kept[1].id, lost[2]]  # once all events as old are gone
+    assert hooks.outbox.forget(NOON_US + 4, 2) == Forgotten(1, 0, 1, some_left=True)
+    assert hooks.outbox.forget(NOON_US + 4, 2) == Forgotten(0, 0, 0, some_left=False)
     assert left() == [lost[2]]
     hooks.outbox.forget(NOON_US + 9, 10)
     assert left() == []
+
+
+def test_deliveries_to_an_endpoint_that_was_removed_go_with_what_is_as_old(
+    hooks: Hooks, database: Database
+) -> None:
+    removed = hooks.add()
+    hooks.dispatched(an_event(), an_event(at_us=NOON_US + 5))
+    hooks.endpoints.remove(DEMO, removed.id)
+    assert hooks.outbox.forget(NOON_US + 1, 10).events == 1
+    with database.reading() as connection:
+        left = select(func.count()).select_from(schema.deliveries)
+        assert connection.execute(left).scalar_one() == 1
+
+
+def test_each_book_forgets_its_oldest_first_and_all_books_have_their_turn(hooks: Hooks) -> None:
+    books = (DEMO, LIVE, UMOJA)
+    for book in books:
+        hooks.dispatched(*(an_event(book, at_us=NOON_US + number) for number in (2, 1, 0, 9)))
+
+    def left() -> list[list[int]]:
+        pages = [hooks.events.page(book, None, None, 10) for book in books]
+        return [[one.created_us - NOON_US for one in page] for page in pages]
+
+    for _ in range(2):
+        assert hooks.outbox.forget(NOON_US + 3, 4) == Forgotten(4, 0, 0, some_left=True)
+    assert sorted(left()) == [[9], [9], [9, 2]]
+    assert hooks.outbox.forget(NOON_US + 3, 4) == Forgotten(1, 0, 0, some_left=False)
+    assert left() == [[9], [9], [9]]
+    assert hooks.outbox.forget(NOON_US + 10, 4) == Forgotten(3, 0, 0, some_left=False)
+    assert left() == [[], [], []]
 
 
 def test_what_is_forgotten_though_somebody_waits_for_it_is_counted(hooks: Hooks) -> None:

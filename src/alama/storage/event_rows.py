@@ -58,7 +58,7 @@ def retained(query: Select[Any]) -> Select[Any]:
 
 
 def of_kinds(kinds: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Choose events by their kinds; without scores in a way that has an index of its own."""
+    """Choose events by their kinds; those without scores have an index of ids of their own."""
     kind, score = schema.events.c.kind, EventKind.SCORE_CREATED.value
     chosen = kind == kinds[0] if len(kinds) == 1 else kind.in_(kinds)
     return [chosen] if score in kinds else [chosen, kind != literal_column(f"'{score}'")]

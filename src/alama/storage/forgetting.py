@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import case, delete, exists, func, or_, select, update
 
 from alama.service import ids
 from alama.service.webhooks.events import PREFIX
-from alama.service.webhooks.records import ATTEMPT_PREFIX
+from alama.service.webhooks.records import ATTEMPT_PREFIX, Forgotten
 from alama.storage import schema
+from alama.storage.deliveries import KEY
 from alama.storage.endpoints import ENABLED, locked
+from alama.storage.event_books import (
+    EVENT_KEY,
+    NO_BOOK,
+    StoredBook,
+    StoredKey,
+    books_after,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,37 +39,85 @@ _FIRST_WANTED: Final = case(
 A bound that an index begins or ends at: by any other words all that waits would be read."""
 
 
-class DroppedEvents(NamedTuple):
-    """Events that were dropped, and what of them nobody had heard; see `records.Forgotten`."""
+class OldEvents:
+    """Events whose time is over: they go with their deliveries, in one book after the other."""
 
-    events: int
-    undispatched: int
-    undelivered: int
+    def __init__(self, database: Database) -> None:
+        """Begin with the first book."""
+        self._database = database
+        self._book = NO_BOOK  # the one it goes on with
+
+    def drop(self, before_us: int, limit: int) -> Forgotten:
+        """Drop some from before a time, at most so many, of a book the oldest first.
+
+        When none are left in any book, also deliveries as old whose event is gone: nothing could be
+        sent of them.
+        """
+        end, numbers = ids.beginning(PREFIX, before_us), (0, 0, 0)
+        with self._database.reading() as connection:
+            old = _old_events(connection, self._book, end, limit)
+        if old:
+            with self._database.writing() as connection:
+                numbers = _drop_events(connection, old)
+        if len(old) == limit:
+            self._book = StoredBook(old[-1].lender, old[-1].mode)
+            return Forgotten(*numbers, some_left=True)
+        self._book = NO_BOOK
+        strays = _drop_strays(self._database, end, limit)
+        return Forgotten(*numbers, some_left=strays == limit)
 
 
-def drop_events(connection: Connection, before_us: int, limit: int) -> DroppedEvents:
-    """Drop events from before a time with their deliveries, oldest first, at most so many.
+def _old_events(connection: Connection, begin: StoredBook, end: str, limit: int) -> list[StoredKey]:
+    """Give events with ids before one, at most so many, of a book and of those after it."""
+    table = schema.events
+    found: list[StoredKey] = []
+    for book in chain([begin], books_after(connection, begin)):
+        query = select(table.c.id).where(within(book), table.c.id < end).order_by(table.c.id)
+        some = connection.execute(query.limit(limit - len(found))).scalars()
+        found += [StoredKey(*book, event_id) for event_id in some]
+        if len(found) == limit:
+            break
+    return found
 
-    And deliveries as old whose event is gone: nothing could be sent of them.
-    """
+
+def _drop_events(connection: Connection, old: Sequence[StoredKey]) -> tuple[int, int, int]:
+    """Drop those of some events that nobody else is at; give the numbers of `Forgotten`."""
     events, deliveries = schema.events, schema.deliveries
-    end = ids.beginning(PREFIX, before_us)
-    query = (
-        select(events.c.id, events.c.undispatched_us)
-        .where(events.c.id < end)
-        .order_by(events.c.id)
-        .limit(limit)
-    )
-    old = connection.execute(query.with_for_update(skip_locked=True)).all()
-    event_ids = [row.id for row in old]
+    told = [events.c[name] for name in (*StoredKey._fields, "undispatched_us")]
+    query = select(*told).where(EVENT_KEY.in_(old)).with_for_update(skip_locked=True)
+    mine = connection.execute(query).all()
+    keys = [(row.lender, row.mode, row.id) for row in mine]
+    event_ids = [row.id for row in mine]
+    undispatched = sum(row.undispatched_us is not None for row in mine)
     undelivered = _undelivered(connection, event_ids)
     connection.execute(delete(deliveries).where(deliveries.c.event_id.in_(event_ids)))
-    connection.execute(delete(events).where(events.c.id.in_(event_ids)))
-    is_passed = deliveries.c.event_id < (event_ids[-1] if len(old) == limit else end)
-    has_event = exists().where(events.c.id == deliveries.c.event_id)
-    connection.execute(delete(deliveries).where(is_passed, ~has_event))
-    undispatched = sum(row.undispatched_us is not None for row in old)
-    return DroppedEvents(len(old), undispatched, undelivered)
+    connection.execute(delete(events).where(EVENT_KEY.in_(keys)))
+    return len(mine), undispatched, undelivered
+
+
+def _drop_strays(database: Database, end: str, limit: int) -> int:
+    """Drop deliveries with events before an id that are gone, at most so many; how many they were.
+
+    What is as old and has an event should be gone with that by now, so there is little to read. An
+    endpoint that was removed has no book in which to look for the event: its deliveries go at once.
+    """
+    events, endpoints, deliveries = schema.events, schema.webhook_endpoints, schema.deliveries
+    has_event = exists().where(
+        endpoints.c.id == deliveries.c.endpoint_id,
+        events.c.lender == endpoints.c.lender,
+        events.c.mode == endpoints.c.mode,
+        events.c.id == deliveries.c.event_id,
+    )
+    query = select(deliveries.c.endpoint_id, deliveries.c.event_id)
+    strays = query.where(deliveries.c.event_id < end, ~has_event).order_by(deliveries.c.event_id)
+    with database.reading() as connection:
+        found = [tuple(row) for row in connection.execute(strays.limit(limit))]
+    if found:
+        still = query.where(KEY.in_(found)).with_for_update(skip_locked=True)
+        with database.writing() as connection:
+            mine = [tuple(row) for row in connection.execute(still)]
+            connection.execute(delete(deliveries).where(KEY.in_(mine)))
+    return len(found)
 
 
 def _undelivered(connection: Connection, event_ids: Sequence[str]) -> int:

@@ -8,24 +8,33 @@ what is written is checked again, in short transactions: scores wait for each of
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, exists, func, select, tuple_, update
 
 from alama.service.webhooks.events import Event
-from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten
+from alama.service.webhooks.records import Backlog, Due
 from alama.service.webhooks.rounds import rounds
 from alama.storage import forgetting, recalling, resends, schema, settling
 from alama.storage.deliveries import KEY, deliver_new, delivery, to_be_sent
 from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
+from alama.storage.event_books import (
+    EVENT_KEY,
+    NO_BOOK,
+    StoredBook,
+    StoredKey,
+    books_after,
+    within,
+)
 from alama.storage.event_rows import COLUMNS
+from alama.storage.forgetting import OldEvents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Row
 
-    from alama.service.webhooks.records import Listed, Settled
+    from alama.service.webhooks.records import Endpoint, Forgotten, Listed, Settled
     from alama.storage.acts import ActLog
     from alama.storage.database import Database
 
@@ -39,14 +48,6 @@ RECALL_EVERY_US: Final = 60 * 1_000_000
 """Between two looks for what a clock has put off: they find nothing, but for a mishap."""
 
 _WAITING: Final = schema.events.c.undispatched_us.is_not(None)
-_book_key: Final = tuple_(schema.events.c.lender, schema.events.c.mode)
-
-
-class _Book(NamedTuple):
-    """A book as rows have it."""
-
-    lender: str
-    mode: str
 
 
 class SqlOutbox:
@@ -56,28 +57,30 @@ class SqlOutbox:
         """Use an open database; what is disabled is written to the log of acts."""
         self._database = database
         self._log = log
-        self._served = _Book("", "")  # the last whose turn it was
+        self._served = NO_BOOK  # the last whose turn it was
         self._recalled_us = 0
+        self._old_events = OldEvents(database)
 
     # -------------------------------------------------------------------------------- dispatch
 
     def dispatch(self, now_us: int, limit: int) -> int:
         with self._database.reading() as connection:
             books = _waiting_books(connection, self._served, limit)
-            of_each = [_waiting_ids(connection, book, limit) for book in books]
+            of_each = [_waiting_in(connection, book, limit) for book in books]
         if not books:
             return 0
         self._served = books[-1]
         chosen = list(islice(rounds(of_each), limit))
         table = schema.events
         told = [table.c[name] for name in ("id", "lender", "mode", "kind", "created_us")]
-        query = select(*told).where(table.c.id.in_(chosen), _WAITING).order_by(table.c.id)
+        query = select(*told).where(EVENT_KEY.in_(chosen), _WAITING).order_by(table.c.id)
         with self._database.writing() as connection:
             # Wishes to be sent them again need not wait: they stay, whoever has dispatched them.
             taken = query.with_for_update(key_share=True, skip_locked=True)
             events = connection.execute(taken).all()
             deliver_new(connection, _deliveries(connection, events, now_us))
-            done = update(table).where(table.c.id.in_([event.id for event in events]))
+            keys = [(event.lender, event.mode, event.id) for event in events]
+            done = update(table).where(EVENT_KEY.in_(keys))
             connection.execute(done.values(undispatched_us=None))
         return len(events)
 
@@ -155,11 +158,10 @@ class SqlOutbox:
     # -------------------------------------------------------------------------------- upkeep
 
     def forget(self, before_us: int, limit: int) -> Forgotten:
-        with self._database.writing() as connection:
-            dropped = forgetting.drop_events(connection, before_us, limit)
+        dropped = self._old_events.drop(before_us, limit)
         with self._database.writing() as connection:
             attempts = forgetting.drop_attempts(connection, before_us, limit)
-        return Forgotten(*dropped, some_left=limit in {dropped.events, attempts})
+        return dropped._replace(some_left=dropped.some_left or attempts == limit)
 
     def backlog(self) -> Backlog:
         endpoints, deliveries = schema.webhook_endpoints, schema.deliveries
@@ -179,28 +181,21 @@ class SqlOutbox:
 # ------------------------------------------------------------------------------- dispatch
 
 
-def _waiting_books(connection: Connection, after: _Book, limit: int) -> list[_Book]:
+def _waiting_books(connection: Connection, after: StoredBook, limit: int) -> list[StoredBook]:
     """Give books in which events wait, at most so many, beginning with those after one."""
-    first, last = _Book("", ""), _book_key <= tuple(after)
-    round_about = chain(_walk(connection, after), _walk(connection, first, last))
-    return list(islice(round_about, limit))
+    books: dict[StoredBook, None] = {}
+    round_about = (books_after(connection, begin, _WAITING) for begin in (after, NO_BOOK))
+    for book in chain.from_iterable(round_about):
+        if book in books or len(books) == limit:
+            break
+        books[book] = None
+    return list(books)
 
 
-def _walk(connection: Connection, begin: _Book, *more: ColumnElement[bool]) -> Iterator[_Book]:
-    """Go from book to book by the index: what waits may be much, and of few of them."""
+def _waiting_in(connection: Connection, book: StoredBook, limit: int) -> list[StoredKey]:
     table = schema.events
-    query = select(table.c.lender, table.c.mode).where(_WAITING, *more)
-    query = query.order_by(table.c.lender, table.c.mode).limit(1)
-    while (row := connection.execute(query.where(_book_key > tuple(begin))).first()) is not None:
-        begin = _Book._make(row)
-        yield begin
-
-
-def _waiting_ids(connection: Connection, book: _Book, limit: int) -> Sequence[str]:
-    table = schema.events
-    of_book = (table.c.lender == book.lender) & (table.c.mode == book.mode)
-    query = select(table.c.id).where(of_book, _WAITING).order_by(table.c.undispatched_us)
-    return connection.execute(query.limit(limit)).scalars().all()
+    query = select(table.c.id).where(within(book), _WAITING).order_by(table.c.undispatched_us)
+    return [StoredKey(*book, one) for one in connection.execute(query.limit(limit)).scalars()]
 
 
 def _deliveries(
@@ -244,6 +239,8 @@ _DUE: Final = (
     select(schema.deliveries.c.attempts, *COLUMNS)
     .join(schema.events, schema.events.c.id == schema.deliveries.c.event_id)
     .where(
+        schema.events.c.lender == bindparam("lender"),
+        schema.events.c.mode == bindparam("mode"),
         schema.deliveries.c.endpoint_id == bindparam("endpoint_id"),
         schema.deliveries.c.generation == bindparam("generation"),
         schema.deliveries.c.next_us <= bindparam("now_us"),
@@ -256,6 +253,8 @@ _DUE: Final = (
 def _due(connection: Connection, endpoint: Endpoint, limit: int, now_us: int) -> list[Due]:
     """Give deliveries to an endpoint that are due, oldest first."""
     chosen = {
+        "lender": endpoint.book.lender,
+        "mode": endpoint.book.mode.value,
         "endpoint_id": endpoint.id,
         "generation": endpoint.generation,
         "now_us": now_us,

@@ -52,6 +52,18 @@ def test_the_schema_that_queries_see_is_the_one_that_migrations_make(database: D
         assert compare_metadata(context, schema.METADATA) == []
 
 
+def test_the_keys_that_queries_see_are_those_that_migrations_make(database: Database) -> None:
+    """Which the comparison above leaves out."""
+    migrate.upgrade(database)
+    expected = {
+        table.name: table.primary_key.columns.keys() for table in schema.METADATA.sorted_tables
+    }
+    with database.reading() as connection:
+        seen = inspect(connection)
+        found = {name: seen.get_pk_constraint(name)["constrained_columns"] for name in expected}
+    assert found == expected
+
+
 def test_the_code_expects_the_newest_migration() -> None:
     assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == schema.HEAD
 

@@ -22,6 +22,11 @@ from tests.stores import registry_in
 from tests.webhooked import LATER_US, Hooks, an_event, delivered, failed
 
 LARGE = ("deliveries", "events", "webhook_attempts")
+BY_KEY = "sqlite_autoindex_events_1"
+WAITING = "ix_events_lender_mode_undispatched_us"
+RARE = "ix_events_lender_mode_id_kind"
+RARE_KINDS = (EventKind.MODEL_ACTIVATED, EventKind.POLICY_ACTIVATED)
+ALL_OF_ONE = ("(endpoint_id=?)", "(lender=? AND mode=?)")
 
 
 @pytest.fixture
@@ -53,9 +58,9 @@ def plans(database: Database, work: Callable[[], object]) -> list[str]:
 
 
 def scans(steps: list[str]) -> list[str]:
-    """The steps that go through all of something large, or through all of it at an endpoint."""
+    """The steps that go through all of something large, or all of an endpoint or of a book."""
     large = [step for step in steps if step.split()[1] in LARGE]
-    return [step for step in large if step.startswith("SCAN") or step.endswith("(endpoint_id=?)")]
+    return [step for step in large if step.startswith("SCAN") or step.endswith(ALL_OF_ONE)]
 
 
 def test_no_statement_of_a_worker_scans_what_is_large(hooks: Hooks) -> None:
@@ -98,12 +103,17 @@ def test_what_waited_before_it_was_enabled_again_is_found_beside_much_that_waits
     assert scans(steps) == []
 
 
-def test_books_that_wait_are_found_without_reading_all_that_waits(hooks: Hooks) -> None:
+def test_books_are_found_without_reading_all_that_is_in_them(hooks: Hooks) -> None:
     hooks.add()
     hooks.happen()
-    steps = plans(hooks.database, lambda: hooks.outbox.dispatch(LATER_US, 10))
-    found = [step for step in steps if "ix_events_lender_mode_undispatched_us" in step]
-    assert any("((lender,mode)>(?,?))" in step for step in found)
+    for index, work in (
+        (WAITING, lambda: hooks.outbox.dispatch(LATER_US, 10)),
+        (BY_KEY, lambda: hooks.outbox.forget(NOON_US, 10)),
+    ):
+        steps = plans(hooks.database, work)
+        for past_the_book in ("(lender=? AND mode>?)", "(lender>?)"):
+            assert f"SEARCH events USING COVERING INDEX {index} {past_the_book}" in steps
+        assert not [step for step in steps if "(lender,mode)" in step]  # which reads through it
 
 
 def test_what_waits_is_shown_without_reading_what_is_over(hooks: Hooks) -> None:
@@ -115,9 +125,34 @@ def test_what_waits_is_shown_without_reading_what_is_over(hooks: Hooks) -> None:
     assert any("ix_deliveries_endpoint_id_generation_next_us" in step for step in steps)
 
 
-@pytest.mark.parametrize("kind", [None, EventKind.SCORE_CREATED, EventKind.MODEL_ACTIVATED])
-def test_a_page_of_events_is_read_from_an_index(hooks: Hooks, kind: EventKind | None) -> None:
+@pytest.mark.parametrize(
+    ("kind", "index"),
+    [
+        (None, f"COVERING INDEX {BY_KEY}"),
+        (EventKind.SCORE_CREATED, f"INDEX {BY_KEY}"),
+        (EventKind.MODEL_ACTIVATED, f"COVERING INDEX {RARE}"),
+    ],
+)
+def test_a_page_of_events_is_read_from_an_index(
+    hooks: Hooks, kind: EventKind | None, index: str
+) -> None:
     hooks.events.add(an_event())
-    rare = kind is EventKind.MODEL_ACTIVATED
-    (step,) = plans(hooks.database, lambda: hooks.events.page(DEMO, kind, None, 10))
-    assert f"ix_events_lender_mode_{'kind_' if rare else ''}id" in step
+    steps = plans(hooks.database, lambda: hooks.events.page(DEMO, kind, "evt_f", 10))
+    assert f"SEARCH events USING {index} (lender=? AND mode=? AND id<?)" in steps
+    assert f"SEARCH events USING INDEX {BY_KEY} (lender=? AND mode=? AND id=?)" in steps
+
+
+@pytest.mark.parametrize("kinds", [RARE_KINDS[:1], RARE_KINDS])
+def test_events_that_are_rare_are_sent_again_without_reading_the_scores_between(
+    hooks: Hooks, kinds: tuple[EventKind, ...]
+) -> None:
+    endpoint = hooks.add(kinds=kinds)
+    hooks.dispatched(an_event(kind=kinds[0]))
+
+    def work() -> None:
+        assert hooks.events.send_since(DEMO, endpoint.id, 0, NOON_US) == 1
+        assert hooks.outbox.carry_on(NOON_US, 10) == 1
+
+    steps = [step for step in plans(hooks.database, work) if step.startswith("SEARCH events")]
+    assert len(steps) == 2
+    assert all(RARE in step for step in steps)

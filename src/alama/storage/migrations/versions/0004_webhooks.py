@@ -18,7 +18,22 @@ def upgrade() -> None:
 
 
 def _events() -> None:
-    op.add_column("events", sa.Column("undispatched_us", sa.BigInteger(), nullable=True))
+    # Nothing was ever written to the one before. Every score may write to this one, and to each of
+    # its indexes, so it has one less.
+    op.drop_table("events")
+    op.create_table(
+        "events",
+        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("lender", sa.String(length=40), nullable=False),
+        sa.Column("mode", sa.String(length=4), nullable=False),
+        sa.Column("kind", sa.String(length=40), nullable=False),
+        sa.Column("subject_id", sa.String(length=80), nullable=False),
+        sa.Column("created_us", sa.BigInteger(), nullable=False),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+        sa.Column("undispatched_us", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("lender", "mode", "id", name=op.f("pk_events")),
+        comment="what webhooks announce, each in the transaction of what it speaks of",
+    )
     waiting = sa.column("undispatched_us").is_not(None)
     op.create_index(
         op.f("ix_events_lender_mode_undispatched_us"),
@@ -30,17 +45,13 @@ def _events() -> None:
     )
     rare = sa.column("kind") != "score.created"
     op.create_index(
-        op.f("ix_events_lender_mode_kind_id"),
+        op.f("ix_events_lender_mode_id_kind"),
         "events",
-        ["lender", "mode", "kind", "id"],
+        ["lender", "mode", "id", "kind"],
         unique=False,
         sqlite_where=rare,
         postgresql_where=rare,
     )
-    if op.get_bind().dialect.supports_comments:  # SQLite has none
-        op.create_table_comment(
-            "events", "what webhooks announce, each in the transaction of what it speaks of"
-        )
 
 
 def _endpoints() -> None:
