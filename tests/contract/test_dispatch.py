@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.records import Backlog, Change
+from alama.storage.outbox import ENOUGH
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import LATER_US, Hooks
 
@@ -65,3 +66,29 @@ def test_an_event_of_a_clock_that_runs_ahead_is_due_at_once(hooks: Hooks) -> Non
     ahead = hooks.happen(at_us=NOON_US + DAY_US)
     assert hooks.outbox.dispatch(NOON_US, 5) == 1
     assert [due.event.id for due in hooks.claim(NOON_US)] == [ahead.id]
+
+
+def test_events_wait_as_such_while_every_endpoint_of_their_book_has_enough_to_do(
+    hooks: Hooks,
+) -> None:
+    for book in (DEMO, DEMO, UMOJA):
+        hooks.add(book)
+    for number in range(ENOUGH + 5):
+        hooks.happen(at_us=NOON_US + number)
+    assert hooks.outbox.dispatch(LATER_US, ENOUGH) == ENOUGH
+    hooks.happen(UMOJA)
+    assert hooks.outbox.dispatch(LATER_US, 10) == 1
+    assert hooks.outbox.backlog().events == 5
+    assert hooks.outbox.dispatch(LATER_US, 10) == 0
+    hooks.claim(LATER_US, places=1)
+    assert hooks.outbox.dispatch(LATER_US, 10) == 5
+
+
+def test_one_endpoint_that_takes_nothing_keeps_nothing_from_the_others(hooks: Hooks) -> None:
+    hooks.add()
+    for number in range(ENOUGH + 5):
+        hooks.happen(at_us=NOON_US + number)
+    assert hooks.outbox.dispatch(LATER_US, ENOUGH) == ENOUGH
+    assert hooks.outbox.dispatch(LATER_US, 10) == 0
+    hooks.add()
+    assert hooks.outbox.dispatch(LATER_US, 10) == 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, or_, tuple_
+from sqlalchemy import and_, or_, select, tuple_
 
 from alama.storage import schema
 from alama.storage.upserts import insert_into
@@ -27,6 +27,13 @@ def to_be_sent() -> ColumnElement[bool]:
         & (deliveries.c.generation == table.c.generation)
         & deliveries.c.next_us.is_not(None)
     )
+
+
+def has_enough(now_us: int, enough: int) -> ColumnElement[bool]:
+    """Say of the endpoint beside it whether so many deliveries are due there."""
+    next_us = schema.deliveries.c.next_us
+    due = select(next_us).where(to_be_sent(), next_us <= now_us).order_by(next_us)
+    return due.correlate(schema.webhook_endpoints).limit(1).offset(enough - 1).exists()
 
 
 def delivery(endpoint: Endpoint, event_id: str, due_us: int) -> dict[str, Any]:

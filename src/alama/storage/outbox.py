@@ -16,7 +16,7 @@ from alama.service.webhooks.events import Event
 from alama.service.webhooks.records import Backlog, Due
 from alama.service.webhooks.rounds import rounds
 from alama.storage import forgetting, recalling, resends, schema, settling
-from alama.storage.deliveries import KEY, deliver_new, delivery, to_be_sent
+from alama.storage.deliveries import KEY, deliver_new, delivery, has_enough, to_be_sent
 from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
 from alama.storage.event_books import (
     EVENT_KEY,
@@ -44,6 +44,10 @@ CLAIMED_AT_ONCE: Final = 64
 SETTLED_AT_ONCE: Final = 64
 """Deliveries that are noted in one transaction: with all that receivers said some 5 ms."""
 
+ENOUGH: Final = 100
+"""Deliveries that are due: while each endpoint of a book has so many, its events wait as such. To
+make a million of them takes as much as to send a few, and scoring waits for it."""
+
 RECALL_EVERY_US: Final = 60 * 1_000_000
 """Between two looks for what a clock has put off: they find nothing, but for a mishap."""
 
@@ -65,7 +69,9 @@ class SqlOutbox:
 
     def dispatch(self, now_us: int, limit: int) -> int:
         with self._database.reading() as connection:
-            books = _waiting_books(connection, self._served, limit)
+            waiting = _waiting_books(connection, self._served, limit)
+            busy = _busy_books(connection, waiting, now_us)
+            books = [book for book in waiting if book not in busy]
             of_each = [_waiting_in(connection, book, limit) for book in books]
         if not books:
             return 0
@@ -190,6 +196,20 @@ def _waiting_books(connection: Connection, after: StoredBook, limit: int) -> lis
             break
         books[book] = None
     return list(books)
+
+
+def _busy_books(
+    connection: Connection, books: Sequence[StoredBook], now_us: int
+) -> set[StoredBook]:
+    """Give those of some books whose endpoints all have enough to do."""
+    table = schema.webhook_endpoints
+    query = select(table.c.lender, table.c.mode, has_enough(now_us, ENOUGH))
+    query = query.where(ENABLED, tuple_(table.c.lender, table.c.mode).in_(books))
+    have: dict[StoredBook, bool] = {}
+    for lender, mode, enough in connection.execute(query):
+        book = StoredBook(lender, mode)
+        have[book] = have.get(book, True) and enough
+    return {book for book, enough in have.items() if enough}
 
 
 def _waiting_in(connection: Connection, book: StoredBook, limit: int) -> list[StoredKey]:

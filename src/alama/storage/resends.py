@@ -13,7 +13,7 @@ from alama.service import ids
 from alama.service.webhooks.events import PREFIX, EventKind
 from alama.service.webhooks.records import RESENT_COUNTED_MAX
 from alama.storage import schema
-from alama.storage.deliveries import delivery, send_again
+from alama.storage.deliveries import delivery, has_enough, send_again
 from alama.storage.endpoints import ENDPOINTS, end_resend, endpoint_of, held
 from alama.storage.event_rows import of_kinds, retained
 from alama.storage.upserts import insert_into
@@ -91,23 +91,11 @@ def carry_on(database: Database, now_us: int, limit: int) -> int:
 
 def _next(now_us: int) -> Select[Any]:
     """Select the endpoint whose turn it is, of those that have not enough to do already."""
-    resends, table, deliveries = schema.webhook_resends, schema.webhook_endpoints, schema.deliveries
-    has_enough = (
-        select(deliveries.c.next_us)
-        .where(
-            deliveries.c.endpoint_id == table.c.id,
-            deliveries.c.generation == table.c.generation,
-            deliveries.c.next_us <= now_us,
-        )
-        .order_by(deliveries.c.next_us)
-        .limit(1)
-        .offset(DUE_MAX - 1)
-        .exists()
-    )
+    resends, table = schema.webhook_resends, schema.webhook_endpoints
     return (
         select(resends.c.endpoint_id)
         .join(table, table.c.id == resends.c.endpoint_id)
-        .where(~has_enough)
+        .where(~has_enough(now_us, DUE_MAX))
         .order_by(resends.c.carried_us, resends.c.endpoint_id)
         .limit(1)
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from alama.telemetry.deliveries import DeliveryWatch
 
 
-WRITING_SHARE: Final = 0.1
+WRITING_SHARE: Final = 0.3
 """Of the time, in which a worker holds a file that scores are to be written into."""
 
 PUT_AWAY_S: Final = 1

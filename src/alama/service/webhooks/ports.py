@@ -122,8 +122,9 @@ class Outbox(Protocol):
     def dispatch(self, now_us: int, limit: int) -> int:
         """Make deliveries of events that none were made of, at most so many; how many it took.
 
-        Each event once, whoever else is at it. Books take turns; of one the oldest come first.
-        Disabled endpoints get none. All are due by now, though a clock elsewhere runs ahead.
+        Each event once, whoever else is at it. Books take turns; of one the oldest come first, and
+        none while each of its endpoints has enough to do. Disabled endpoints get none. All are due
+        by now, though a clock elsewhere runs ahead.
         """
         ...
 
