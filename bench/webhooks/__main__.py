@@ -1,10 +1,11 @@
 """The front door: `python -m bench.webhooks [quick|full]`, into docs/benchmarks.md when full.
 
-Four services score in turn, round by round: one that tells nobody, one with one webhook endpoint,
-one with twenty, and one with twenty of which seven are bad, its worker killed in each round. Each
-has its worker beside it, on the same core and behind it. A worker stands still while it is not its
-service's turn, so that what it has yet to send is at nobody else's cost. Then a fifth is asked for
-scores while its worker is killed again and again, and what arrived is counted.
+Five services score in turn, round by round, each on one core: one that tells nobody, one with one
+webhook endpoint, one with twenty, one with twenty of which seven are bad, its worker killed in each
+round, and one with twenty whose worker has no other core than the service. The other workers run
+where there is room, behind everything else, as `alama serve` has them. A worker stands still while
+it is not its service's turn, so that what it has yet to send is at nobody else's cost. Then a sixth
+is asked for scores while its worker is killed again and again, and what arrived is counted.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ PAGE: Final = ROOT / "docs" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "webhooks.json"
 NOBODY: Final = "nobody"
 KILLED: Final = "twenty, seven of them bad, and the worker killed in each round"
+CROWDED: Final = "twenty, and there is no other core for the worker"
 PATHS: Final = {
     NOBODY: (),
     "one endpoint": good(1),
     "twenty endpoints": good(20),
     KILLED: (*good(kills.GOOD), *BAD),
+    CROWDED: good(20),
 }
 CONNECTIONS: Final = 16
 WARM_UP_S: Final = 1
@@ -94,7 +97,7 @@ def main() -> int:
 def _measure(size: Size) -> Document:
     with ground.without_peers() as here, Bar() as bar:
         in_turn_s = len(PATHS) * (size.rounds * size.seconds + START_S)
-        bar.start("four services in turn", in_turn_s + 3 * size.delivering_s)
+        bar.start("five services in turn", in_turn_s + 4 * size.delivering_s)
         found = _in_turn(here, size, bar)
         bar.start("a worker that is killed again and again", size.killing_s)
         killed = kills.measure(here, size.scores, size.kills, bar)
@@ -108,6 +111,8 @@ def _in_turn(here: Ground, size: Size, bar: Bar) -> dict[str, Any]:
         for name, paths in PATHS.items():
             bar.at(f"starting: {name}")
             subject = stack.enter_context(telling(here, name, paths, receivers))
+            if name == CROWDED:
+                subject.worker.stay(here)
             subject.worker.start()
             if wrk.run(here, subject.server, CONNECTIONS, WARM_UP_S).rate is None:
                 raise subject.server.failed("gave errors while it warmed up")

@@ -62,14 +62,17 @@ class Receivers(NamedTuple):
 
 
 class Worker:
-    """`alama worker`, on the core of its service and behind it, as it is beside a service."""
+    """`alama worker` as it is beside a service: behind it, and on any core that has room."""
 
     def __init__(self, here: Ground, folder: Path) -> None:
-        alone = [here.python, "-m", "alama", "worker"]
-        self._command = here.for_server(["nice", "-n", str(NICENESS), *alone])
+        self._command = ["nice", "-n", str(NICENESS), here.python, "-m", "alama", "worker"]
         self._variables = {**here.variables, "ALAMA_HOME": str(folder)}
         self._log = folder / "worker.log"
         self._process: subprocess.Popen[bytes] | None = None
+
+    def stay(self, here: Ground) -> None:
+        """From its next start on, keep to the core of the service."""
+        self._command = list(here.for_server(self._command))
 
     def start(self) -> None:
         """Start one; there is none."""
