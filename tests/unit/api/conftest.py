@@ -1,4 +1,4 @@
-"""The application, with more scores in its database than a page can hold."""
+"""The application on a real database, empty or with more scores than a page can hold."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,23 @@ import pytest
 from alama import settings, wiring
 from alama.api.scores import PAGE_MAX
 from alama.service import keys
+from alama.wiring import Installation
 from tests.entries import DEMO, an_entry
 from tests.unit.api.service import Service
+from tests.unit.api.webhooks import Lender
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    home = tmp_path_factory.mktemp("home")
+    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    yield installed
+    installed.close()
+
+
+@pytest.fixture
+def lender(installed: Installation) -> Lender:
+    return Lender(installed)
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 from sqlalchemy import select
 
-from alama import settings, wiring
 from alama.service.book import Book, Mode
 from alama.service.webhooks.records import Settled
 from alama.service.webhooks.schedule import Verdict
@@ -28,14 +26,6 @@ class Apart(NamedTuple):
     endpoint_id: str
     event_id: str
     strangers: list[Lender]
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    home = tmp_path_factory.mktemp("home")
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
-    yield installed
-    installed.close()
 
 
 @pytest.fixture(scope="module")

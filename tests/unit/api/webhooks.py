@@ -6,16 +6,20 @@ import json
 from itertools import count
 from typing import Any
 
+from sqlalchemy import select
+
 from alama import wiring
 from alama.service import keys, lenders
 from alama.service.book import Book, Mode
 from alama.service.keys import ALL_SCOPES, Scope
+from alama.storage import schema
 from alama.wiring import Installation
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import Service
 
 URL = "https://loans.example.com/hook"
 ENDPOINTS = "/v1/webhook_endpoints"
+YESTERDAY = "2026-11-14T00:00:00+03:00"
 
 _numbers = count()
 
@@ -59,3 +63,11 @@ class Lender:
     def events(self, query: str = "") -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.read(f"/v1/events{query}")["data"]
         return found
+
+
+def deliveries(installed: Installation) -> set[tuple[str, str]]:
+    """What is on its way: events and endpoints."""
+    table = schema.deliveries
+    waiting = select(table.c.event_id, table.c.endpoint_id).where(table.c.next_us.is_not(None))
+    with installed.database.reading() as connection:
+        return {(event, endpoint) for event, endpoint in connection.execute(waiting)}
