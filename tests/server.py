@@ -15,6 +15,9 @@ from typing import Self
 
 import httpx
 
+from alama import settings, wiring
+from alama.service import keys, lenders
+from alama.service.book import Book, Mode
 from alama.storage import database as databases
 from alama.storage import migrate
 from tests.ports import HOST, free_port
@@ -22,6 +25,7 @@ from tests.vaults import MASTER_KEY
 
 START_S_MAX = 15.0
 STOP_S_MAX = 15.0
+DEMO = Book("demo", Mode.TEST)
 ALAMA = (sys.executable, "-m", "alama")
 
 
@@ -120,9 +124,16 @@ class Server:
             self._process.wait()
             self._process = None
 
-    def key(self, lender: str = "demo", mode: str = "test") -> str:
-        """A new key."""
-        return self.alama("keys", "issue", "--lender", lender, "--mode", mode).strip()
+    def key(self) -> str:
+        """A new key of the lender `demo` in test mode, by what `alama keys issue` does.
+
+        Issued from here: to start a command takes longer than many of the tests wait.
+        """
+        with closing(wiring.open_installation(settings.read(self.environment))) as installed:
+            registry = installed.registry
+            if not registry.lenders():  # only an embedded database brings one along
+                lenders.add(registry, wiring.now_us, DEMO.lender, "Demo lender", "KES")
+            return keys.issue(registry, wiring.now_us, installed.pepper, DEMO)[0]
 
     def alama(self, *arguments: str) -> str:
         """What a command prints that runs with the settings of this server."""

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from alama import settings, wiring
 from alama.files.models import sample_application
-from alama.service import keys, lenders
-from alama.service.book import Book, Mode
-from tests.server import Server
 
 ANSWER_S_MAX = 30.0
 SAMPLE = json.loads(sample_application())
-DEMO = Book("demo", Mode.TEST)
 
 
 class Lost(Exception):
@@ -88,12 +82,3 @@ class Client:
 def application(applicant_ref: str) -> bytes:
     """The sample application under a reference of its own."""
     return json.dumps(SAMPLE | {"applicant_ref": applicant_ref}).encode()
-
-
-def a_key(server: Server) -> str:
-    """A key, issued from here: to start a command takes longer than many of the tests wait."""
-    with closing(wiring.open_installation(settings.read(server.environment))) as installed:
-        registry = installed.registry
-        if not registry.lenders():  # only an embedded database brings one along
-            lenders.add(registry, wiring.now_us, DEMO.lender, "Demo lender", "KES")
-        return keys.issue(registry, wiring.now_us, installed.pepper, DEMO)[0]

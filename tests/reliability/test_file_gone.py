@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import sqlite_url
-from tests.reliability.client import Client, a_key, application
+from tests.reliability.client import Client, application
 from tests.reliability.load import OK, UNAVAILABLE, Load
 from tests.reliability.outages import (
     wait_until_all_are_refused,
@@ -36,7 +36,7 @@ def test_scores_are_refused_while_the_file_is_away_and_given_when_it_is_back(
 ) -> None:
     url, file, aside = sqlite_url(tmp_path), tmp_path / "alama.db", tmp_path / "aside.db"
     with Server(url, tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server:
-        key = a_key(server)
+        key = server.key()
         load = Load(server.url, key, connections=4)
         with load.running(), Client(server.url, key) as client:
             for _ in range(2):
@@ -67,7 +67,7 @@ def test_nothing_is_acknowledged_after_the_file_was_removed_or_replaced_until_a_
 ) -> None:
     url, file, backup = sqlite_url(tmp_path), tmp_path / "alama.db", tmp_path / "backup.db"
     with Server(url, tmp_path) as server:
-        key = a_key(server)
+        key = server.key()
         with Client(server.url, key) as client:
             assert client.score(application("before-1")).status == OK
             with closing(sqlite3.connect(file)) as database:
@@ -83,7 +83,7 @@ def test_nothing_is_acknowledged_after_the_file_was_removed_or_replaced_until_a_
         for companion in tmp_path.glob("alama.db-*"):
             companion.unlink()  # of the old file: whoever restores a backup has to remove them
         server.start()
-        with Client(server.url, a_key(server)) as client:
+        with Client(server.url, server.key()) as client:
             assert client.score(application("restarted")).status == OK
     # What is in the file now is what was put there, or nothing, and the score since the restart.
     assert len(stored(url)) == (1 if happens is remove else 2)

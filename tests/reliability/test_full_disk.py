@@ -15,7 +15,7 @@ import pytest
 
 from tests.databases import sqlite_url
 from tests.reliability import processes
-from tests.reliability.client import Client, a_key
+from tests.reliability.client import Client
 from tests.reliability.load import Load
 from tests.reliability.outages import (
     wait_until_all_are_refused,
@@ -107,7 +107,7 @@ def test_scores_are_refused_while_there_is_no_room_and_given_when_there_is(
         making(folder) as disk,
         Server(sqlite_url(folder), tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server,
     ):
-        key = a_key(server)
+        key = server.key()
         load = Load(server.url, key, connections=4)
         with Client(server.url, key) as client:
             # Before any score has met it.

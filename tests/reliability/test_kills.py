@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.reliability import processes
-from tests.reliability.client import Client, a_key
+from tests.reliability.client import Client
 from tests.reliability.load import Load
 from tests.reliability.verdict import assert_kept, assert_readable
 from tests.server import Server
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.xdist_group("kills"),
 ]
 
-ROUNDS = int(os.environ.get("RELIABILITY_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("RELIABILITY_ROUNDS", "3"))
 WORKERS = 2
 VICTIMS = ("worker", "supervisor", "service")
 
@@ -41,7 +41,7 @@ def test_no_kill_loses_what_was_acknowledged_or_scores_it_twice(
 ) -> None:
     kind = database_url.partition(":")[0]
     with Server(database_url, tmp_path, WORKERS, ALAMA_RATE_LIMIT="1000000") as server:
-        key = a_key(server)
+        key = server.key()
         load = Load(server.url, key)
         for number, victim in enumerate(islice(cycle(VICTIMS), ROUNDS), start=1):
             with load.running():

@@ -9,7 +9,7 @@ import pytest
 
 from alama.storage import database as databases
 from tests.databases import sqlite_url
-from tests.reliability.client import Client, a_key
+from tests.reliability.client import Client
 from tests.reliability.load import Load
 from tests.reliability.outages import (
     wait_until_all_are_refused,
@@ -30,7 +30,7 @@ def test_scores_are_refused_while_the_file_is_locked_and_given_when_it_is_free(
 ) -> None:
     url = sqlite_url(tmp_path)
     with Server(url, tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server:
-        key = a_key(server)
+        key = server.key()
         load = Load(server.url, key, connections=4)
         with (
             load.running(),

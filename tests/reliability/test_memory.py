@@ -15,7 +15,7 @@ import pytest
 
 from tests.ports import HOST
 from tests.reliability import processes
-from tests.reliability.client import a_key, application
+from tests.reliability.client import application
 from tests.server import Server
 
 pytestmark = [
@@ -39,7 +39,7 @@ GROWTH_BYTES_MAX = 500
 
 def test_a_worker_stays_small_and_flat(database_url: str, tmp_path: Path) -> None:
     with Server(database_url, tmp_path, ALAMA_RATE_LIMIT="1000000") as server:
-        key = a_key(server)
+        key = server.key()
         score(server, key, WARM)
         warm = processes.resident_bytes(server.pid)
         score(server, key, ALL - WARM)

@@ -12,7 +12,7 @@ import pytest
 from tests.databases import Postgres, through
 from tests.proxy import Proxy
 from tests.reliability import processes
-from tests.reliability.client import Client, a_key
+from tests.reliability.client import Client
 from tests.reliability.load import Load
 from tests.reliability.outages import (
     wait_until_all_are_refused,
@@ -58,7 +58,7 @@ def story(
         Proxy(postgres.host, postgres.port) as proxy,
         Server(through(url, proxy.port), home, WORKERS, ALAMA_RATE_LIMIT="1000000") as server,
     ):
-        yield Story(server, proxy, a_key(server))
+        yield Story(server, proxy, server.key())
         assert "Traceback" not in server.output()
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from tests.databases import sqlite_url
-from tests.reliability.client import a_key
 from tests.reliability.load import Load
 from tests.reliability.verdict import assert_kept
 from tests.server import Server
@@ -63,7 +62,7 @@ def test_what_was_acknowledged_is_on_the_disk(
 ) -> None:
     url = sqlite_url(tmp_path / "running")
     with Server(url, tmp_path, workers, ALAMA_RATE_LIMIT="1000000", **simulation) as server:
-        load = Load(server.url, a_key(server))
+        load = Load(server.url, server.key())
         with load.running():
             load.wait_for_answers(300, 30.0)
         server.kill()

@@ -28,7 +28,7 @@ from alama.storage import schema
 from alama.storage.database import Database
 from tests.ports import HOST, free_port
 from tests.receivers import Receivers
-from tests.reliability.client import Client, a_key, application
+from tests.reliability.client import Client, application
 from tests.server import Server
 
 pytestmark = pytest.mark.xdist_group("kills")
@@ -90,7 +90,7 @@ def test_no_kill_of_the_worker_loses_an_event(database_url: str, tmp_path: Path)
         unstarted as server,
         closing(databases.connect(database_url)) as database,
     ):
-        key = a_key(server)
+        key = server.key()
         with Client(server.url, key) as client:
             proof = Proof(receivers, add_endpoints(client, receivers.url))
         lender = Lender(server, key)
