@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -103,6 +103,7 @@ class Case:
             return -math.inf
         return likeness.strangeness(scorecard.score(policy.as_asked(application.values)).slots)
 
+    @cached_property
     def strangeness_max(self) -> float:
         """Give what is plausible: the limit of the policy, or of one in a thousand, or today's."""
         model = self.ready.policy.model
@@ -112,9 +113,9 @@ class Case:
         return max(limit, self.strangeness(self.application))
 
     def works(self, application: Application) -> bool:
-        said = self.assess(application)
-        met = is_met(self.goal, self.ready.policy.policy, said)
-        return met and self.strangeness(application) <= self.strangeness_max()
+        if self.strangeness(application) > self.strangeness_max:
+            return False
+        return is_met(self.goal, self.ready.policy.policy, self.assess(application))
 
 
 def random_case(seed: int) -> Case:

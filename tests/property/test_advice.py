@@ -42,12 +42,13 @@ def is_whole(text: str) -> bool:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(CASES)
 def test_a_change_is_told_with_its_new_value_in_every_language(case: Case) -> None:
+    told = changes(case)
     for language in LANGUAGES:
         advice = Advice(case.ready.policy, language)
-        for change in changes(case):
+        for change in told:
             text = advice.change(change)
             assert is_whole(text)
             shown = shown_as(case.catalogue.field(change.field), language)
@@ -58,7 +59,7 @@ def test_a_change_is_told_with_its_new_value_in_every_language(case: Case) -> No
             assert change.after in values
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(CASES)
 def test_both_values_of_a_change_differ_the_way_it_goes(case: Case) -> None:
     english = LANGUAGES[0]
@@ -74,7 +75,7 @@ def test_both_values_of_a_change_differ_the_way_it_goes(case: Case) -> None:
         assert old != new
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(CASES)
 def test_every_obstacle_is_told_in_every_language(case: Case) -> None:
     for obstacle in case.find().binding:
