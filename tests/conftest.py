@@ -23,6 +23,9 @@ settings.register_profile(
 # New examples at every run, and many of them.
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 
+# Every process that a test starts imports the package: compiled once, not at every start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

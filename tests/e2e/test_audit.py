@@ -11,7 +11,7 @@ from alama.service.audit import acts
 from alama.service.audit.acts import Kind
 from alama.storage import database as databases
 from alama.storage.audit import SqlTrail
-from tests.reliability.client import Client, a_key, application
+from tests.reliability.client import Client, application
 from tests.server import Server
 
 WORKERS = 2
@@ -22,7 +22,7 @@ def test_a_service_that_runs_and_one_that_was_stopped_verify(
     database_url: str, tmp_path: Path
 ) -> None:
     with Server(database_url, tmp_path, WORKERS) as server:
-        key = a_key(server)
+        key = server.key()
         with Client(server.url, key) as client:
             for number in range(SCORES):
                 client.reconnect()

@@ -112,7 +112,6 @@ def test_no_file_of_sqlite_and_no_line_of_the_log_holds_what_was_sent(tmp_path: 
 def test_no_file_of_postgresql_holds_what_was_sent(postgres: Postgres, tmp_path: Path) -> None:
     with postgres.fresh() as url:
         with Server(url, tmp_path, 2, ALAMA_LOG="json") as server:
-            server.alama("lenders", "add", "demo", "--name", "Demo", "--currency", "KES")
             score_all_ways(server)
             server.stop()
             assert found_in(server.output().encode()) == []

@@ -54,7 +54,10 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 
 @pytest.mark.xdist_group("readme")
 def test_the_commands_that_train_and_score_work_in_their_order(tmp_path: Path) -> None:
-    for command in commands(block_with("alama population")):
+    # On a quarter of the rows: the steps are the same, and nobody reads what is trained here.
+    block = block_with("alama population").replace("--rows 8000", "--rows 2000")
+    assert "--rows 2000" in block
+    for command in commands(block):
         run(command, tmp_path)
     assert {"loans.parquet", "model.json", "report.html", "scores.parquet"} <= {
         entry.name for entry in tmp_path.iterdir()

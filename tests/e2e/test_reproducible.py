@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from alama.core import model as models
-from alama.training.pipeline import Order, judge, train
+from alama.training.pipeline import Order, Trained, judge, train
 from tests.patterned import QUICK, patterned, unwatched
 from tests.processors import lesser_processor
+
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("reproducible")
 
 ORDER = Order(name="small", label="default", recipe=QUICK)
 
@@ -24,8 +27,13 @@ print(trained.model.id, judge(trained, 5, unwatched).model.id)
 
 
 @pytest.fixture(scope="module")
-def model_id() -> str:
-    return train(patterned(3_000), ORDER, unwatched).model.id
+def trained() -> Trained:
+    return train(patterned(3_000), ORDER, unwatched)
+
+
+@pytest.fixture
+def model_id(trained: Trained) -> str:
+    return trained.model.id
 
 
 def test_the_order_of_the_rows_does_not_matter(model_id: str) -> None:
@@ -39,7 +47,7 @@ def test_the_number_of_processes_does_not_matter(model_id: str) -> None:
     assert train(patterned(3_000), order, unwatched).model.id == model_id
 
 
-def test_the_processor_does_not_matter(model_id: str) -> None:
+def test_the_processor_does_not_matter(trained: Trained) -> None:
     plain = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={**os.environ, **lesser_processor()},
@@ -47,8 +55,8 @@ def test_the_processor_does_not_matter(model_id: str) -> None:
         text=True,
         check=True,
     )
-    judged = judge(train(patterned(3_000), ORDER, unwatched), 5, unwatched).model.id
-    assert plain.stdout.split() == [model_id, judged]
+    judged = judge(trained, 5, unwatched)
+    assert plain.stdout.split() == [trained.model.id, judged.model.id]
 
 
 def test_the_hash_is_the_one_that_was_seen_before(model_id: str) -> None:
@@ -57,6 +65,6 @@ def test_the_hash_is_the_one_that_was_seen_before(model_id: str) -> None:
 
 
 def test_another_seed_is_another_model(model_id: str) -> None:
-    trained = train(patterned(3_000, seed=1), ORDER, unwatched)
-    assert trained.model.id != model_id
-    assert models.decode(models.encode(trained.model)) == trained.model
+    other = train(patterned(3_000, seed=1), ORDER, unwatched)
+    assert other.model.id != model_id
+    assert models.decode(models.encode(other.model)) == other.model

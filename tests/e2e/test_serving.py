@@ -136,54 +136,79 @@ def test_a_stop_under_load_answers_everything_that_was_accepted(
         socket.create_connection((HOST, server.port), timeout=1)
 
 
-def test_every_request_is_in_the_log_after_a_stop(server: Server) -> None:
-    with client(server) as caller:
-        ids = {
-            caller.post("/v1/score", content=sample_application()).headers["request-id"]
-            for _ in range(50)
-        }
-    server.stop()
-    logged = events(server, "request")
-    assert ids <= {line["request_id"] for line in logged}
+class Asked:
+    """A service that was asked for many things, each reply kept, and then stopped."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        with client(server) as caller:
+            self.key = caller.headers["Authorization"].removeprefix("Bearer ")
+            self.marked = self._with_marks(caller)
+            self.bad = caller.post("/v1/score", content=b"{}")
+            self.stranger = caller.post("/v1/score", headers={"Authorization": "Bearer nobody"})
+            self.good = [caller.post("/v1/score", content=sample_application()) for _ in range(50)]
+            record = caller.get(f"/v1/scores/{self.good[0].json()['request_id']}")
+            self.key_id: str = record.json()["key_id"]
+        server.stop()
+
+    def line_of(self, reply: httpx.Response) -> dict[str, Any]:
+        lines = {line["request_id"]: line for line in events(self.server, "request")}
+        return lines[reply.headers["request-id"]]
+
+    def _with_marks(self, caller: httpx.Client) -> list[httpx.Response]:
+        body = json.dumps({"mm_months": SENT, SENT: 1, "region": SENT}).encode()
+        headers = {"User-Agent": SENT, "Idempotency-Key": SENT}
+        unknown = {"Authorization": f"Bearer {SENT}"}
+        return [
+            caller.post(f"/v1/score?expand={SENT}", content=sample_application(), headers=headers),
+            caller.post("/v1/score", content=body, headers=headers),
+            caller.post("/v1/score", content=SENT.encode(), headers=headers),
+            caller.get(f"/{SENT}", headers=headers),
+            caller.get(f"/v1/scores/{SENT}", headers=headers),
+            caller.get("/v1/scores", headers=headers | unknown),
+        ]
 
 
-def test_a_line_of_the_log_says_whose_request_it_was_and_what_was_wrong(server: Server) -> None:
-    with client(server) as caller:
-        good = caller.post("/v1/score", content=sample_application())
-        bad = caller.post("/v1/score", content=b"{}")
-        stranger = caller.post("/v1/score", headers={"Authorization": "Bearer nobody"})
-        key_id = caller.get(f"/v1/scores/{good.json()['request_id']}").json()["key_id"]
-    server.stop()
-    lines = {line["request_id"]: line for line in events(server, "request")}
-    whose = {"lender": "demo", "key_id": key_id}
-    assert lines[good.headers["request-id"]].items() >= whose.items()
-    assert "code" not in lines[good.headers["request-id"]]
-    told = lines[bad.headers["request-id"]]
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(1, marks=pytest.mark.xdist_group("serving-one"), id="one worker"),
+        pytest.param(2, marks=pytest.mark.xdist_group("serving-two"), id="two workers"),
+    ],
+)
+def asked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Asked]:
+    home = tmp_path_factory.mktemp("asked")
+    with Server(sqlite_url(home), home, request.param) as server:
+        assert eventually(lambda: len(events(server, "worker_started")) == request.param)
+        yield Asked(server)
+
+
+def test_every_request_is_in_the_log_after_a_stop(asked: Asked) -> None:
+    ids = {reply.headers["request-id"] for reply in asked.good}
+    assert len(ids) == 50
+    assert ids <= {line["request_id"] for line in events(asked.server, "request")}
+
+
+def test_a_line_of_the_log_says_whose_request_it_was_and_what_was_wrong(asked: Asked) -> None:
+    whose = {"lender": "demo", "key_id": asked.key_id}
+    good = asked.line_of(asked.good[0])
+    assert good.items() >= whose.items()
+    assert "code" not in good
+    told = asked.line_of(asked.bad)
     assert told.items() >= (whose | {"status": 422, "code": "invalid_application"}).items()
-    unknown = lines[stranger.headers["request-id"]]
+    unknown = asked.line_of(asked.stranger)
     assert unknown["code"] == "key_refused"
     assert not unknown.keys() & whose.keys()
 
 
-def test_nothing_that_a_caller_sends_is_in_the_log(server: Server) -> None:
-    key = server.key()
-    body = json.dumps({"mm_months": SENT, SENT: 1, "region": SENT}).encode()
-    headers = {"Authorization": f"Bearer {key}", "User-Agent": SENT, "Idempotency-Key": SENT}
-    with httpx.Client(base_url=server.url, headers=headers, trust_env=False) as caller:
-        replies = [
-            caller.post(f"/v1/score?expand={SENT}", content=sample_application()),
-            caller.post("/v1/score", content=body),
-            caller.post("/v1/score", content=SENT.encode()),
-            caller.get(f"/{SENT}"),
-            caller.get(f"/v1/scores/{SENT}"),
-            caller.get("/v1/scores", headers={"Authorization": f"Bearer {SENT}"}),
-        ]
-    assert all(400 <= reply.status_code < 500 for reply in replies)
-    server.stop()
-    routes = {line["route"] for line in events(server, "request")}
+def test_nothing_that_a_caller_sends_is_in_the_log(asked: Asked) -> None:
+    assert all(400 <= reply.status_code < 500 for reply in asked.marked)
+    routes = {line["route"] for line in events(asked.server, "request")}
     assert {"/v1/score", "/v1/scores", "/v1/scores/{request_id}", "unknown"} <= routes
-    assert SENT not in server.output()
-    assert key not in server.output()
+    assert SENT not in asked.server.output()
+    assert asked.key not in asked.server.output()
 
 
 def test_a_request_that_never_ends_does_not_stop_the_stop(tmp_path: Path, workers: int) -> None:

@@ -8,7 +8,8 @@ from alama.pages.policy_report import render
 from tests.browser import chromium, measured, needs_chromium
 from tests.simulations import a_simulation
 
-pytestmark = needs_chromium
+# One worker makes the page that the tests here share, once.
+pytestmark = [needs_chromium, pytest.mark.xdist_group("simulation-in-browser")]
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +20,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("width", [390, 820, 1280])
-def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(page: Path, width: int) -> None:
-    found = measured(page, width)
-    assert found["title"] == "Simulation of wider"
-    assert found["drawings"] == 7
-    assert found["empty"] == 0
-    assert found["headings"] >= 10
-    assert found["overflow"] <= 0
-    assert found["asked"] == 0, "the page must not ask for anything beside itself"
+def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(page: Path) -> None:
+    for width, found in measured(page, 390, 820, 1280):
+        assert found["title"] == "Simulation of wider"
+        assert found["drawings"] == 7
+        assert found["empty"] == 0, width
+        assert found["headings"] >= 10
+        assert found["overflow"] <= 0, width
+        assert found["asked"] == 0, "the page must not ask for anything beside itself"
 
 
 def test_it_prints(page: Path) -> None:

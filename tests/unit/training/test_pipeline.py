@@ -10,6 +10,9 @@ from alama.training.pipeline import Judged, Order, Trained, judge, train
 from alama.training.validation.metrics import auc
 from tests.patterned import CATALOGUE, QUICK, patterned, unwatched
 
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("pipeline")
+
 
 @pytest.fixture(scope="module")
 def trained() -> Trained:

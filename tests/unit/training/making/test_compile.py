@@ -10,6 +10,9 @@ from alama.training.making.draft import Draft
 from alama.training.making.fit import Fitted, fit, matrix_of
 from tests.patterned import QUICK, patterned, unwatched
 
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("compile")
+
 
 @pytest.fixture(scope="module")
 def made() -> tuple[Dataset, Fitted, Draft, list[Draft]]:

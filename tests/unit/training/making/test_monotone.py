@@ -20,6 +20,9 @@ from tests.property.test_shapley import brute_force_shapley
 
 SIGNS = {"months": -1, "inflow": -1, "amount": 1}
 
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("monotone")
+
 
 @pytest.fixture(scope="module")
 def made() -> tuple[Dataset, Draft, Projection]:

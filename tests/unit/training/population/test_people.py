@@ -38,6 +38,9 @@ from alama.training.population.truth import (
 )
 from alama.training.portable import exponential
 
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("people")
+
 KES = float(REFERENCE_INFLOW_MONTHLY["KES"])
 FIELDS = tuple(field.name for field in fields(Loans))
 

@@ -15,6 +15,9 @@ from alama.training.validation.report import render
 from alama.training.validation.validate import Validation, validate
 from tests.factories import a_dataset, a_model
 
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("report")
+
 HOSTILE = '<script>alert("&")</script>'
 
 

@@ -25,6 +25,9 @@ from alama.training.validation.validate import (
 )
 from tests.factories import a_dataset, a_model
 
+# One worker makes what the tests here share, once.
+pytestmark = pytest.mark.xdist_group("validate")
+
 ROWS = 3_000
 NOTES = [CardNotes("full", (), (ConstraintPrice("mm_months", 1e-5),), (), 1.0, 0.0)]
 
