@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, or_, select, tuple_
 
 from alama.storage import schema
+from alama.storage.prepared import Prepared
 from alama.storage.upserts import insert_into
 
 if TYPE_CHECKING:
@@ -47,12 +48,15 @@ def delivery(endpoint: Endpoint, event_id: str, due_us: int) -> dict[str, Any]:
     }
 
 
+_NEW: Final = Prepared(
+    lambda connection: insert_into(connection, schema.deliveries).on_conflict_do_nothing(),
+    ("endpoint_id", "event_id", "attempts", "generation", "next_us"),
+)
+
+
 def deliver_new(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Write deliveries down; those that are there already stay as they are."""
-    if rows:
-        connection.execute(
-            insert_into(connection, schema.deliveries).on_conflict_do_nothing(), rows
-        )
+    _NEW.run(connection, rows)
 
 
 def send_again(connection: Connection, rows: Sequence[dict[str, Any]], now_us: int) -> None:

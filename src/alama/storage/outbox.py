@@ -292,12 +292,15 @@ def _take(
     """Claim those of some deliveries that nobody else has taken since they were found."""
     table = schema.deliveries
     keys = [(one.endpoint.id, one.event.id) for one in due]
-    query = select(table.c.endpoint_id, table.c.event_id, table.c.attempts)
-    still = query.where(KEY.in_(keys), table.c.next_us <= now_us)
-    rows = connection.execute(still.with_for_update(skip_locked=True))
+    still = select(table.c.endpoint_id, table.c.event_id)
+    still = still.where(KEY.in_(keys), table.c.next_us <= now_us)
+    mine = update(table).where(KEY.in_(still.with_for_update(skip_locked=True)))
+    rows = connection.execute(
+        mine.values(next_us=until_us, claimed_by=worker).returning(
+            *still.selected_columns, table.c.attempts
+        )
+    )
     attempts = {(row.endpoint_id, row.event_id): row.attempts for row in rows}
-    mine = update(table).where(KEY.in_(attempts.keys()))
-    connection.execute(mine.values(next_us=until_us, claimed_by=worker))
     return [
         one._replace(attempts=attempts[key])
         for one, key in zip(due, keys, strict=True)

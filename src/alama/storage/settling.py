@@ -11,24 +11,58 @@ from sqlalchemy import bindparam, update
 from alama.service.audit import endpoint_acts
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import ANSWER_OF_SUCCESS_MAX
+from alama.service.webhooks.records import ANSWER_OF_SUCCESS_MAX, Attempt
 from alama.service.webhooks.schedule import failing_too_long
 from alama.storage import schema
 from alama.storage.endpoints import ENDPOINTS, end_resend, endpoint_of, locked
 from alama.storage.event_rows import announce
+from alama.storage.prepared import Prepared
 from alama.storage.upserts import insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Update
 
-    from alama.service.webhooks.records import Attempt, Endpoint, Settled
+    from alama.service.webhooks.records import Endpoint, Settled
     from alama.storage.acts import ActLog
 
-_THE_ONE: Final = (
-    schema.deliveries.c.endpoint_id == bindparam("to"),
-    schema.deliveries.c.event_id == bindparam("of"),
+_OVER: Final[dict[str, Any]] = {
+    "attempts": bindparam("number"),
+    "claimed_by": None,
+    "next_us": None,
+}
+
+
+def _mine(*more: ColumnElement[bool]) -> Update:
+    """Change a delivery, if the claim on it is still this worker's."""
+    table = schema.deliveries
+    return update(table).where(
+        table.c.endpoint_id == bindparam("to"),
+        table.c.event_id == bindparam("of"),
+        table.c.claimed_by == bindparam("worker"),
+        *more,
+    )
+
+
+_TOLD: Final = ("to", "of", "worker", "number")
+_DELIVERED: Final = Prepared(
+    lambda _: _mine().values(_OVER | {"delivered_us": bindparam("at_us"), "failed_us": None}),
+    (*_TOLD, "at_us"),
+)
+_AGAIN: Final = Prepared(
+    lambda _: _mine(schema.deliveries.c.next_us.is_not(None)).values(
+        _OVER | {"next_us": bindparam("due_us")}
+    ),
+    (*_TOLD, "due_us"),
+)
+_GIVEN_UP: Final = Prepared(
+    lambda _: _mine().values(_OVER | {"failed_us": bindparam("at_us")}), (*_TOLD, "at_us")
+)
+_ATTEMPTS: Final = Prepared(
+    # Once, though a worker that heard nothing of its commit says it again.
+    lambda connection: insert_into(connection, schema.webhook_attempts).on_conflict_do_nothing(),
+    Attempt._fields,
 )
 
 
@@ -45,7 +79,7 @@ def settle(
         at_each.get(one.attempt.endpoint_id, []).append(one)
     noted = list(chain.from_iterable(at_each.values()))
     _write_outcomes(connection, worker, noted)
-    _write_attempts(connection, noted)
+    _ATTEMPTS.run(connection, [_kept(one)._asdict() for one in noted])
     changed = [_after(endpoint, at_each[endpoint.id]) for endpoint in found]
     _write_states(connection, found, changed)
     disabled = [
@@ -66,30 +100,24 @@ def _write_outcomes(connection: Connection, worker: str, settled: Sequence[Settl
 
     One that was given up while it was under way may still have arrived, but is not tried again.
     """
-    table = schema.deliveries
-    mine = update(table).where(*_THE_ONE, table.c.claimed_by == worker)
-    over: dict[str, Any] = {"attempts": bindparam("number"), "claimed_by": None, "next_us": None}
-    delivered = mine.values(over | {"delivered_us": bindparam("at_us"), "failed_us": None})
-    given_up = mine.values(over | {"failed_us": bindparam("at_us")})
-    again = mine.where(table.c.next_us.is_not(None)).values(over | {"next_us": bindparam("due_us")})
     for statement, chosen in (
-        (delivered, [one for one in settled if one.verdict.delivered]),
-        (again, [one for one in settled if _is_due_again(one)]),
-        (given_up, [one for one in settled if not (one.verdict.delivered or _is_due_again(one))]),
+        (_DELIVERED, [one for one in settled if one.verdict.delivered]),
+        (_AGAIN, [one for one in settled if _is_due_again(one)]),
+        (_GIVEN_UP, [one for one in settled if not (one.verdict.delivered or _is_due_again(one))]),
     ):
-        if chosen:
-            connection.execute(statement, [_outcome(one) for one in chosen])
+        statement.run(connection, [_outcome(one, worker) for one in chosen])
 
 
 def _is_due_again(settled: Settled) -> bool:
     return not settled.verdict.delivered and settled.verdict.next_us is not None
 
 
-def _outcome(settled: Settled) -> dict[str, Any]:
+def _outcome(settled: Settled, worker: str) -> dict[str, Any]:
     attempt = settled.attempt
     outcome: dict[str, Any] = {
         "to": attempt.endpoint_id,
         "of": attempt.event_id,
+        "worker": worker,
         "number": attempt.number,
     }
     if _is_due_again(settled):
@@ -99,13 +127,6 @@ def _outcome(settled: Settled) -> dict[str, Any]:
 
 def _ended_us(settled: Settled) -> int:
     return settled.attempt.started_us + 1_000 * settled.attempt.took_ms
-
-
-def _write_attempts(connection: Connection, settled: Sequence[Settled]) -> None:
-    """Note what was tried; once, though a worker that heard nothing of its commit says it again."""
-    statement = insert_into(connection, schema.webhook_attempts).on_conflict_do_nothing()
-    if settled:
-        connection.execute(statement, [_kept(one)._asdict() for one in settled])
 
 
 def _kept(settled: Settled) -> Attempt:
