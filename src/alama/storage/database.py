@@ -7,7 +7,6 @@ NORMAL a power cut takes commits along that were already acknowledged.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,25 +17,20 @@ from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import journal
+from alama.storage import sqlite_locks as locks
 from alama.storage.courtesy import Courtesy
+from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.sqlite_file import SqliteFile, require_there
-
-try:
-    import pysqlite3
-except ImportError:  # no wheel for this platform; `check_processes` says what that means
-    pysqlite3 = sqlite3
+from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine.interfaces import DBAPICursor, ExceptionContext
 
 SQLITE_SAFE_FOR_MANY: Final = (3, 51, 3)
 """Before this, several processes that write one file could corrupt it (the WAL-reset bug)."""
-
-BUSY_TIMEOUT_S: Final = 5.0
-"""How long a SQLite writer waits for another process before it gives up."""
 
 CONNECTIONS: Final = 8
 CONNECTIONS_MORE: Final = 10
@@ -55,15 +49,10 @@ _PAGE_BYTES: Final = 8_192
 """Of a SQLite file: about four scores a page, and fewer writes a commit than by default."""
 
 _POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
-_LOOK_AGAIN_S: Final = 0.001
 _READS_ONLY: Final = "alama_reads_only"
-_BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
+_NOTE_WAIT: Final = "alama_note_wait"
 _READ_ONLY_STATE: Final = "25006"  # PostgreSQL's; SQLite has only words
 _DEADLOCK_STATE: Final = "40P01"
-
-
-class Busy(Exception):
-    """Another process is writing, and nobody wanted to wait for it."""
 
 
 class Clash(Exception):
@@ -110,8 +99,11 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose work is committed at the end, or not at all."""
         self._require_file()
-        with self._translated(), self.courtesy.turn(), self.engine.begin() as connection:
-            yield connection
+        with self._translated(), self.courtesy.turn(), self.engine.connect() as plain:
+            noted = self.courtesy.note_wait if self.courtesy.wanted else None
+            connection = plain.execution_options(**{_NOTE_WAIT: noted})
+            with connection.begin():
+                yield connection
         self._require_file()
 
     @contextmanager
@@ -139,7 +131,7 @@ class Database:
         try:
             cursor = connection.cursor()
             if self.embedded:
-                _begin_when_free(cursor, patience_s)
+                locks.begin_when_free(cursor, patience_s)
             yield cursor
             connection.commit()
         except (driver.OperationalError, driver.InternalError) as error:
@@ -283,7 +275,7 @@ def _sqlite(
             raise
         return connection
 
-    _take_as_they_are(bytes, type(None))
+    _take_as_they_are()
     engine = create_engine(
         "sqlite://",
         module=pysqlite3,
@@ -300,13 +292,9 @@ def _sqlite(
     return engine
 
 
-def _take_as_they_are(*types: type) -> None:
-    """Tell the driver that values of these types need no adapting.
-
-    It knows that of numbers and texts. For bytes and nulls it asks around for an adapter, finds
-    none, and that takes longer than SQLite takes for the whole row.
-    """
-    for one in types:
+def _take_as_they_are() -> None:
+    """Save the driver the search for adapters of bytes and nulls: longer than the whole row."""
+    for one in (bytes, type(None)):
         pysqlite3.register_adapter(one, lambda value: value)
 
 
@@ -321,39 +309,17 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  
 
 def _switch_to_wal(connection: Any) -> None:  # noqa: ANN401  a driver's own
     """Set the journal mode, once for each file. SQLite waits for no other process here: we do."""
-    _when_free(lambda: connection.execute("PRAGMA journal_mode=WAL"), BUSY_TIMEOUT_S)
-
-
-def _begin_when_free(cursor: DBAPICursor, patience_s: float) -> None:
-    try:
-        _when_free(lambda: cursor.execute(_BEGIN_WRITING), patience_s)
-    except pysqlite3.OperationalError as error:
-        if _is_locked(error):
-            raise Busy from error
-        raise
-
-
-def _when_free(work: Callable[[], object], patience_s: float) -> None:
-    """Do something as soon as no other process holds the file, or raise as SQLite does."""
-    given_up_at = time.monotonic() + patience_s
-    while True:
-        try:
-            work()
-        except pysqlite3.OperationalError as error:
-            if not _is_locked(error) or time.monotonic() >= given_up_at:
-                raise
-            time.sleep(_LOOK_AGAIN_S)
-        else:
-            return
-
-
-def _is_locked(error: Exception) -> bool:
-    return "locked" in str(error)
+    locks.when_free(lambda: connection.execute("PRAGMA journal_mode=WAL"), BUSY_TIMEOUT_S)
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    reads_only = connection.get_execution_options().get(_READS_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if reads_only else _BEGIN_WRITING)
+    options = connection.get_execution_options()
+    if options.get(_READS_ONLY):
+        connection.exec_driver_sql("BEGIN")
+    elif (note_wait := options.get(_NOTE_WAIT)) is None:
+        connection.exec_driver_sql(locks.BEGIN_WRITING)
+    else:
+        locks.begin_noting(connection.connection.cursor(), note_wait)
 
 
 def _part_with_readers(context: ExceptionContext) -> None:

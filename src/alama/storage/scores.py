@@ -19,10 +19,11 @@ from alama.service.records import (
 from alama.service.webhooks.events import Event
 from alama.storage import schema
 from alama.storage.approvals import Approvals, approved_since
-from alama.storage.database import BUSY_TIMEOUT_S, Busy, Clash
+from alama.storage.database import Clash
 from alama.storage.earlier import EarlierAnswers, identity
 from alama.storage.inserts import Inserts
 from alama.storage.sealing import Sealing
+from alama.storage.sqlite_locks import BUSY_TIMEOUT_S, Busy
 from alama.storage.tallies import Tallies, fold_counts, tally_of_days
 
 if TYPE_CHECKING:

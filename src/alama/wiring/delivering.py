@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from alama.telemetry.deliveries import DeliveryWatch
 
 
-WRITING_SHARE: Final = 0.3
-"""Of the time, in which a worker holds a file that scores are to be written into."""
+PAUSE_TURNS: Final = 50.0
+"""How many times as long as it had a file that scores are to be written into a worker leaves it
+alone, if it had to wait for somebody: where scores are written two fifths of the time, that leaves
+the worker a twentieth."""
 
 PUT_AWAY_S: Final = 1
 """Of the time for a stop, what a worker keeps for giving back what it has not sent."""
@@ -37,7 +39,7 @@ async def deliver(
 ) -> None:
     """Send webhooks in the loop of now, until the worker that `begun` is given is stopped."""
     if installed.database.embedded:
-        installed.database.courtesy.share = WRITING_SHARE
+        installed.database.courtesy.pause_turns = PAUSE_TURNS
     outbox = installed.outbox
     chosen = pace or Pace(drain_s=min(PATIENCE_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))
     sender = Sender(settings.webhook_reach, now_us, patience_s=chosen.patience_s)

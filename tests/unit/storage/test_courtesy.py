@@ -2,14 +2,22 @@
 
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 
 from alama.storage import courtesy as courtesies
+from alama.storage import migrate, schema
 from alama.storage.courtesy import Courtesy
+from alama.storage.database import Database, connect
+from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
 
 TURN_S = 0.01
+MARK = "courteous"
+OURS = select(func.count()).where(schema.facts.c.value == MARK)
 
 
 class Clock:
@@ -33,53 +41,62 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def turns(courtesy: Courtesy, clock: Clock, count: int, each_s: float) -> float:
-    """How long so many turns take with their pauses."""
+def turns(courtesy: Courtesy, clock: Clock, waits: Sequence[bool], each_s: float) -> float:
+    """How long turns take with their pauses, of which some had to wait for somebody."""
     began_s = clock.now_s
-    for _ in range(count):
+    for waited in waits:
         with courtesy.turn():
+            if waited:
+                courtesy.note_wait()
             clock.now_s += each_s
     return clock.now_s - began_s
 
 
-def test_the_courteous_take_no_more_than_their_share_of_the_time(clock: Clock) -> None:
-    courtesy = Courtesy()
-    courtesy.share = 0.1
-    took_s = turns(courtesy, clock, 100, TURN_S)
-    assert 100 * TURN_S / took_s == pytest.approx(0.1, rel=0.02)
+@pytest.fixture
+def courtesy() -> Courtesy:
+    made = Courtesy()
+    made.pause_turns = 9
+    return made
+
+
+def test_the_busier_others_are_the_less_of_the_time_is_taken_from_them(
+    courtesy: Courtesy, clock: Clock
+) -> None:
+    alone_s = turns(courtesy, clock, [False] * 100, TURN_S)
+    assert alone_s == pytest.approx(100 * TURN_S)
+    sometimes_s = turns(courtesy, clock, [True, False, False] * 33, TURN_S)
+    assert 99 * TURN_S / sometimes_s == pytest.approx(0.25, rel=0.02)
+    always_s = turns(courtesy, clock, [True] * 100, TURN_S)
+    assert 100 * TURN_S / always_s == pytest.approx(0.1, rel=0.02)
 
 
 def test_without_it_nobody_waits(clock: Clock) -> None:
-    assert turns(Courtesy(), clock, 100, TURN_S) == pytest.approx(100 * TURN_S)
+    assert turns(Courtesy(), clock, [True] * 100, TURN_S) == pytest.approx(100 * TURN_S)
 
 
-def test_time_in_which_nobody_wanted_a_turn_is_part_of_the_pause(clock: Clock) -> None:
-    courtesy = Courtesy()
-    courtesy.share = 0.1
-    turns(courtesy, clock, 1, TURN_S)
+def test_time_in_which_nobody_wanted_a_turn_is_part_of_the_pause(
+    courtesy: Courtesy, clock: Clock
+) -> None:
+    turns(courtesy, clock, [True], TURN_S)
     clock.now_s += 1.0
-    assert turns(courtesy, clock, 1, TURN_S) == pytest.approx(TURN_S)
+    assert turns(courtesy, clock, [True], TURN_S) == pytest.approx(TURN_S)
 
 
-def test_no_pause_is_longer_than_a_second(clock: Clock) -> None:
-    courtesy = Courtesy()
-    courtesy.share = 0.1
-    turns(courtesy, clock, 1, 60.0)
-    assert turns(courtesy, clock, 1, TURN_S) == pytest.approx(courtesies.PAUSE_S_MAX + TURN_S)
+def test_no_pause_is_longer_than_a_second(courtesy: Courtesy, clock: Clock) -> None:
+    turns(courtesy, clock, [True], 60.0)
+    took_s = turns(courtesy, clock, [True], TURN_S)
+    assert took_s == pytest.approx(courtesies.PAUSE_S_MAX + TURN_S)
 
 
-def test_a_turn_that_fails_is_followed_by_its_pause_too(clock: Clock) -> None:
-    courtesy = Courtesy()
-    courtesy.share = 0.1
+def test_a_turn_that_fails_is_followed_by_its_pause_too(courtesy: Courtesy, clock: Clock) -> None:
     with suppress(KeyError), courtesy.turn():
+        courtesy.note_wait()
         clock.now_s += TURN_S
         raise KeyError
-    assert turns(courtesy, clock, 1, TURN_S) == pytest.approx(10 * TURN_S)
+    assert turns(courtesy, clock, [False], TURN_S) == pytest.approx(10 * TURN_S)
 
 
-def test_two_that_share_a_database_take_turns() -> None:
-    courtesy = Courtesy()
-    courtesy.share = 0.5
+def test_two_that_share_a_database_take_turns(courtesy: Courtesy) -> None:
     under_way, most = 0, 0
 
     def write() -> None:
@@ -96,3 +113,32 @@ def test_two_that_share_a_database_take_turns() -> None:
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_a_database_knows_whether_a_turn_had_to_wait_for_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"sqlite:///{tmp_path}/alama.db"
+    with closing(connect(address)) as courteous, closing(connect(address)) as other:
+        migrate.upgrade(courteous)
+        courteous.courtesy.pause_turns = 1
+        waits: list[str] = []
+        monkeypatch.setattr(courteous.courtesy, "note_wait", lambda: waits.append("waited"))
+        _write(courteous, "alone")
+        assert waits == []
+        with other.writing():
+            waiting = threading.Thread(target=_write, args=(courteous, "beside another"))
+            waiting.start()
+            while not waits:
+                time.sleep(0.001)
+        waiting.join()
+        assert waits == ["waited"]
+        with courteous.reading() as connection:
+            assert connection.execute(OURS).scalar_one() == 2
+            waits_ms = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+        assert waits_ms == BUSY_TIMEOUT_S * 1000
+
+
+def _write(database: Database, name: str) -> None:
+    with database.writing() as connection:
+        connection.execute(schema.facts.insert(), {"name": name, "value": MARK})

@@ -9,6 +9,7 @@ from sqlalchemy import insert, select, update
 from alama.storage import database as databases
 from alama.storage import journal, migrate, schema
 from alama.storage.database import Database
+from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
 from tests.databases import Postgres, sqlite_url
 
 SECRET = "Zq7marked-secret" * 4
@@ -58,7 +59,7 @@ def test_the_connection_waits_for_others_as_long_as_before(database: Database) -
     database.empty_journal()
     with database.reading() as connection:
         waits_ms = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
-    assert waits_ms == databases.BUSY_TIMEOUT_S * 1000
+    assert waits_ms == BUSY_TIMEOUT_S * 1000
 
 
 def test_postgresql_looks_after_its_journal_itself(postgres: Postgres) -> None:
