@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.cli.worker import NICENESS
@@ -18,8 +19,7 @@ from bench.serve.server import HOST, Server, ServerFailed, free_port, started
 from bench.serve.subjects import alama, home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterator, Sequence
 
     from bench.serve.ground import Ground
 
@@ -29,6 +29,7 @@ BAD: Final = ("/fail/1", "/fail/2", "/stall/1", "/stall/2", "/reset", "/crawl", 
 KNOWN_S: Final = 1.5
 """Until a service knows of an endpoint that was added."""
 ARRIVED_S_MAX: Final = 900.0
+ENDPOINTS: Final = "/v1/webhook_endpoints"
 
 _POLL_S: Final = 0.1
 
@@ -70,10 +71,6 @@ class Worker:
         self._log = folder / "worker.log"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def stay(self, here: Ground) -> None:
-        """From its next start on, keep to the core of the service."""
-        self._command = list(here.for_server(self._command))
-
     def start(self) -> None:
         """Start one; there is none."""
         with self._log.open("ab") as output:
@@ -100,9 +97,28 @@ class Worker:
         """Let it stand still."""
         self._tell(signal.SIGSTOP)
 
+    def keep_to(self, cores: Collection[int]) -> None:
+        """Let it run on these cores alone; the next worker may use any again."""
+        assert self._process is not None
+        keep_to(self._process.pid, cores)
+
     def _tell(self, what: signal.Signals) -> None:
         assert self._process is not None
         os.kill(self._process.pid, what)
+
+
+def keep_to(pid: int, cores: Collection[int]) -> None:
+    """Let a process run on these cores alone: each of its threads, and what these will start."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            os.sched_setaffinity(int(thread.name), cores)
+
+
+class Endpoint(NamedTuple):
+    """An endpoint as the service knows it."""
+
+    id: str
+    secret: str
 
 
 class Subject(NamedTuple):
@@ -123,34 +139,50 @@ def receiving(here: Ground, name: str) -> Iterator[Receivers]:
 
 
 @contextmanager
-def telling(
-    here: Ground, name: str, paths: Sequence[str], receivers: Receivers
-) -> Iterator[Subject]:
-    """Start a service that tells these receivers of each score; its worker is yet to start."""
+def serving(here: Ground, name: str) -> Iterator[tuple[Server, Worker]]:
+    """Start a service that may tell receivers of its scores; its worker is yet to start."""
     ours = {"ALAMA_DEVELOPMENT": "yes", "ALAMA_DELIVERY": "alone"}
     here = replace(here, variables={**here.variables, **ours})
     with alama(here, name) as server:
-        nobody = free_port()
-        secrets = {
-            path: _added(server, nobody if path == REFUSE else receivers.port, path)
-            for path in paths
-        }
         worker = Worker(here, home(here, name))
-        time.sleep(KNOWN_S)
         try:
-            yield Subject(server, worker, secrets)
+            yield server, worker
         finally:
             worker.kill()
 
 
-def _added(server: Server, port: int, path: str) -> str:
-    """Add an endpoint, and give its secret."""
+@contextmanager
+def telling(
+    here: Ground, name: str, paths: Sequence[str], receivers: Receivers
+) -> Iterator[Subject]:
+    """Start a service that tells these receivers of each score; its worker is yet to start."""
+    with serving(here, name) as (server, worker):
+        endpoints = added(server, paths, receivers)
+        yield Subject(server, worker, {path: one.secret for path, one in endpoints.items()})
+
+
+def added(server: Server, paths: Sequence[str], receivers: Receivers) -> dict[str, Endpoint]:
+    """Add endpoints with the key of a server; give them by their paths once they are known."""
+    nobody = free_port()
+    endpoints = {
+        path: _added(server, nobody if path == REFUSE else receivers.port, path) for path in paths
+    }
+    time.sleep(KNOWN_S)
+    return endpoints
+
+
+def _added(server: Server, port: int, path: str) -> Endpoint:
     wanted = {"url": f"http://{HOST}:{port}{path}", "kinds": ["score.created"]}
-    answer = json.loads(_asked(server.port, "POST", "/v1/webhook_endpoints", wanted, server.key))
+    answer = json.loads(_asked(server.port, "POST", ENDPOINTS, wanted, server.key))
     if "secret" not in answer:
         raise server.failed("takes no webhook endpoint")
-    secret: str = answer["secret"]
-    return secret
+    return Endpoint(answer["id"], answer["secret"])
+
+
+def remove(server: Server, endpoint: Endpoint) -> None:
+    """Remove an endpoint: nothing more is sent to it."""
+    if _asked(server.port, "DELETE", f"{ENDPOINTS}/{endpoint.id}", None, server.key):
+        raise server.failed("does not remove a webhook endpoint")
 
 
 def _asked(port: int, method: str, path: str, body: object = None, key: str = "") -> bytes:

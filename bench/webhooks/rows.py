@@ -1,0 +1,235 @@
+"""What telling others of each score costs scoring: one service, a lender for each row.
+
+Two services that do the same differ by more than what is asked here, by where their memory and
+their files happen to lie. So one of them does everything, and one worker sends for it. A lender has
+its endpoints in its own rounds alone, and what waits at their end is sent to nobody: otherwise a
+row would pay for what another has left.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from alama import settings, wiring
+from alama.service import keys, lenders
+from alama.service.book import Book, Mode
+from bench import page
+from bench.serve import wrk
+from bench.serve.figures import middle, order, ratio
+from bench.serve.subjects import home
+from bench.webhooks import kills
+from bench.webhooks.subjects import BAD, added, good, receiving, remove, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from alama.wiring import Installation
+    from bench.page import Document
+    from bench.progress import Bar
+    from bench.serve.ground import Ground
+    from bench.serve.server import Server
+    from bench.webhooks.subjects import Receivers, Worker
+
+SERVICE: Final = "telling"
+NOBODY: Final = "nobody"
+TWENTY: Final = "twenty endpoints"
+KILLED: Final = "twenty, seven of them bad, and the worker killed in each round"
+CROWDED: Final = "twenty, and there is no other core for the worker"
+PATHS: Final = {
+    NOBODY: (),
+    "one endpoint": good(1),
+    TWENTY: good(20),
+    KILLED: (*good(kills.GOOD), *BAD),
+    CROWDED: good(20),
+}
+CONNECTIONS: Final = 16
+WARM_UP_S: Final = 1
+START_S: Final = 6
+"""About what a service takes to start."""
+AROUND_S: Final = 3
+"""About what it takes to lay a round ready, and to clean up behind it."""
+
+_DISPATCHED_AT_ONCE: Final = 500
+
+
+class Stage(NamedTuple):
+    """Where the rows are measured; `installed` is the service's database, as commands open it."""
+
+    here: Ground
+    receivers: Receivers
+    worker: Worker
+    installed: Installation
+
+
+def measure(here: Ground, rounds: int, seconds: int, delivering_s: int, bar: Bar) -> dict[str, Any]:
+    """Measure each row in each round of so many seconds, and then how fast the worker sends."""
+    around_s = START_S + len(PATHS) * WARM_UP_S
+    in_turn_s = len(PATHS) * rounds * (seconds + AROUND_S)
+    alone_s = seconds + AROUND_S + delivering_s
+    bar.start("one service, five lenders in turn", around_s + in_turn_s + alone_s)
+    variables = {"ALAMA_HOME": str(home(here, SERVICE))}
+    with (
+        receiving(here, "receivers") as receivers,
+        serving(here, SERVICE) as (server, worker),
+        closing(wiring.open_installation(settings.read(variables))) as installed,
+    ):
+        stage = Stage(here, receivers, worker, installed)
+        clients = _clients(server, installed)
+        for name, client in clients.items():
+            bar.at(f"warming up: {name}")
+            _load(stage, client, WARM_UP_S)
+        worker.start()
+        bar.advance(around_s)
+        found = _in_turn(stage, clients, rounds, seconds, bar)
+        bar.at("deliveries while nobody scores")
+        alone = _sent_alone(stage, clients[TWENTY], seconds, delivering_s)
+        bar.advance(alone_s)
+    return {**found, "deliveries_alone": alone}
+
+
+def _clients(server: Server, installed: Installation) -> dict[str, Server]:
+    """Add a lender for each row; give the service by the row, with the key of its lender."""
+    clients = {}
+    for number, name in enumerate(PATHS, start=1):
+        book = Book(f"row-{number}", Mode.TEST)
+        lenders.add(installed.registry, wiring.now_us, book.lender, name, "KES")
+        key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book)
+        clients[name] = replace(server, key=key)
+    return clients
+
+
+def _in_turn(
+    stage: Stage, clients: dict[str, Server], rounds: int, seconds: int, bar: Bar
+) -> dict[str, dict[str, list[float | None]]]:
+    rates: dict[str, list[float | None]] = {name: [] for name in clients}
+    deliveries: dict[str, list[float | None]] = {name: [] for name in clients}
+    for number in range(rounds):
+        for name in order(tuple(clients), number):
+            bar.at(f"round {number + 1} of {rounds}: {name}")
+            with _told(stage, clients[name], PATHS[name]), _worker_of(stage, name, seconds):
+                arrived = _arrivals(stage.receivers)
+                rate = wrk.run(stage.here, clients[name], CONNECTIONS, seconds).rate
+                deliveries[name].append(arrived())
+            rates[name].append(None if rate is None else round(rate, 1))
+            bar.advance(seconds + AROUND_S)
+    return {"rates": rates, "deliveries": deliveries}
+
+
+def _sent_alone(stage: Stage, client: Server, seconds: int, delivering_s: int) -> float:
+    """Give deliveries a second of what has gathered before, nobody scoring."""
+    with _told(stage, client, PATHS[TWENTY]):
+        with _at_rest(stage, seconds):
+            _load(stage, client, seconds)
+        before = stage.receivers.counts()["taken"]
+        stage.receivers.wait_for("taken", before + 1)  # it may have only just begun
+        arrived = _arrivals(stage.receivers)
+        time.sleep(delivering_s)
+        return arrived()
+
+
+def _load(stage: Stage, client: Server, seconds: int) -> None:
+    if wrk.run(stage.here, client, CONNECTIONS, seconds).rate is None:
+        raise client.failed("gave errors outside of the rounds")
+
+
+def _arrivals(receivers: Receivers) -> Callable[[], float]:
+    """Begin to count; give what tells the deliveries a second since."""
+    before, began_s = receivers.counts()["taken"], time.perf_counter()
+
+    def a_second() -> float:
+        taken = receivers.counts()["taken"] - before
+        return round(taken / (time.perf_counter() - began_s), 1)
+
+    return a_second
+
+
+# ------------------------------------------------------------------------------- a round
+
+
+@contextmanager
+def _told(stage: Stage, client: Server, paths: Sequence[str]) -> Iterator[None]:
+    """Have the scores of a lender told to these, and what is left of that afterwards to nobody."""
+    endpoints = added(client, paths, stage.receivers)
+    yield
+    for endpoint in endpoints.values():
+        remove(client, endpoint)
+    outbox = stage.installed.outbox
+    while outbox.backlog().events:  # the worker would do it too, at the leisure it owes scoring
+        outbox.dispatch(wiring.now_us(), _DISPATCHED_AT_ONCE)
+
+
+def _worker_of(stage: Stage, name: str, seconds: int) -> AbstractContextManager[None]:
+    """Have the worker be for a round what the row says."""
+    changed = {NOBODY: _at_rest, KILLED: _killed, CROWDED: _crowded}.get(name)
+    return nullcontext() if changed is None else changed(stage, seconds)
+
+
+@contextmanager
+def _at_rest(stage: Stage, _seconds: int) -> Iterator[None]:
+    # It has nothing to write at this moment: in a transaction it would hold up all scores.
+    stage.worker.rest()
+    yield
+    stage.worker.work()
+
+
+@contextmanager
+def _killed(stage: Stage, seconds: int) -> Iterator[None]:
+    killer = threading.Timer(seconds / 2, stage.worker.replace)
+    killer.start()
+    try:
+        yield
+    finally:
+        killer.cancel()  # where the round broke: nobody would end the worker that it starts
+        killer.join()
+
+
+@contextmanager
+def _crowded(stage: Stage, _seconds: int) -> Iterator[None]:
+    core = stage.here.server_core
+    if core is None:  # there is one for all, or none can be chosen
+        yield
+        return
+    stage.worker.keep_to({core})
+    yield
+    stage.worker.keep_to(os.sched_getaffinity(0))
+
+
+# ------------------------------------------------------------------------------- in words
+
+
+def shown(document: Document) -> str:
+    """Give the table, and a sentence on how it was measured."""
+    rates: dict[str, list[float | None]] = document["rates"]
+    head = [
+        *("each score told to", f"scores/s at {CONNECTIONS}", "beside nobody"),
+        "deliveries/s meanwhile",
+    ]
+    rows = [
+        [
+            name,
+            _figure(middle(found)),
+            _times(ratio(found, rates[NOBODY])),
+            _figure(middle(document["deliveries"][name])) if PATHS[name] else "",
+        ]
+        for name, found in rates.items()
+    ]
+    size: dict[str, Any] = document["size"]
+    return (
+        f"{page.table(head, rows)}\n\n{size['rounds']} rounds of {size['seconds']} s. While nobody "
+        f"scores, the worker sends {document['deliveries_alone']:,.0f} deliveries/s to twenty "
+        f"endpoints, over {size['delivering_s']} s."
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "void" if value is None else f"{value:,.0f}"
+
+
+def _times(value: float | None) -> str:
+    return "" if value is None else page.times(value)
