@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from alama.telemetry.deliveries import DeliveryWatch
 
 
-PAUSE_TURNS: Final = 50.0
+PAUSE_TURNS: Final = 100.0
 """How many times as long as it had a file that scores are to be written into a worker leaves it
 alone, if it had to wait for somebody: where scores are written two fifths of the time, that leaves
-the worker a twentieth."""
+the worker a fortieth, and where they are written a hundredth of the time, a half."""
 
 PUT_AWAY_S: Final = 1
 """Of the time for a stop, what a worker keeps for giving back what it has not sent."""
