@@ -271,6 +271,7 @@ def test_metrics_are_those_of_the_whole_service(tmp_path: Path, workers: int) ->
                 kept = caller.post("/v1/score", content=sample_application(), headers=once_only)
                 assert kept.status_code == 200
         lines = metrics_at(port)
+        assert eventually(lambda: len(events(server, "started")) == 1)
         (started,) = events(server, "started")
         assert started["metrics"] == f"http://{HOST}:{port}/metrics"
         assert server.stop() == 0
