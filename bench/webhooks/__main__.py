@@ -1,11 +1,11 @@
 """The front door: `python -m bench.webhooks [quick|full]`, into docs/benchmarks.md when full.
 
-One service scores on one core for five lenders in turn, round by round: one that tells nobody, one
-with one webhook endpoint, one with twenty, one with twenty of which seven are bad, the worker
-killed in each round, and one with twenty while the worker has no other core than the service.
-Otherwise the worker runs where there is room, behind everything else, as `alama serve` has it; in
-the rounds of the lender that tells nobody it stands still. Then a second service is asked for
-scores while its worker is killed again and again, and what arrived is counted.
+One service scores on one core for four lenders in turn, round by round: one that tells nobody, one
+with twenty webhook endpoints, one with twenty of which seven are bad, the worker killed in each
+round, and one with twenty while the worker has no other core than the service. Otherwise the worker
+runs where there is room, behind everything else, as `alama serve` has it; in the rounds of the
+lender that tells nobody it stands still. Then a second service is asked for scores while its worker
+is killed again and again, and what arrived is counted.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Size(NamedTuple):
 
 
 SIZES: Final = {
-    "quick": Size(2, 2, 3, 400, 2, kills.LEASE_S + 15),
-    "full": Size(9, 5, 15, 10_000, 20, 420),
+    "quick": Size(3, 2, 3, 400, 2, kills.LEASE_S + 15),
+    "full": Size(60, 2, 15, 10_000, 20, 240),
 }
 
 

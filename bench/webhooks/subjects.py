@@ -179,12 +179,6 @@ def _added(server: Server, port: int, path: str) -> Endpoint:
     return Endpoint(answer["id"], answer["secret"])
 
 
-def remove(server: Server, endpoint: Endpoint) -> None:
-    """Remove an endpoint: nothing more is sent to it."""
-    if _asked(server.port, "DELETE", f"{ENDPOINTS}/{endpoint.id}", None, server.key):
-        raise server.failed("does not remove a webhook endpoint")
-
-
 def _asked(port: int, method: str, path: str, body: object = None, key: str = "") -> bytes:
     connection = http.client.HTTPConnection(HOST, port, timeout=30)
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}

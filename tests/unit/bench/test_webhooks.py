@@ -68,18 +68,18 @@ def test_what_came_though_the_worker_was_killed_is_told_in_a_sentence() -> None:
 def test_each_lender_has_a_row_beside_the_one_that_tells_nobody() -> None:
     rates = {name: [100.0, 110.0] for name in rows.PATHS} | {rows.NOBODY: [200.0, 220.0]}
     shown = front.block(measured(rates))
-    assert "| nobody | 210 | 1 x |  |" in shown
-    assert "| twenty endpoints | 105 | 0.5 x | 55 |" in shown
-    assert "While nobody scores, the worker sends 1,234 deliveries/s to twenty endpoints" in shown
+    assert "| nobody | 210 |  |  |" in shown
+    assert "| twenty endpoints | 105 | 0.50 x (0.50 to 0.50) | 55 |" in shown
+    assert "While nobody scores, the worker sends 1,234 deliveries/s" in shown
     assert kills.told(KILLED) in shown
 
 
 def test_a_row_is_compared_within_rounds_and_a_void_round_is_left_out() -> None:
-    rates: dict[str, list[float | None]] = {name: [90.0, None] for name in rows.PATHS}
-    rates[rows.NOBODY] = [100.0, 300.0]
-    rates[rows.KILLED] = [None, None]
+    rates: dict[str, list[float | None]] = {name: [80.0, None, 300.0] for name in rows.PATHS}
+    rates[rows.NOBODY] = [100.0, 300.0, 300.0]
+    rates[rows.KILLED] = [None, None, None]
     shown = front.block(measured(rates))
-    assert "| one endpoint | 90 | 0.9 x | 55 |" in shown
+    assert "| twenty endpoints | 190 | 0.89 x (0.72 to 1.11) | 55 |" in shown
     assert f"| {rows.KILLED} | void |  | 55 |" in shown
 
 
