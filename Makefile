@@ -90,7 +90,7 @@ bench-lending: setup ## Measure what deciding costs, and a simulation: a minute,
 bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 minutes, into docs/benchmarks.md)
 	$(BIN)/python -m bench.explain $(SIZE)
 
-bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 10 minutes, into docs/benchmarks.md)
+bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 12 minutes, into docs/benchmarks.md)
 	$(BIN)/python -m bench.webhooks $(SIZE)
 
 model: setup ## Rebuild the built-in model, to the same hash

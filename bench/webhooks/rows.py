@@ -28,9 +28,10 @@ from bench.webhooks import kills
 from bench.webhooks.subjects import BAD, KNOWN_S, added, good, receiving, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from alama.wiring import Installation
     from bench.page import Document
     from bench.progress import Bar
     from bench.serve.ground import Ground
@@ -60,11 +61,12 @@ _CERTAIN: Final = 1.96
 
 
 class Stage(NamedTuple):
-    """Where the rows are measured."""
+    """Where the rows are measured; `installed` is the service's database, as commands open it."""
 
     here: Ground
     receivers: Receivers
     worker: Worker
+    installed: Installation
 
 
 def measure(here: Ground, rounds: int, seconds: int, delivering_s: int, bar: Bar) -> dict[str, Any]:
@@ -72,9 +74,14 @@ def measure(here: Ground, rounds: int, seconds: int, delivering_s: int, bar: Bar
     around_s = START_S + len(PATHS) * (WARM_UP_S + KNOWN_S)
     in_turn_s = len(PATHS) * rounds * (seconds + AROUND_S)
     bar.start("one service, four lenders in turn", around_s + in_turn_s + delivering_s)
-    with receiving(here, "receivers") as receivers, serving(here, SERVICE) as (server, worker):
-        stage = Stage(here, receivers, worker)
-        clients = _clients(here, server)
+    variables = {"ALAMA_HOME": str(home(here, SERVICE))}
+    with (
+        receiving(here, "receivers") as receivers,
+        serving(here, SERVICE) as (server, worker),
+        closing(wiring.open_installation(settings.read(variables))) as installed,
+    ):
+        stage = Stage(here, receivers, worker, installed)
+        clients = _clients(server, installed)
         for name, client in clients.items():
             bar.at(f"warming up: {name}")
             added(client, PATHS[name], receivers)
@@ -92,16 +99,14 @@ def measure(here: Ground, rounds: int, seconds: int, delivering_s: int, bar: Bar
     return {**found, "deliveries_alone": alone}
 
 
-def _clients(here: Ground, server: Server) -> dict[str, Server]:
+def _clients(server: Server, installed: Installation) -> dict[str, Server]:
     """Add a lender for each row; give the service by the row, with the key of its lender."""
     clients = {}
-    variables = {"ALAMA_HOME": str(home(here, SERVICE))}
-    with closing(wiring.open_installation(settings.read(variables))) as installed:
-        for number, name in enumerate(PATHS, start=1):
-            book = Book(f"row-{number}", Mode.TEST)
-            lenders.add(installed.registry, wiring.now_us, book.lender, name, "KES")
-            key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book)
-            clients[name] = replace(server, key=key)
+    for number, name in enumerate(PATHS, start=1):
+        book = Book(f"row-{number}", Mode.TEST)
+        lenders.add(installed.registry, wiring.now_us, book.lender, name, "KES")
+        key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book)
+        clients[name] = replace(server, key=key)
     return clients
 
 
@@ -144,7 +149,9 @@ def _worker_of(stage: Stage, name: str, seconds: int) -> AbstractContextManager[
 
 @contextmanager
 def _at_rest(stage: Stage, _seconds: int) -> Iterator[None]:
-    stage.worker.rest()
+    # While nobody else can be writing: stopped in a transaction it would hold up all scores.
+    with stage.installed.database.writing():
+        stage.worker.rest()
     yield
     stage.worker.work()
 
@@ -184,18 +191,25 @@ def shown(document: Document) -> str:
     rows = [
         [
             name,
-            _figure(middle(found)),
-            "" if name == NOBODY else _beside(found, rates[NOBODY]),
-            _figure(middle(document["deliveries"][name])) if PATHS[name] else "",
+            _figure(middle(rates[name])),
+            "" if name == NOBODY else _beside(rates[name], rates[NOBODY]),
+            _figure(middle(document["deliveries"][name])) if paths else "",
         ]
-        for name, found in rates.items()
+        for name, paths in PATHS.items()
     ]
     size: dict[str, Any] = document["size"]
     return (
-        f"{page.table(head, rows)}\n\n{size['rounds']} rounds of {size['seconds']} s. While nobody "
-        f"scores, the worker sends {document['deliveries_alone']:,.0f} deliveries/s, over "
-        f"{size['delivering_s']} s."
+        f"{page.table(head, rows)}\n\n{size['rounds']} rounds of {size['seconds']} s"
+        f"{_void(rates)}. While nobody scores, the worker sends "
+        f"{document['deliveries_alone']:,.0f} deliveries/s, over {size['delivering_s']} s."
     )
+
+
+def _void(rates: Mapping[str, Sequence[float | None]]) -> str:
+    """Say in which rounds a score failed: they are not counted."""
+    void = {name: sum(rate is None for rate in found) for name, found in rates.items()}
+    told = [f"{count} of those told to {name}" for name, count in void.items() if count]
+    return f"; void, for a score failed: {', '.join(told)}" if told else ""
 
 
 def _beside(ours: Sequence[float | None], nobody: Sequence[float | None]) -> str:

@@ -45,8 +45,8 @@ SETTLED_AT_ONCE: Final = 64
 """Deliveries that are noted in one transaction: with all that receivers said some 5 ms."""
 
 ENOUGH: Final = 100
-"""Deliveries that are due: while each endpoint of a book has so many, its events wait as such. To
-make a million of them takes as much as to send a few, and scoring waits for it."""
+"""Deliveries that are due: while each endpoint of a book has so many, its events wait as such. More
+could not be sent any sooner, and scoring waits while they are made."""
 
 RECALL_EVERY_US: Final = 60 * 1_000_000
 """Between two looks for what a clock has put off: they find nothing, but for a mishap."""

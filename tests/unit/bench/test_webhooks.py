@@ -81,6 +81,7 @@ def test_a_row_is_compared_within_rounds_and_a_void_round_is_left_out() -> None:
     shown = front.block(measured(rates))
     assert "| twenty endpoints | 190 | 0.89 x (0.72 to 1.11) | 55 |" in shown
     assert f"| {rows.KILLED} | void |  | 55 |" in shown
+    assert f"void, for a score failed: 1 of those told to {rows.TWENTY}, 3 of" in shown
 
 
 def test_what_was_not_measured_is_not_shown() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from alama.training.validation import metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from alama.training.validation.metrics import Floats, Labels
 
 
@@ -70,23 +67,6 @@ def test_a_weight_counts_a_row_as_often_as_it_says(
     weights = counts.astype(np.float64)
     assert ranking.auc(weights) == pytest.approx(metrics.auc(labels[repeated], scores[repeated]))
     assert ranking.ks(weights) == pytest.approx(metrics.ks(labels[repeated], scores[repeated]))
-
-
-def shortest_s(work: Callable[[], object]) -> float:
-    """How long it takes where nothing else gets in between."""
-    spent = []
-    for _ in range(5):
-        began = time.perf_counter()
-        work()
-        spent.append(time.perf_counter() - began)
-    return min(spent)
-
-
-def test_auc_of_two_hundred_thousand_rows_is_fast() -> None:
-    """Held against a sort of them, which as many seconds of a busy machine make as slow."""
-    labels, scores = drawn_sample(200_000)
-    sort_s = shortest_s(lambda: np.argsort(scores, kind="stable"))
-    assert shortest_s(lambda: metrics.auc(labels, scores)) < 3 * sort_s
 
 
 def test_brier_and_log_loss_equal_the_reference() -> None:
