@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnavailable
 from alama.service.webhooks.events import Event, EventKind, event
 from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
+from alama.storage import bundles, dispatching, migrate, schema
 from alama.storage import database as databases
-from alama.storage import migrate, schema
 from alama.storage.acts import ActLog
+from alama.storage.bundles import Bundle, unfolded
 from alama.storage.database import Database
 from alama.storage.outbox import SqlOutbox
 from alama.webhooks.sender import Outcome
@@ -81,13 +82,21 @@ class WatchedOutbox(SqlOutbox):
     def announce(self, *events: Event) -> None:
         """Let things happen, whether or not the database is away for others."""
         with self.database.engine.begin() as connection:
-            connection.execute(insert(schema.events), [one._asdict() for one in events])
+            for one in events:
+                bundles.keep(connection, one)
+
+    def announce_to_nobody(self, event: Event) -> None:
+        """Let something have happened that has no deliveries left."""
+        with self.database.engine.begin() as connection:
+            dispatching.keep(connection, [event])
 
     @property
     def events(self) -> list[str]:
         """The events that are kept."""
         with self.database.engine.begin() as connection:
-            return list(connection.execute(select(schema.events.c.id)).scalars())
+            held = connection.execute(select(*bundles.COLUMNS)).all()
+            undispatched = [one.id for row in held for one in unfolded(Bundle._make(row))]
+            return [*undispatched, *connection.execute(select(schema.events.c.id)).scalars()]
 
     @property
     def claimed(self) -> list[str]:

@@ -22,7 +22,8 @@ def test_an_event_goes_once_to_each_endpoint_of_its_book_that_wants_it(hooks: Ho
     happened = hooks.happen()
     assert hooks.outbox.dispatch(LATER_US, 10) == 1
     assert hooks.outbox.dispatch(LATER_US, 10) == 0
-    assert hooks.events.find(DEMO, happened.id).undispatched_us is None
+    assert hooks.outbox.backlog().events == 0
+    assert hooks.events.find(DEMO, happened.id) == happened
     assert [due.endpoint for due in hooks.claim()] == [everything, scores]
     hooks.endpoints.change(DEMO, off.id, Change(enabled=True), NOON_US)
     assert hooks.claim() == []

@@ -9,7 +9,7 @@ import pytest
 from alama.service.errors import StoreUnfit, UnknownEvent
 from alama.service.policies import Signed
 from alama.service.webhooks.eventlog import Events
-from alama.service.webhooks.events import Event, EventKind
+from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.records import Change
 from alama.storage.database import Database
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
@@ -17,11 +17,6 @@ from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed
 
 MINUTE_US = 60_000_000
-
-
-def is_dispatched(event: Event) -> Event:
-    """The event as it is once its deliveries are made."""
-    return event._replace(undispatched_us=None)
 
 
 # ------------------------------------------------------------------------------- reading
@@ -93,8 +88,8 @@ def test_an_event_is_sent_to_whom_it_is_said(hooks: Hooks) -> None:
     one, other, third = hooks.add(), hooks.add(), hooks.add()
     hooks.endpoints.change(DEMO, third.id, Change(enabled=False), NOON_US)
     live, umoja = hooks.add(LIVE), hooks.add(UMOJA)
-    happened = is_dispatched(an_event())
-    hooks.events.add(happened)
+    happened = an_event()
+    hooks.events.add_for_nobody(happened)
     chosen = [one.id, third.id, live.id, umoja.id, "we_none"]
     assert hooks.events.send_to(DEMO, happened.id, chosen, NOON_US + 7) == 1
     (due,) = hooks.claim(NOON_US + 7)
@@ -106,8 +101,8 @@ def test_an_event_is_sent_to_whom_it_is_said(hooks: Hooks) -> None:
 
 def test_a_test_is_sent_again_to_the_endpoint_that_it_was_made_for_alone(hooks: Hooks) -> None:
     one, _ = hooks.add(), hooks.add()
-    made = is_dispatched(an_event(kind=EventKind.TEST))._replace(subject_id=one.id)
-    hooks.events.add(made)
+    made = an_event(kind=EventKind.TEST)._replace(subject_id=one.id)
+    hooks.events.add_for_nobody(made)
     assert Events(hooks.events, hooks.endpoints, lambda: NOON_US).resend(DEMO, made.id) == 1
     assert [due.endpoint.id for due in hooks.claim()] == [one.id]
 

@@ -20,10 +20,9 @@ from alama.service.audit.acts import Kind
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.reasons import DisabledReason
 from alama.service.webhooks.records import Backlog, Change, Forgotten
+from alama.storage import bundles, dispatching, resends, schema
 from alama.storage import database as databases
 from alama.storage import events as events_module
-from alama.storage import outbox as outbox_module
-from alama.storage import resends, schema
 from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from alama.storage.deliveries import deliver_new, send_again
@@ -79,7 +78,10 @@ def test_each_event_is_dispatched_and_delivered_once_by_all_workers_together(
     endpoints = [hooks.add() for _ in range(3)]
     events = [an_event(at_us=NOON_US + number) for number in range(EVENTS)]
     with database.writing() as connection:
-        connection.execute(schema.events.insert(), [event._asdict() for event in events])
+        rows = bundles.bundles(events[: EVENTS // 2])
+        connection.execute(schema.bundles.insert(), [row._asdict() for row in rows])
+    for event in events[EVENTS // 2 :]:
+        hooks.events.add(event)
 
     def work(number: int) -> None:
         mine, name = process(), f"worker_{number}"
@@ -109,7 +111,7 @@ def test_each_event_of_a_wish_is_sent_again_once_by_all_workers_together(
     hooks: Hooks, process: Callable[[], Hooks], database: Database
 ) -> None:
     endpoints = [hooks.add() for _ in range(2)]
-    events = [an_event(at_us=NOON_US)._replace(undispatched_us=None) for _ in range(EVENTS)]
+    events = [an_event(at_us=NOON_US) for _ in range(EVENTS)]
     with database.writing() as connection:
         connection.execute(schema.events.insert(), [event._asdict() for event in events])
     for endpoint in endpoints:
@@ -212,7 +214,7 @@ def test_whoever_removes_an_endpoint_waits_for_deliveries_that_are_being_made(
             removing[0].result(0.2)
         deliver_new(connection, rows)
 
-    monkeypatch.setattr(outbox_module, "deliver_new", while_it_is_removed)
+    monkeypatch.setattr(dispatching, "deliver_new", while_it_is_removed)
     with ThreadPoolExecutor(1) as pool:
         hooks.outbox.dispatch(LATER_US, 5)
         removing[0].result(10)
@@ -230,8 +232,8 @@ def test_nobody_forgets_an_event_that_is_being_sent_again(
     where: ModuleType,
 ) -> None:
     """Forgotten at this moment, it would leave deliveries of nothing."""
-    endpoint, happened = hooks.add(), an_event()._replace(undispatched_us=None)
-    hooks.events.add(happened)
+    endpoint, happened = hooks.add(), an_event()
+    hooks.events.add_for_nobody(happened)
     other = process()
     forgetting: list[Future[Forgotten]] = []
 

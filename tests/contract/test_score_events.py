@@ -12,6 +12,7 @@ from alama.service.webhooks.endpoints import Endpoints, NewEndpoint
 from alama.service.webhooks.events import Event, EventKind, ScoreGiven, score_created
 from alama.service.webhooks.records import Change
 from alama.storage import schema
+from alama.storage.bundles import COLUMNS, Bundle, unfolded
 from alama.storage.database import Database
 from alama.storage.endpoints import SqlEndpoints
 from alama.storage.events import SqlEvents
@@ -35,10 +36,9 @@ def announced(entry: Entry) -> Entry:
 
 
 def events_in(database: Database) -> list[Event]:
-    columns = [schema.events.c[name] for name in Event._fields]
     with database.reading() as connection:
-        rows = connection.execute(select(*columns).order_by(schema.events.c.id))
-        return [Event._make(row) for row in rows]
+        rows = connection.execute(select(*COLUMNS).order_by(schema.bundles.c.id)).all()
+    return [event for row in rows for event in unfolded(Bundle._make(row))]
 
 
 def test_events_are_kept_as_they_were_made_with_their_scores(database: Database) -> None:

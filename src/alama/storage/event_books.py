@@ -1,7 +1,8 @@
 """Events book by book, as workers see them: these work for all books, and have them take turns.
 
-The key of an event begins with its book. So whatever is asked names the book of each event, and
-which books there are is found by going from one to the next, whatever lies between.
+The key of an event begins with its book, and so does that of a bundle. So whatever is asked names
+the book of each, and which books there are is found by going from one to the next, whatever lies
+between.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from alama.storage import schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Table
 
 EVENT_KEY: Final = tuple_(schema.events.c.lender, schema.events.c.mode, schema.events.c.id)
 """What a `StoredKey` is compared with."""
@@ -40,22 +41,19 @@ NO_BOOK: Final = StoredBook("", "")
 """What comes before all of them."""
 
 
-def within(book: StoredBook) -> ColumnElement[bool]:
-    """Choose the events of a book."""
-    table = schema.events
+def within(table: Table, book: StoredBook) -> ColumnElement[bool]:
+    """Choose the rows of a book."""
     return (table.c.lender == book.lender) & (table.c.mode == book.mode)
 
 
-def books_after(
-    connection: Connection, book: StoredBook, *chosen: ColumnElement[bool]
-) -> Iterator[StoredBook]:
-    """Go through the books after one that have events, or such as are chosen, by an index.
+def books_after(connection: Connection, table: Table, book: StoredBook) -> Iterator[StoredBook]:
+    """Go through the books after one that have rows in a table, by its key.
 
-    A step or two for each book, however many events it has: where both columns are compared at
+    A step or two for each book, however many rows it has: where both columns are compared at
     once, SQLite reads through the book that it is to leave.
     """
-    lender, mode = schema.events.c.lender, schema.events.c.mode
-    query = select(lender, mode).where(*chosen).order_by(lender, mode).limit(1)
+    lender, mode = table.c.lender, table.c.mode
+    query = select(lender, mode).order_by(lender, mode).limit(1)
     while True:
         other_mode = query.where(lender == book.lender, mode > book.mode)
         row = connection.execute(other_mode).first()

@@ -1,4 +1,4 @@
-"""Events as rows: written in the transaction of what they speak of, and chosen by their kinds."""
+"""Events: written in the transaction of what they speak of, and chosen by their kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import literal_column
 
 from alama.service import ids
 from alama.service.webhooks.events import Event, EventKind, event, moment
-from alama.storage import schema
+from alama.storage import bundles, schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +25,6 @@ BROUGHT: Final = "builtin"
 COLUMNS: Final = [schema.events.c[name] for name in Event._fields]
 
 
-def keep(connection: Connection, event: Event) -> None:
-    """Write an event down; it stands if and only if the transaction is committed."""
-    connection.execute(schema.events.insert(), event._asdict())
-
-
 def announce(
     connection: Connection,
     book: Book,
@@ -39,7 +34,8 @@ def announce(
     at_us: int,
 ) -> None:
     """Write down what has just happened, in the transaction of it."""
-    keep(connection, event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES)))
+    happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
+    bundles.keep(connection, happened)
 
 
 def announce_deployment(

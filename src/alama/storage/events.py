@@ -8,11 +8,12 @@ from sqlalchemy import select
 
 from alama.service.errors import UnknownEndpoint, UnknownEvent
 from alama.service.webhooks.events import Event
-from alama.storage import resends, schema, waiting
+from alama.storage import bundles, dispatching, resends, schema, waiting
+from alama.storage.bundles import unfolded
 from alama.storage.deliveries import delivery, send_again
 from alama.storage.endpoints import ENABLED, ENDPOINTS, endpoint_of, held, one_of
 from alama.storage.event_books import StoredBook, within
-from alama.storage.event_rows import COLUMNS, keep, of_kinds, retained
+from alama.storage.event_rows import COLUMNS, of_kinds, retained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,23 +34,24 @@ class SqlEvents:
 
     def add(self, event: Event) -> None:
         with self._database.writing() as connection:
-            keep(connection, event)
+            bundles.keep(connection, event)
+
+    def add_for_nobody(self, event: Event) -> None:
+        with self._database.writing() as connection:
+            dispatching.keep(connection, [event])
 
     def page(self, book: Book, kind: str | None, before: str | None, limit: int) -> Sequence[Event]:
-        table = schema.events
-        # By their ids: an index has all that chooses these, and SQLite would sooner read a month of
-        # scores than look up what else there is of a few.
-        chosen = select(table.c.id).where(_in(book)).order_by(table.c.id.desc()).limit(limit)
-        if kind is not None:
-            chosen = chosen.where(*of_kinds([kind]))
-        if before is not None:
-            chosen = chosen.where(table.c.id < before)
-        query = _of(book).where(table.c.id.in_(chosen)).order_by(table.c.id.desc())
         with self._database.reading() as connection:
-            return [Event._make(row) for row in connection.execute(query)]
+            undispatched = bundles.newest(connection, book, kind, before, limit)
+            rows = connection.execute(_newest(book, kind, before, limit))
+            found = {event.id: event for event in (*undispatched, *map(Event._make, rows))}
+        return sorted(found.values(), key=lambda event: event.id, reverse=True)[:limit]
 
     def find(self, book: Book, event_id: str) -> Event:
         with self._database.reading() as connection:
+            bundle = bundles.find(connection, book, event_id)
+            if bundle is not None:
+                return next(event for event in unfolded(bundle) if event.id == event_id)
             return _found(connection, _one_of(book, event_id))
 
     def send_to(self, book: Book, event_id: str, endpoint_ids: Sequence[str], now_us: int) -> int:
@@ -61,6 +63,9 @@ class SqlEvents:
             ENABLED,
         )
         with self._database.writing() as connection:
+            bundle = bundles.find(connection, book, event_id)
+            if bundle is not None:
+                dispatching.dispatch_one(connection, bundle, now_us)
             event = _found(connection, retained(_one_of(book, event_id)))
             endpoints = [endpoint_of(row) for row in connection.execute(held(chosen))]
             send_again(connection, [delivery(one, event.id, now_us) for one in endpoints], now_us)
@@ -85,6 +90,18 @@ class SqlEvents:
             return waiting.waiting(connection, book, endpoint_ids, now_us)
 
 
+def _newest(book: Book, kind: str | None, before: str | None, limit: int) -> Select[Any]:
+    # By their ids: an index has all that chooses these, and SQLite would sooner read a month of
+    # scores than look up what else there is of a few.
+    event_id = schema.events.c.id
+    chosen = select(event_id).where(_in(book)).order_by(event_id.desc()).limit(limit)
+    if kind is not None:
+        chosen = chosen.where(*of_kinds([kind]))
+    if before is not None:
+        chosen = chosen.where(event_id < before)
+    return _of(book).where(event_id.in_(chosen)).order_by(event_id.desc())
+
+
 def _found(connection: Connection, query: Select[Any]) -> Event:
     row = connection.execute(query).first()
     if row is None:
@@ -101,4 +118,4 @@ def _of(book: Book) -> Select[Any]:
 
 
 def _in(book: Book) -> ColumnElement[bool]:
-    return within(StoredBook(book.lender, book.mode.value))
+    return within(schema.events, StoredBook(book.lender, book.mode.value))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import case, delete, exists, func, or_, select, update
+from sqlalchemy import case, delete, exists, func, or_, select, tuple_, update
 
 from alama.service import ids
 from alama.service.webhooks.events import PREFIX
@@ -50,29 +50,51 @@ class OldEvents:
     def drop(self, before_us: int, limit: int) -> Forgotten:
         """Drop some from before a time, at most so many, of a book the oldest first.
 
-        When none are left in any book, also deliveries as old whose event is gone: nothing could be
-        sent of them.
+        Also bundles, at most so many of them; and when no events are left in any book, deliveries
+        as old whose event is gone: nothing could be sent of them.
         """
-        end, numbers = ids.beginning(PREFIX, before_us), (0, 0, 0)
+        end, numbers = ids.beginning(PREFIX, before_us), (0, 0)
+        undispatched = _drop_undispatched(self._database, end, limit)
         with self._database.reading() as connection:
             old = _old_events(connection, self._book, end, limit)
         if old:
             with self._database.writing() as connection:
                 numbers = _drop_events(connection, old)
+        events, undelivered = numbers
+        gone = Forgotten(events + undispatched, undispatched, undelivered, some_left=True)
         if len(old) == limit:
             self._book = StoredBook(old[-1].lender, old[-1].mode)
-            return Forgotten(*numbers, some_left=True)
+            return gone
         self._book = NO_BOOK
         strays = _drop_strays(self._database, end, limit)
-        return Forgotten(*numbers, some_left=strays == limit)
+        return gone._replace(some_left=undispatched >= limit or strays == limit)
+
+
+def _drop_undispatched(database: Database, end: str, limit: int) -> int:
+    """Drop bundles that end before an id, at most so many; how many events were in them."""
+    table = schema.bundles
+    key = (table.c.lender, table.c.mode, table.c.id)
+    old: list[tuple[Any, ...]] = []
+    with database.reading() as connection:
+        for book in books_after(connection, table, NO_BOOK):
+            query = select(*key).where(within(table, book), table.c.id < end).order_by(table.c.id)
+            old += map(tuple, connection.execute(query.limit(limit - len(old))))
+            if len(old) == limit:
+                break
+    if not old:
+        return 0
+    free = select(*key).where(tuple_(*key).in_(old)).with_for_update(skip_locked=True)
+    with database.writing() as connection:
+        gone = delete(table).where(tuple_(*key).in_(free)).returning(table.c.number)
+        return sum(connection.execute(gone).scalars())
 
 
 def _old_events(connection: Connection, begin: StoredBook, end: str, limit: int) -> list[StoredKey]:
     """Give events with ids before one, at most so many, of a book and of those after it."""
     table = schema.events
     found: list[StoredKey] = []
-    for book in chain([begin], books_after(connection, begin)):
-        query = select(table.c.id).where(within(book), table.c.id < end).order_by(table.c.id)
+    for book in chain([begin], books_after(connection, table, begin)):
+        query = select(table.c.id).where(within(table, book), table.c.id < end).order_by(table.c.id)
         some = connection.execute(query.limit(limit - len(found))).scalars()
         found += [StoredKey(*book, event_id) for event_id in some]
         if len(found) == limit:
@@ -80,19 +102,17 @@ def _old_events(connection: Connection, begin: StoredBook, end: str, limit: int)
     return found
 
 
-def _drop_events(connection: Connection, old: Sequence[StoredKey]) -> tuple[int, int, int]:
-    """Drop those of some events that nobody else is at; give the numbers of `Forgotten`."""
+def _drop_events(connection: Connection, old: Sequence[StoredKey]) -> tuple[int, int]:
+    """Drop those of some events that nobody else is at; how many, and of how much on its way."""
     events, deliveries = schema.events, schema.deliveries
-    told = [events.c[name] for name in (*StoredKey._fields, "undispatched_us")]
+    told = [events.c[name] for name in StoredKey._fields]
     query = select(*told).where(EVENT_KEY.in_(old)).with_for_update(skip_locked=True)
-    mine = connection.execute(query).all()
-    keys = [(row.lender, row.mode, row.id) for row in mine]
-    event_ids = [row.id for row in mine]
-    undispatched = sum(row.undispatched_us is not None for row in mine)
+    keys = [tuple(row) for row in connection.execute(query)]
+    event_ids = [event_id for *_, event_id in keys]
     undelivered = _undelivered(connection, event_ids)
     connection.execute(delete(deliveries).where(deliveries.c.event_id.in_(event_ids)))
     connection.execute(delete(events).where(EVENT_KEY.in_(keys)))
-    return len(mine), undispatched, undelivered
+    return len(keys), undelivered
 
 
 def _drop_strays(database: Database, end: str, limit: int) -> int:

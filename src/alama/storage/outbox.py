@@ -7,32 +7,25 @@ what is written is checked again, in short transactions: scores wait for each of
 
 from __future__ import annotations
 
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import bindparam, exists, func, select, tuple_, update
 
 from alama.service.webhooks.events import Event
 from alama.service.webhooks.records import Backlog, Due
 from alama.service.webhooks.rounds import rounds
-from alama.storage import forgetting, recalling, resends, schema, settling
-from alama.storage.deliveries import KEY, deliver_new, delivery, has_enough, to_be_sent
-from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
-from alama.storage.event_books import (
-    EVENT_KEY,
-    NO_BOOK,
-    StoredBook,
-    StoredKey,
-    books_after,
-    within,
-)
-from alama.storage.event_rows import COLUMNS
+from alama.storage import dispatching, event_rows, forgetting, recalling, resends, schema, settling
+from alama.storage.bundles import COLUMNS, Bundle, unfolded
+from alama.storage.deliveries import KEY, has_enough, to_be_sent
+from alama.storage.endpoints import ENABLED, ENDPOINTS, listed
+from alama.storage.event_books import NO_BOOK, StoredBook, books_after, within
 from alama.storage.forgetting import OldEvents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row
+    from sqlalchemy import ColumnElement, Connection
 
     from alama.service.webhooks.records import Endpoint, Forgotten, Listed, Settled
     from alama.storage.acts import ActLog
@@ -50,8 +43,6 @@ could not be sent any sooner, and scoring waits while they are made."""
 
 RECALL_EVERY_US: Final = 60 * 1_000_000
 """Between two looks for what a clock has put off: they find nothing, but for a mishap."""
-
-_WAITING: Final = schema.events.c.undispatched_us.is_not(None)
 
 
 class SqlOutbox:
@@ -76,19 +67,9 @@ class SqlOutbox:
         if not books:
             return 0
         self._served = books[-1]
-        chosen = list(islice(rounds(of_each), limit))
-        table = schema.events
-        told = [table.c[name] for name in ("id", "lender", "mode", "kind", "created_us")]
-        query = select(*told).where(EVENT_KEY.in_(chosen), _WAITING).order_by(table.c.id)
+        chosen = _first(rounds(of_each), limit)
         with self._database.writing() as connection:
-            # Wishes to be sent them again need not wait: they stay, whoever has dispatched them.
-            taken = query.with_for_update(key_share=True, skip_locked=True)
-            events = connection.execute(taken).all()
-            deliver_new(connection, _deliveries(connection, events, now_us))
-            keys = [(event.lender, event.mode, event.id) for event in events]
-            done = update(table).where(EVENT_KEY.in_(keys))
-            connection.execute(done.values(undispatched_us=None))
-        return len(events)
+            return dispatching.dispatch(connection, chosen, now_us)
 
     def carry_on(self, now_us: int, limit: int) -> int:
         sent = resends.carry_on(self._database, now_us, limit)
@@ -171,7 +152,7 @@ class SqlOutbox:
 
     def backlog(self) -> Backlog:
         endpoints, deliveries = schema.webhook_endpoints, schema.deliveries
-        events = select(func.count()).select_from(schema.events).where(_WAITING)
+        events = select(func.coalesce(func.sum(schema.bundles.c.number), 0))
         on_their_way = (
             select(func.count())
             .select_from(endpoints.join(deliveries, to_be_sent()))
@@ -190,7 +171,7 @@ class SqlOutbox:
 def _waiting_books(connection: Connection, after: StoredBook, limit: int) -> list[StoredBook]:
     """Give books in which events wait, at most so many, beginning with those after one."""
     books: dict[StoredBook, None] = {}
-    round_about = (books_after(connection, begin, _WAITING) for begin in (after, NO_BOOK))
+    round_about = (books_after(connection, schema.bundles, begin) for begin in (after, NO_BOOK))
     for book in chain.from_iterable(round_about):
         if book in books or len(books) == limit:
             break
@@ -212,31 +193,20 @@ def _busy_books(
     return {book for book, enough in have.items() if enough}
 
 
-def _waiting_in(connection: Connection, book: StoredBook, limit: int) -> list[StoredKey]:
-    table = schema.events
-    query = select(table.c.id).where(within(book), _WAITING).order_by(table.c.undispatched_us)
-    return [StoredKey(*book, one) for one in connection.execute(query.limit(limit)).scalars()]
+def _waiting_in(connection: Connection, book: StoredBook, limit: int) -> list[Bundle]:
+    """Give the oldest bundles of a book, at most so many; without those that cannot be read."""
+    table = schema.bundles
+    query = select(*COLUMNS).where(within(table, book)).order_by(table.c.id).limit(limit)
+    found = (Bundle._make(row) for row in connection.execute(query))
+    return [bundle for bundle in found if unfolded(bundle)]
 
 
-def _deliveries(
-    connection: Connection, events: Sequence[Row[Any]], now_us: int
-) -> list[dict[str, Any]]:
-    """Give a delivery of each event to each endpoint that wants it, in the order of their keys.
-
-    The endpoints stay as they are until the commit: none of them is removed or disabled meanwhile.
-    """
-    table = schema.webhook_endpoints
-    books = {(event.lender, event.mode) for event in events}
-    query = ENDPOINTS.where(ENABLED, tuple_(table.c.lender, table.c.mode).in_(books))
-    endpoints: dict[tuple[str, str], list[Endpoint]] = {book: [] for book in books}
-    for endpoint in listed(connection.execute(held(query))).known:
-        endpoints[endpoint.book.lender, endpoint.book.mode.value].append(endpoint)
-    return [
-        delivery(endpoint, event.id, min(event.created_us, now_us))
-        for event in events
-        for endpoint in endpoints[event.lender, event.mode]
-        if endpoint.wants(event.kind)
-    ]
+def _first(found: Iterator[Bundle], limit: int) -> list[Bundle]:
+    """Take bundles until so many events are in them."""
+    chosen: list[Bundle] = []
+    while sum(bundle.number for bundle in chosen) < limit and (one := next(found, None)):
+        chosen.append(one)
+    return chosen
 
 
 # ------------------------------------------------------------------------------- claims
@@ -256,7 +226,7 @@ def _with_something_due(
 
 # Made once: a claim asks it of each endpoint, and making it takes longer than the answer.
 _DUE: Final = (
-    select(schema.deliveries.c.attempts, *COLUMNS)
+    select(schema.deliveries.c.attempts, *event_rows.COLUMNS)
     .join(schema.events, schema.events.c.id == schema.deliveries.c.event_id)
     .where(
         schema.events.c.lender == bindparam("lender"),

@@ -12,7 +12,7 @@ from sqlalchemy import case, func, select, update
 from alama.service import ids
 from alama.service.webhooks.events import PREFIX, EventKind
 from alama.service.webhooks.records import RESENT_COUNTED_MAX
-from alama.storage import schema
+from alama.storage import bundles, schema
 from alama.storage.deliveries import delivery, has_enough, send_again
 from alama.storage.endpoints import ENDPOINTS, end_resend, endpoint_of, held
 from alama.storage.event_rows import of_kinds, retained
@@ -57,8 +57,11 @@ def note(connection: Connection, endpoint: Endpoint, since_us: int, now_us: int)
 
 def count(connection: Connection, endpoint: Endpoint, since_us: int, now_us: int) -> int:
     """Count what an endpoint wants from a time until now, up to `RESENT_COUNTED_MAX`."""
-    since_id = ids.beginning(PREFIX, max(since_us, 0))
-    return _count(connection, _wanted(endpoint, since_id, _end(now_us)).limit(RESENT_COUNTED_MAX))
+    since_id, until_id = ids.beginning(PREFIX, max(since_us, 0)), _end(now_us)
+    # Those that are yet to be dispatched are sent by that, and not again.
+    coming = bundles.between(connection, endpoint.book, _kinds(endpoint), since_id, until_id)
+    some = _wanted(endpoint, since_id, until_id).limit(RESENT_COUNTED_MAX)
+    return min(coming + _count(connection, some), RESENT_COUNTED_MAX)
 
 
 class Left(NamedTuple):
@@ -124,7 +127,6 @@ def _carry(connection: Connection, endpoint_id: str, now_us: int, limit: int) ->
 def _wanted(endpoint: Endpoint, after_id: str, until_id: str) -> Select[Any]:
     """Select the ids of events that an endpoint wants, oldest first; tests are for one moment."""
     table = schema.events
-    kinds = endpoint.kinds or [kind.value for kind in EventKind]
     return (
         select(table.c.id)
         .where(
@@ -132,10 +134,15 @@ def _wanted(endpoint: Endpoint, after_id: str, until_id: str) -> Select[Any]:
             table.c.mode == endpoint.book.mode.value,
             table.c.id > after_id,
             table.c.id < until_id,
-            *of_kinds([kind for kind in kinds if kind != EventKind.TEST]),
+            *of_kinds(_kinds(endpoint)),
         )
         .order_by(table.c.id)
     )
+
+
+def _kinds(endpoint: Endpoint) -> list[str]:
+    kinds = endpoint.kinds or [kind.value for kind in EventKind]
+    return [kind for kind in kinds if kind != EventKind.TEST]
 
 
 def _count(connection: Connection, query: Select[Any]) -> int:

@@ -184,6 +184,22 @@ idempotency = Table(
     Index(None, "created_us"),
 )
 
+bundles = Table(
+    "bundles",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    # Of the last event in it, and of the first.
+    Column("id", String(40), nullable=False),
+    Column("first_id", String(40), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("events", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "id"),
+    comment="what is yet to be announced, in the transaction of what it speaks of",
+)
+
 events = Table(
     "events",
     METADATA,
@@ -194,23 +210,12 @@ events = Table(
     Column("subject_id", String(80), nullable=False),
     Column("created_us", BigInteger, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    # Until the worker has made the deliveries of it: a NULL is in no index.
-    Column("undispatched_us", BigInteger),
     # Also the order in which they are listed, as for scores. A second index, of ids alone, would be
     # one more that every score writes to. Nor is it kept by its key on SQLite (WITHOUT ROWID): rows
     # as long as these split pages so often there that it takes more of them, not less.
     PrimaryKeyConstraint("lender", "mode", "id"),
-    comment="what webhooks announce, each in the transaction of what it speaks of",
+    comment="what webhooks announce, once a worker has made its deliveries",
 )
-Index(
-    None,
-    events.c.lender,
-    events.c.mode,
-    events.c.undispatched_us,
-    sqlite_where=events.c.undispatched_us.is_not(None),
-    postgresql_where=events.c.undispatched_us.is_not(None),
-)
-
 # The few among many scores, in the order of their key, so that they are found without reading all
 # of those, be it several kinds at once.
 Index(

@@ -16,9 +16,9 @@ from alama.service.records import (
     ScoreSummary,
     StoredScore,
 )
-from alama.service.webhooks.events import Event
 from alama.storage import schema
 from alama.storage.approvals import Approvals, approved_since
+from alama.storage.bundles import Bundle, bundles
 from alama.storage.database import Clash
 from alama.storage.earlier import EarlierAnswers, identity
 from alama.storage.inserts import Inserts
@@ -58,7 +58,7 @@ class SqlScores:
         mark = database.parameter_mark
         self._score_rows = Inserts(schema.scores.name, ScoreRow._fields, mark)
         self._idempotency_rows = Inserts(schema.idempotency.name, IdempotencyRow._fields, mark)
-        self._event_rows = Inserts(schema.events.name, Event._fields, mark)
+        self._bundle_rows = Inserts(schema.bundles.name, Bundle._fields, mark)
         self._earlier = EarlierAnswers(mark)
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
         self._tallies = Tallies(mark)
@@ -139,7 +139,7 @@ class SqlScores:
             self._score_rows.run(cursor, scores)
             self._approvals.add(cursor, scores)
             events = [entry.event for entry in new if entry.event is not None]
-            self._event_rows.run(cursor, events)
+            self._bundle_rows.run(cursor, bundles(events))
             if keyed:
                 rows = [entry.idempotency for entry in new if entry.idempotency is not None]
                 # Two processes that take the same keys in different orders wait for each other.

@@ -9,7 +9,7 @@ from sqlalchemy import func, or_, select
 from alama.service import ids
 from alama.service.webhooks.records import ATTEMPT_PREFIX, COUNTED_MAX, Waiting
 from alama.service.webhooks.schedule import ASKS_FOR_PATIENCE, LEFT_ALONE_S_MAX
-from alama.storage import resends, schema
+from alama.storage import bundles, resends, schema
 from alama.storage.endpoints import ENABLED, ENDPOINTS, endpoint_of
 
 if TYPE_CHECKING:
@@ -73,19 +73,10 @@ def _at(
 
 
 def _undispatched(connection: Connection, book: Book) -> list[_Undispatched]:
-    table = schema.events
-    some = (
-        select(table.c.kind, table.c.undispatched_us)
-        .where(
-            table.c.lender == book.lender,
-            table.c.mode == book.mode.value,
-            table.c.undispatched_us.is_not(None),
-        )
-        .order_by(table.c.undispatched_us)
-        .limit(COUNTED_MAX)
-        .subquery()
-    )
-    query = select(some.c.kind, func.count(), func.min(some.c.undispatched_us))
+    table = schema.bundles
+    told = select(table.c.kind, table.c.number, table.c.created_us).where(bundles.of(book))
+    some = told.order_by(table.c.id).limit(COUNTED_MAX).subquery()
+    query = select(some.c.kind, func.sum(some.c.number), func.min(some.c.created_us))
     return [_Undispatched._make(row) for row in connection.execute(query.group_by(some.c.kind))]
 
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from alama.service.webhooks.schedule import Verdict
     from alama.webhooks.courier import Ready
 
-DISPATCH_MAX: Final = 50
-"""Events in one transaction: each may become twenty deliveries; a thousand take SQLite 15 ms."""
+DISPATCH_MIN: Final = 40
+"""Events in one transaction, where there are so many, and a few more at most: each may become
+twenty deliveries, and a thousand take SQLite 15 ms."""
 
 CARRY_MAX: Final = 50
 """Deliveries that are made again in one transaction, at somebody's wish."""
@@ -200,8 +201,8 @@ class Worker:
         if _now_s() < self._look_s:
             return
         now_us = self._clock()
-        new = await self._in_thread(lambda: self._outbox.dispatch(now_us, DISPATCH_MAX))
-        self._is_more = new == DISPATCH_MAX
+        new = await self._in_thread(lambda: self._outbox.dispatch(now_us, DISPATCH_MIN))
+        self._is_more = new >= DISPATCH_MIN
         if self._is_more:
             return
         # After what is new, and no faster: those who have waited for hours can wait a little more.

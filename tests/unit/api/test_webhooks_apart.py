@@ -45,6 +45,7 @@ def everything(installed: Installation) -> list[object]:
     """All that is kept of webhooks."""
     tables = (
         schema.webhook_endpoints,
+        schema.bundles,
         schema.events,
         schema.deliveries,
         schema.webhook_attempts,

@@ -131,8 +131,7 @@ def test_of_attempts_the_events_and_why_they_failed_stay_whole(width: int) -> No
 def test_of_events_the_ids_and_kinds_stay_whole(width: int) -> None:
     subject = "sha256:" + "1e3b6326" * 8
     found = [
-        Event(new_id(PREFIX), "demo", "test", kind, subject, NOW_US, b"", None)
-        for kind in EventKind
+        Event(new_id(PREFIX), "demo", "test", kind, subject, NOW_US, b"") for kind in EventKind
     ]
     shown = drawn(webhook_tables.events(found, width), width)
     assert all(one.id in shown for one in found)

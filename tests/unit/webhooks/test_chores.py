@@ -49,8 +49,7 @@ def test_what_is_old_is_forgotten_until_none_of_it_is_left(
 
 
 def test_what_was_delivered_is_forgotten_without_a_word(outbox: WatchedOutbox) -> None:
-    over = an_event(BOOK, at_us=now_us() - KEPT_US - 1_000_000)._replace(undispatched_us=None)
-    outbox.announce(over)
+    outbox.announce_to_nobody(an_event(BOOK, at_us=now_us() - KEPT_US - 1_000_000))
     told = Told()
     asyncio.run(Chores(outbox, told, now_us).forget())
     assert (outbox.events, told.forgotten) == ([], [])

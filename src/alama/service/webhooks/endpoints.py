@@ -133,10 +133,8 @@ class Endpoints:
         now_us = self._clock()
         told = {"endpoint_id": endpoint.id, "message": TEST_MESSAGE}
         chance = os.urandom(ids.RANDOM_BYTES)
-        # Dispatched as it is born: nobody else is to get it.
         sent = event(book, EventKind.TEST, endpoint.id, told, now_us, chance)
-        sent = sent._replace(undispatched_us=None)
-        self._events.add(sent)
+        self._events.add_for_nobody(sent)
         self._events.send_to(book, sent.id, [endpoint.id], now_us)
         return sent
 

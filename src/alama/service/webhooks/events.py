@@ -37,7 +37,7 @@ class Event(NamedTuple):
     """One event as stored, in the order of its columns.
 
     `subject_id` names what it speaks of: a score, a model, a policy or an endpoint. `payload` is
-    what is sent, byte for byte. `undispatched_us` is set until deliveries have been made of it.
+    what is sent, byte for byte.
     """
 
     id: str
@@ -47,7 +47,6 @@ class Event(NamedTuple):
     subject_id: str
     created_us: int
     payload: bytes
-    undispatched_us: int | None
 
 
 def event(
@@ -61,7 +60,7 @@ def event(
         "data": {"mode": mode, **data},
     }
     event_id = ids.sortable(PREFIX, at_us, chance)
-    return Event(event_id, lender, mode, kind._value_, subject_id, at_us, _encode(happened), at_us)
+    return Event(event_id, lender, mode, kind._value_, subject_id, at_us, _encode(happened))
 
 
 class ScoreGiven(msgspec.Struct, frozen=True, gc=False):
@@ -90,7 +89,7 @@ def score_created(lender: str, given: ScoreGiven, at_us: int) -> Event:
     kind, request_id = EventKind.SCORE_CREATED._value_, given.request_id
     payload = _encode(_Announced(kind, moment(at_us), given))
     event_id = PREFIX + request_id[len(ids.PREFIX) :]
-    return Event(event_id, lender, given.mode, kind, request_id, at_us, payload, at_us)
+    return Event(event_id, lender, given.mode, kind, request_id, at_us, payload)
 
 
 def moment(at_us: int) -> str:

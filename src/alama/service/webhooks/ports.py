@@ -78,7 +78,10 @@ class EventStore(Protocol):
     """The events of each book, for thirty days."""
 
     def add(self, event: Event) -> None:
-        """Keep an event, to be sent to whoever wants it; to nobody if it counts as dispatched."""
+        """Keep an event, to be sent to whoever wants it."""
+
+    def add_for_nobody(self, event: Event) -> None:
+        """Keep an event that is sent to nobody but those it is sent to by `send_to`."""
 
     def page(self, book: Book, kind: str | None, before: str | None, limit: int) -> Sequence[Event]:
         """Events of a book, newest first, from just before an id on."""
@@ -120,8 +123,9 @@ class Outbox(Protocol):
     """What is to be sent, of every book; several workers may take from it."""
 
     def dispatch(self, now_us: int, limit: int) -> int:
-        """Make deliveries of events that none were made of, at most so many; how many it took.
+        """Make deliveries of events that none were made of, until they are so many; how many.
 
+        Those that were kept together are dispatched together, so there may be some more of them.
         Each event once, whoever else is at it. Books take turns; of one the oldest come first, and
         none while each of its endpoints has enough to do. Disabled endpoints get none. All are due
         by now, though a clock elsewhere runs ahead.

@@ -10,6 +10,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
+    _bundles()
     _events()
     _endpoints()
     _deliveries()
@@ -17,9 +18,24 @@ def upgrade() -> None:
     _attempts()
 
 
+def _bundles() -> None:
+    op.create_table(
+        "bundles",
+        sa.Column("lender", sa.String(length=40), nullable=False),
+        sa.Column("mode", sa.String(length=4), nullable=False),
+        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("first_id", sa.String(length=40), nullable=False),
+        sa.Column("kind", sa.String(length=40), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("created_us", sa.BigInteger(), nullable=False),
+        sa.Column("events", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("lender", "mode", "id", name=op.f("pk_bundles")),
+        comment="what is yet to be announced, in the transaction of what it speaks of",
+    )
+
+
 def _events() -> None:
-    # Nothing was ever written to the one before. Every score may write to this one, and to each of
-    # its indexes, so it has one less.
+    # Nothing was ever written to the one before, and this one has an index less.
     op.drop_table("events")
     op.create_table(
         "events",
@@ -30,18 +46,8 @@ def _events() -> None:
         sa.Column("subject_id", sa.String(length=80), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
         sa.Column("payload", sa.LargeBinary(), nullable=False),
-        sa.Column("undispatched_us", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("lender", "mode", "id", name=op.f("pk_events")),
-        comment="what webhooks announce, each in the transaction of what it speaks of",
-    )
-    waiting = sa.column("undispatched_us").is_not(None)
-    op.create_index(
-        op.f("ix_events_lender_mode_undispatched_us"),
-        "events",
-        ["lender", "mode", "undispatched_us"],
-        unique=False,
-        sqlite_where=waiting,
-        postgresql_where=waiting,
+        comment="what webhooks announce, once a worker has made its deliveries",
     )
     rare = sa.column("kind") != "score.created"
     op.create_index(

@@ -1,0 +1,80 @@
+"""Dispatch: events get rows of their own, and a delivery for each endpoint that wants them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import delete, select, tuple_
+
+from alama.service.webhooks.events import Event
+from alama.storage import schema
+from alama.storage.bundles import Bundle, unfolded
+from alama.storage.deliveries import deliver_new, delivery
+from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
+from alama.storage.prepared import Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from alama.service.webhooks.records import Endpoint
+
+_TABLE: Final = schema.bundles
+_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
+
+_NEW: Final = Prepared(lambda _: schema.events.insert(), Event._fields)
+
+
+def keep(connection: Connection, events: Sequence[Event]) -> None:
+    """Write down events whose deliveries are made, or that have none."""
+    _NEW.run(connection, [event._asdict() for event in events])
+
+
+def dispatch(connection: Connection, found: Sequence[Bundle], now_us: int) -> int:
+    """Make deliveries of what bundles hold, but for those that others are at; of how many events.
+
+    What they hold was read before anything is locked: it never changes.
+    """
+    keys = [(bundle.lender, bundle.mode, bundle.id) for bundle in found]
+    free = select(*_KEY).where(tuple_(*_KEY).in_(keys)).with_for_update(skip_locked=True)
+    gone = delete(_TABLE).where(tuple_(*_KEY).in_(free)).returning(*_KEY)
+    return _deliver(connection, found, {tuple(row) for row in connection.execute(gone)}, now_us)
+
+
+def dispatch_one(connection: Connection, found: Bundle, now_us: int) -> None:
+    """Make deliveries of what a bundle holds, or wait until somebody else has made them."""
+    key = (found.lender, found.mode, found.id)
+    gone = delete(_TABLE).where(tuple_(*_KEY) == key).returning(*_KEY)
+    _deliver(connection, [found], {tuple(row) for row in connection.execute(gone)}, now_us)
+
+
+def _deliver(
+    connection: Connection, found: Sequence[Bundle], taken: set[tuple[Any, ...]], now_us: int
+) -> int:
+    mine = [bundle for bundle in found if (bundle.lender, bundle.mode, bundle.id) in taken]
+    events = [event for bundle in mine for event in unfolded(bundle)]
+    keep(connection, events)
+    deliver_new(connection, _deliveries(connection, events, now_us))
+    return len(events)
+
+
+def _deliveries(
+    connection: Connection, events: Sequence[Event], now_us: int
+) -> list[dict[str, Any]]:
+    """Give a delivery of each event to each endpoint that wants it, in the order of their keys.
+
+    The endpoints stay as they are until the commit: none of them is removed or disabled meanwhile.
+    """
+    table = schema.webhook_endpoints
+    books = {(event.lender, event.mode) for event in events}
+    query = ENDPOINTS.where(ENABLED, tuple_(table.c.lender, table.c.mode).in_(books))
+    endpoints: dict[tuple[str, str], list[Endpoint]] = {book: [] for book in books}
+    for endpoint in listed(connection.execute(held(query))).known:
+        endpoints[endpoint.book.lender, endpoint.book.mode.value].append(endpoint)
+    return [
+        delivery(endpoint, event.id, min(event.created_us, now_us))
+        for event in events
+        for endpoint in endpoints[event.lender, event.mode]
+        if endpoint.wants(event.kind)
+    ]
