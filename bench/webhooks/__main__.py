@@ -76,8 +76,7 @@ def main() -> int:
 def _measure(size: Size) -> Document:
     with ground.without_peers() as here, Bar() as bar:
         found = rows.measure(here, size.rounds, size.seconds, size.delivering_s, bar)
-        bar.start("a worker that is killed again and again", size.killing_s)
-        killed = kills.measure(here, size.scores, size.kills, bar)
+        killed = kills.measure(here, size.scores, size.kills, size.killing_s, bar)
     return {"size": size._asdict(), **found, "killed": killed}
 
 

@@ -26,8 +26,10 @@ AGAIN_S: Final = 5
 """In which it is sent once more."""
 
 
-def measure(here: Ground, scores: int, kills: int, bar: Bar) -> dict[str, Any]:
+def measure(here: Ground, scores: int, kills: int, expected_s: int, bar: Bar) -> dict[str, Any]:
     """Score so often, and kill the worker so often meanwhile; tell what came of it."""
+    bar.start("a worker that is killed again and again", expected_s)
+    step_s = (expected_s - LEASE_S) / (2 * kills)
     bodies = here.bodies.read_text("utf-8").splitlines()
     each = scores // kills
     with (
@@ -49,15 +51,18 @@ def measure(here: Ground, scores: int, kills: int, bar: Bar) -> dict[str, Any]:
                 subject.worker.kill()
                 for one in asked:
                     one.result()
+            bar.advance(step_s)
         subject.worker.start()
         all_due_s = time.monotonic() + LEASE_S
         wanted = each * kills * GOOD
         bar.at(f"the last worker, with what {kills} have left")
         receivers.wait_for("different", wanted)
         seconds = time.perf_counter() - began_s
+        bar.advance(step_s * kills)
         bar.at("what comes once more")
         time.sleep(max(all_due_s + AGAIN_S - time.monotonic(), 0))
         counts = receivers.counts()
+        bar.advance(LEASE_S)
     return {"scores": each * kills, "kills": kills, "wanted": wanted, "seconds": seconds, **counts}
 
 

@@ -94,8 +94,11 @@ class Worker:
         self._tell(signal.SIGCONT)
 
     def rest(self) -> None:
-        """Let it stand still."""
+        """Let it stand still, all of it: a signal is on its way for a while."""
         self._tell(signal.SIGSTOP)
+        assert self._process is not None
+        while not _stands_still(self._process.pid):
+            time.sleep(0.001)
 
     def keep_to(self, cores: Collection[int]) -> None:
         """Let it run on these cores alone; the next worker may use any again."""
@@ -105,6 +108,12 @@ class Worker:
     def _tell(self, what: signal.Signals) -> None:
         assert self._process is not None
         os.kill(self._process.pid, what)
+
+
+def _stands_still(pid: int) -> bool:
+    told = (thread / "stat" for thread in Path(f"/proc/{pid}/task").iterdir())
+    # The state is the first word after the name, which stands in brackets.
+    return all(stat.read_text("ascii").rpartition(") ")[2].startswith("T") for stat in told)
 
 
 def keep_to(pid: int, cores: Collection[int]) -> None:
