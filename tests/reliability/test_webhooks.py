@@ -25,6 +25,7 @@ from standardwebhooks import Webhook
 from alama.service.webhooks.records import ENDPOINTS_MAX
 from alama.storage import database as databases
 from alama.storage import schema
+from alama.storage.bundles import COLUMNS, Bundle, unfolded
 from alama.storage.database import Database
 from tests.ports import HOST, free_port
 from tests.receivers import Receivers
@@ -287,10 +288,13 @@ class Proof:
 
 
 def payloads(database: Database) -> dict[str, bytes]:
-    """The payload of each event, by its id."""
-    table = schema.events
+    """The payload of each event, by its id, dispatched or not."""
     with database.reading() as connection:
-        return {row.id: row.payload for row in connection.execute(select(table))}
+        bundles = [Bundle._make(row) for row in connection.execute(select(*COLUMNS))]
+        rows = connection.execute(select(schema.events.c.id, schema.events.c.payload))
+        dispatched = {row.id: row.payload for row in rows}
+    coming = (event for bundle in bundles for event in unfolded(bundle))
+    return dispatched | {event.id: event.payload for event in coming}
 
 
 def holders(database: Database) -> set[str]:
