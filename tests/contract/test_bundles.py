@@ -9,7 +9,7 @@ from alama.service.errors import UnknownEvent
 from alama.service.webhooks.events import Event, EventKind
 from alama.service.webhooks.records import Backlog
 from alama.storage import schema
-from alama.storage.bundles import EVENTS_MAX, bundles
+from alama.storage.bundles import EVENTS_MAX, SPAN_US, bundles
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import LATER_US, Hooks, an_event
 
@@ -118,17 +118,54 @@ def test_old_ones_are_forgotten_row_by_row_and_a_row_with_a_young_one_stays(hook
     assert len(hooks.events.page(DEMO, None, None, 100)) == 3
 
 
-def test_a_row_that_is_damaged_is_left_alone_and_keeps_nothing_from_the_others(
+def test_books_with_full_rows_take_turns_too(hooks: Hooks) -> None:
+    for book in (DEMO, LIVE, UMOJA):
+        hooks.add(book)
+        at_noon = (an_event(book, at_us=NOON_US + number) for number in range(MANY))
+        commit(hooks, *at_noon)
+    served = []
+    for _ in range(6):
+        assert hooks.outbox.dispatch(LATER_US, 1) == EVENTS_MAX
+        (of_one,) = {(due.event.lender, due.event.mode) for due in hooks.claim(LATER_US)}
+        served.append(of_one)
+    assert sorted(served[:3]) == sorted(served[3:])
+    assert len(set(served)) == 3
+
+
+def test_where_the_clock_was_set_events_far_apart_lie_in_rows_of_their_own(hooks: Hooks) -> None:
+    near, far = happened(0, 3), happened(SPAN_US, 2)
+    commit(hooks, *near, *far)
+    with hooks.database.reading() as connection:
+        assert set(connection.execute(select(schema.bundles.c.number)).scalars()) == {1}
+    assert hooks.events.find(DEMO, far[0].id) == far[0]
+    assert pages(hooks, 2) == [event.id for event in (*far[::-1], *near[::-1])]
+
+
+def test_an_event_that_has_a_row_already_keeps_nothing_from_the_others(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    twice, other = commit(hooks, *happened(0, 2))
+    hooks.events.add_for_nobody(twice)
+    assert hooks.outbox.dispatch(LATER_US, 10) == 2
+    due = [(one.endpoint.id, one.event) for one in hooks.claim(LATER_US)]
+    assert due == [(endpoint.id, twice), (endpoint.id, other)]
+
+
+def test_rows_that_are_damaged_are_left_alone_and_keep_nothing_from_the_others(
     hooks: Hooks,
 ) -> None:
     hooks.add()
-    damaged, sound = an_event(), an_event(at_us=NOON_US + 1)
-    commit(hooks, damaged)
-    commit(hooks, sound)
+    events = happened(0, 6)
+    for event in events:
+        commit(hooks, event)
     table = schema.bundles
-    with hooks.database.writing() as connection:
-        connection.execute(update(table).where(table.c.id == damaged.id).values(events=b"\xc1"))
-    assert hooks.outbox.dispatch(LATER_US, 10) == 1
-    assert [due.event for due in hooks.claim(LATER_US)] == [sound]
-    assert hooks.events.page(DEMO, None, None, 10) == [sound]
-    assert hooks.outbox.backlog().events == 1
+    damaged, sound = [events[0], events[1], events[5]], events[2:5]
+    for event in damaged:
+        with hooks.database.writing() as connection:
+            connection.execute(update(table).where(table.c.id == event.id).values(events=b"\xc1"))
+    assert pages(hooks, 1) == pages(hooks, 2) == [event.id for event in sound[::-1]]
+    assert hooks.outbox.dispatch(LATER_US, 1) == 1
+    assert hooks.outbox.dispatch(LATER_US, 10) == 2
+    assert [due.event for due in hooks.claim(LATER_US)] == sound
+    assert pages(hooks, 2) == [event.id for event in sound[::-1]]
+    assert hooks.outbox.backlog().events == len(damaged)
+    assert hooks.outbox.dispatch(LATER_US, 10) == 0

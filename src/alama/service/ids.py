@@ -39,6 +39,12 @@ def beginning(prefix: str, at_us: int) -> str:
     return f"{prefix}{at_us:0{2 * _TIME_BYTES}x}"
 
 
+def later(prefix: str, text: str, by_us: int) -> str:
+    """Give what ids begin with that are so much later than one, be it only the beginning of one."""
+    digits = text.removeprefix(prefix)[: 2 * _TIME_BYTES].ljust(2 * _TIME_BYTES, "0")
+    return beginning(prefix, min(int(digits, 16) + by_us, 256**_TIME_BYTES - 1))
+
+
 def first_of(at_us: int) -> str:
     """Give the id before which none of this moment or a later one sorts."""
     return request_id(at_us, bytes(RANDOM_BYTES))

@@ -1,7 +1,7 @@
 """Events that are yet to be dispatched: those of one commit lie together, in one row.
 
 Every score may have an event, and scoring waits while it is written. A row for each of them, with
-its key in an index, cost a twentieth of all that scoring can do; a row for many costs next to
+its key in an index, took a tenth as long as the score itself; a row for many takes next to
 nothing. A worker makes rows of their own of them when it makes their deliveries, so whoever reads
 events reads them here first and there afterwards: what moves meanwhile is then seen twice at most,
 and never missed.
@@ -11,23 +11,28 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import func, select
 
-from alama.service.webhooks.events import Event
+from alama.service import ids
+from alama.service.webhooks.events import PREFIX, Event
+from alama.service.webhooks.records import RESENT_COUNTED_MAX
 from alama.storage import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from alama.service.book import Book
 
 EVENTS_MAX: Final = 16
 """In a row: a worker takes it whole, and each of them may become twenty deliveries."""
+
+SPAN_US: Final = 60 * 1_000_000
+"""At most between the first and the last of a row, so that one need not look far for an event."""
 
 
 class Bundle(NamedTuple):
@@ -68,12 +73,24 @@ def bundles(events: Iterable[Event]) -> list[Bundle]:
     for (lender, mode, kind), some in groupby(sorted(events, key=_place), _belongs):
         ordered = list(some)
         for first in range(0, len(ordered), EVENTS_MAX):
-            held = ordered[first : first + EVENTS_MAX]
-            told = _encode([_told(one) for one in held])
-            begin, end = held[0], held[-1]
-            row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, told)
-            rows.append(Bundle._make(row))
+            for held in _near(ordered[first : first + EVENTS_MAX]):
+                told = _encode([_told(one) for one in held])
+                begin, end = held[0], held[-1]
+                row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, told)
+                rows.append(Bundle._make(row))
     return rows
+
+
+def _near(events: list[Event]) -> list[list[Event]]:
+    """Give events that may lie in one row: all of them, unless somebody has set the clock."""
+    if _beyond(events[0].id) > events[-1].id:
+        return [events]
+    return [[event] for event in events]
+
+
+def _beyond(event_id: str) -> str:
+    """Give the id after which no row holds an event that is not after this one."""
+    return ids.later(PREFIX, event_id, SPAN_US)
 
 
 def unfolded(bundle: Bundle) -> list[Event]:
@@ -94,13 +111,9 @@ def unfolded(bundle: Bundle) -> list[Event]:
 
 def find(connection: Connection, book: Book, event_id: str) -> Bundle | None:
     """Give the row that holds an event, if one does."""
-    around = (_TABLE.c.first_id <= event_id) & (_TABLE.c.id >= event_id)
-    query = select(*COLUMNS).where(of(book), around).order_by(_TABLE.c.id)
-    for row in connection.execute(query):
-        bundle = Bundle._make(row)
-        if any(event.id == event_id for event in unfolded(bundle)):
-            return bundle
-    return None
+    around = select(*COLUMNS).where(of(book), _TABLE.c.first_id <= event_id, *_from(event_id))
+    found = (Bundle._make(row) for row in connection.execute(around))
+    return next((one for one in found if event_id in (e.id for e in unfolded(one))), None)
 
 
 def newest(
@@ -114,29 +127,51 @@ def newest(
     if kind is not None:
         query = query.where(_TABLE.c.kind == kind)
     if before is None:
-        rows = connection.execute(query.limit(limit)).all()
-        return [event for row in rows for event in unfolded(Bundle._make(row))]
-    across = query.where(_TABLE.c.first_id < before, _TABLE.c.id >= before)
-    whole = query.where(_TABLE.c.id < before).limit(limit)
-    rows = [*connection.execute(across), *connection.execute(whole)]
-    events = [event for row in rows for event in unfolded(Bundle._make(row))]
-    return [event for event in events if event.id < before]
+        return [event for _, held in sound(connection, query, limit) for event in held]
+    across = query.where(_TABLE.c.first_id < before, *_from(before))
+    split = [unfolded(Bundle._make(row)) for row in connection.execute(across)]
+    whole = [held for _, held in sound(connection, query.where(_TABLE.c.id < before), limit)]
+    return [event for held in (*split, *whole) for event in held if event.id < before]
+
+
+def sound(
+    connection: Connection, query: Select[Any], limit: int
+) -> list[tuple[Bundle, list[Event]]]:
+    """Give the first of some rows with what they hold, past those that are damaged."""
+    found: list[tuple[Bundle, list[Event]]] = []
+    seen = 0
+    while len(found) < limit:
+        rows = connection.execute(query.limit(limit).offset(seen)).all()
+        bundles = [Bundle._make(row) for row in rows]
+        found += [(bundle, held) for bundle in bundles if (held := unfolded(bundle))]
+        seen += len(rows)
+        if len(rows) < limit:
+            break
+    return found[:limit]
 
 
 def between(
     connection: Connection, book: Book, kinds: Sequence[str], after_id: str, until_id: str
 ) -> int:
-    """Count the events of some kinds between two ids that are yet to be dispatched."""
-    table = _TABLE
-    in_reach = select(*COLUMNS).where(
-        of(book), table.c.id > after_id, table.c.first_id < until_id, table.c.kind.in_(kinds)
-    )
-    inside = (table.c.first_id > after_id) & (table.c.id < until_id)
-    numbers = in_reach.where(inside).with_only_columns(table.c.number)
-    whole: Sequence[int] = connection.execute(numbers).scalars().all()
-    across = [Bundle._make(row) for row in connection.execute(in_reach.where(~inside))]
-    held = (event.id for bundle in across for event in unfolded(bundle))
-    return sum(whole) + sum(after_id < event_id < until_id for event_id in held)
+    """Count events of some kinds between two ids that are yet to be dispatched.
+
+    Of more than `RESENT_COUNTED_MAX` rows no more are counted.
+    """
+    first_id, last_id = _TABLE.c.first_id, _TABLE.c.id
+    some = select(*COLUMNS).where(of(book), _TABLE.c.kind.in_(kinds))
+    whole = some.where(first_id > after_id, last_id > after_id, last_id < until_id)
+    numbers = whole.with_only_columns(_TABLE.c.number).limit(RESENT_COUNTED_MAX).subquery()
+    inside = connection.execute(select(func.coalesce(func.sum(numbers.c.number), 0))).scalar_one()
+    begin = some.where(first_id <= after_id, *_from(after_id))
+    end = some.where(first_id > after_id, first_id < until_id, *_from(until_id))
+    across = [*connection.execute(begin), *connection.execute(end)]
+    held = (event.id for row in across for event in unfolded(Bundle._make(row)))
+    return int(inside) + sum(after_id < event_id < until_id for event_id in held)
+
+
+def _from(event_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Choose rows that end with an event or after it, as far as they may hold one before that."""
+    return (_TABLE.c.id >= event_id, _TABLE.c.id < _beyond(event_id))
 
 
 def of(book: Book) -> ColumnElement[bool]:

@@ -12,6 +12,7 @@ from alama.storage.bundles import Bundle, unfolded
 from alama.storage.deliveries import deliver_new, delivery
 from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
 from alama.storage.prepared import Prepared
+from alama.storage.upserts import insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 _TABLE: Final = schema.bundles
 _KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
 
-_NEW: Final = Prepared(lambda _: schema.events.insert(), Event._fields)
+# What is there already stays: a database that somebody has put together is no reason to stop.
+_NEW: Final = Prepared(
+    lambda connection: insert_into(connection, schema.events).on_conflict_do_nothing(),
+    Event._fields,
+)
 
 
 def keep(connection: Connection, events: Sequence[Event]) -> None:
@@ -62,7 +67,7 @@ def _deliver(
 def _deliveries(
     connection: Connection, events: Sequence[Event], now_us: int
 ) -> list[dict[str, Any]]:
-    """Give a delivery of each event to each endpoint that wants it, in the order of their keys.
+    """Give a delivery of each event to each endpoint that wants it.
 
     The endpoints stay as they are until the commit: none of them is removed or disabled meanwhile.
     """

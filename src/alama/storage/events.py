@@ -62,8 +62,10 @@ class SqlEvents:
             table.c.id.in_(endpoint_ids),
             ENABLED,
         )
-        with self._database.writing() as connection:
+        # Looked for before anything is locked; what is there no more has been dispatched since.
+        with self._database.reading() as connection:
             bundle = bundles.find(connection, book, event_id)
+        with self._database.writing() as connection:
             if bundle is not None:
                 dispatching.dispatch_one(connection, bundle, now_us)
             event = _found(connection, retained(_one_of(book, event_id)))

@@ -50,7 +50,7 @@ class OldEvents:
     def drop(self, before_us: int, limit: int) -> Forgotten:
         """Drop some from before a time, at most so many, of a book the oldest first.
 
-        Also bundles, at most so many of them; and when no events are left in any book, deliveries
+        Also bundles, until so many are gone; and when no events are left in any book, deliveries
         as old whose event is gone: nothing could be sent of them.
         """
         end, numbers = ids.beginning(PREFIX, before_us), (0, 0)
@@ -71,15 +71,19 @@ class OldEvents:
 
 
 def _drop_undispatched(database: Database, end: str, limit: int) -> int:
-    """Drop bundles that end before an id, at most so many; how many events were in them."""
+    """Drop bundles that end before an id, until so many events are gone; how many they were."""
     table = schema.bundles
     key = (table.c.lender, table.c.mode, table.c.id)
     old: list[tuple[Any, ...]] = []
+    left = limit
     with database.reading() as connection:
         for book in books_after(connection, table, NO_BOOK):
-            query = select(*key).where(within(table, book), table.c.id < end).order_by(table.c.id)
-            old += map(tuple, connection.execute(query.limit(limit - len(old))))
-            if len(old) == limit:
+            query = select(table.c.id, table.c.number).where(within(table, book), table.c.id < end)
+            for bundle_id, number in connection.execute(query.order_by(table.c.id).limit(limit)):
+                if left > 0:
+                    old.append((*book, bundle_id))
+                    left -= number
+            if left <= 0:
                 break
     if not old:
         return 0

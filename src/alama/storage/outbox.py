@@ -15,8 +15,17 @@ from sqlalchemy import bindparam, exists, func, select, tuple_, update
 from alama.service.webhooks.events import Event
 from alama.service.webhooks.records import Backlog, Due
 from alama.service.webhooks.rounds import rounds
-from alama.storage import dispatching, event_rows, forgetting, recalling, resends, schema, settling
-from alama.storage.bundles import COLUMNS, Bundle, unfolded
+from alama.storage import (
+    bundles,
+    dispatching,
+    event_rows,
+    forgetting,
+    recalling,
+    resends,
+    schema,
+    settling,
+)
+from alama.storage.bundles import COLUMNS
 from alama.storage.deliveries import KEY, has_enough, to_be_sent
 from alama.storage.endpoints import ENABLED, ENDPOINTS, listed
 from alama.storage.event_books import NO_BOOK, StoredBook, books_after, within
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
 
     from alama.service.webhooks.records import Endpoint, Forgotten, Listed, Settled
     from alama.storage.acts import ActLog
+    from alama.storage.bundles import Bundle
     from alama.storage.database import Database
 
 CLAIMED_AT_ONCE: Final = 64
@@ -40,6 +50,9 @@ SETTLED_AT_ONCE: Final = 64
 ENOUGH: Final = 100
 """Deliveries that are due: while each endpoint of a book has so many, its events wait as such. More
 could not be sent any sooner, and scoring waits while they are made."""
+
+OF_EACH_MIN: Final = 10
+"""Bundles that are read of each book where many wait: a few of them will do."""
 
 RECALL_EVERY_US: Final = 60 * 1_000_000
 """Between two looks for what a clock has put off: they find nothing, but for a mishap."""
@@ -63,11 +76,12 @@ class SqlOutbox:
             waiting = _waiting_books(connection, self._served, limit)
             busy = _busy_books(connection, waiting, now_us)
             books = [book for book in waiting if book not in busy]
-            of_each = [_waiting_in(connection, book, limit) for book in books]
-        if not books:
-            return 0
-        self._served = books[-1]
+            each = max(limit // max(len(books), 1) + 1, OF_EACH_MIN)
+            of_each = [_waiting_in(connection, book, each) for book in books]
         chosen = _first(rounds(of_each), limit)
+        if not chosen:
+            return 0
+        self._served = StoredBook(chosen[-1].lender, chosen[-1].mode)
         with self._database.writing() as connection:
             return dispatching.dispatch(connection, chosen, now_us)
 
@@ -196,9 +210,8 @@ def _busy_books(
 def _waiting_in(connection: Connection, book: StoredBook, limit: int) -> list[Bundle]:
     """Give the oldest bundles of a book, at most so many; without those that cannot be read."""
     table = schema.bundles
-    query = select(*COLUMNS).where(within(table, book)).order_by(table.c.id).limit(limit)
-    found = (Bundle._make(row) for row in connection.execute(query))
-    return [bundle for bundle in found if unfolded(bundle)]
+    query = select(*COLUMNS).where(within(table, book)).order_by(table.c.id)
+    return [bundle for bundle, _ in bundles.sound(connection, query, limit)]
 
 
 def _first(found: Iterator[Bundle], limit: int) -> list[Bundle]:

@@ -210,9 +210,7 @@ events = Table(
     Column("subject_id", String(80), nullable=False),
     Column("created_us", BigInteger, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    # Also the order in which they are listed, as for scores. A second index, of ids alone, would be
-    # one more that every score writes to. Nor is it kept by its key on SQLite (WITHOUT ROWID): rows
-    # as long as these split pages so often there that it takes more of them, not less.
+    # Also the order in which they are listed, as for scores.
     PrimaryKeyConstraint("lender", "mode", "id"),
     comment="what webhooks announce, once a worker has made its deliveries",
 )

@@ -156,3 +156,20 @@ def test_events_that_are_rare_are_sent_again_without_reading_the_scores_between(
     steps = [step for step in plans(hooks.database, work) if step.startswith("SEARCH events")]
     assert len(steps) == 2
     assert all(RARE in step for step in steps)
+
+
+def test_an_event_is_looked_for_among_the_few_bundles_around_it(hooks: Hooks) -> None:
+    endpoint = hooks.add()
+    waiting = hooks.happen()
+
+    def work() -> None:
+        hooks.events.find(DEMO, waiting.id)
+        hooks.events.page(DEMO, EventKind.SCORE_CREATED, waiting.id, 10)
+        hooks.events.send_since(DEMO, endpoint.id, NOON_US, NOON_US)
+        hooks.events.send_to(DEMO, waiting.id, [endpoint.id], NOON_US)
+
+    steps = [step for step in plans(hooks.database, work) if step.startswith("SEARCH bundles")]
+    assert len(steps) > 5
+    bounds = ("(lender=? AND mode=? AND id>? AND id<?)", "(lender=? AND mode=? AND id<?)")
+    by_key = ("(lender=? AND mode=? AND id=?)",)
+    assert all(step.endswith(bounds + by_key) for step in steps)
