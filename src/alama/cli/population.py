@@ -20,7 +20,8 @@ whether its probabilities hold, what a missing field costs. The same seed gives 
 on every machine, and a longer file begins with the shorter one.
 
 Columns: the fields (some missing, and not at random), applied_on, default (0 or 1) and
-true_default_probability. docs/population.md has the recipe."""
+true_default_probability; with --history also what a lender's books say of each loan.
+docs/population.md has the recipe."""
 
 EXAMPLES: Final = """\
 examples:
@@ -31,7 +32,10 @@ examples:
   alama population --rows 100_000 --seed 1 --currency GHS --drift 1 --out hard.csv
 
   # as a lender sees its past: outcomes only where somebody approved the loan
-  alama population --rows 1_000_000 --seed 2 --prior-policy --out booked.parquet"""
+  alama population --rows 1_000_000 --seed 2 --prior-policy --out booked.parquet
+
+  # the books of a lender, to try its onboarding with
+  alama population --rows 50_000 --seed 3 --history --out history.csv"""
 
 
 def register(subparsers: Subparsers) -> None:
@@ -73,6 +77,11 @@ def register(subparsers: Subparsers) -> None:
         action="store_true",
         help="add `booked`, an earlier lender's approval, and leave other outcomes empty",
     )
+    parser.add_argument(
+        "--history",
+        action="store_true",
+        help="add what a lender's books say: borrower_id, dates, amount, days past due, ...",
+    )
     parser.set_defaults(run=run, extra="train")
 
 
@@ -94,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
         currency=args.currency.upper(),
         drift=args.drift,
         prior_policy=args.prior_policy,
+        history=args.history,
     )
     tally = Tally()
     with (

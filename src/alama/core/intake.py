@@ -203,6 +203,14 @@ def members(body: bytes) -> list[tuple[str, object]]:
     return sent
 
 
+def inner_object(value: object) -> object:
+    """Give an object that is a member's value as a dict; as it is where a name stands twice."""
+    if not isinstance(value, _Members):
+        return value
+    found = dict(value)
+    return found if len(found) == len(value) else value
+
+
 def _number(digits: str) -> int | float:
     return int(digits) if len(digits) <= _DIGITS_MAX else float(digits)
 

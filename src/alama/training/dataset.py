@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Columns by field name (NaN or code -1 where missing) and labels, 1 for default."""
+    """Columns by field name (NaN or code -1 where missing) and labels, 1 for default.
+
+    Where `people` are known, equal numbers are one person: the rows are not independent then.
+    """
 
     catalogue: Catalogue
     columns: Mapping[str, Column]
     labels: NDArray[np.int8]
     dates: NDArray[np.datetime64] | None = None
+    people: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -43,6 +47,7 @@ class Dataset:
             columns={name: take_column(column, rows) for name, column in self.columns.items()},
             labels=self.labels[rows],
             dates=None if self.dates is None else self.dates[rows],
+            people=None if self.people is None else self.people[rows],
         )
 
     def only(self, names: Sequence[str]) -> Dataset:
@@ -55,13 +60,17 @@ class Dataset:
 
     def in_canonical_order(self) -> Dataset:
         """Sort the rows by their content, so that a file's row order cannot reach the model."""
+        return self.take(self.canonical_order())
+
+    def canonical_order(self) -> NDArray[np.intp]:
+        """Give the places of the rows, sorted by their content."""
         keys: list[NDArray[Any]] = [self.labels]
         if self.dates is not None:
             keys.append(self.dates.astype(np.int64))
         for name in sorted(self.columns):
             column = self.columns[name]
             keys.append(_word_ranks(column) if isinstance(column, Words) else column)
-        return self.take(np.lexsort(keys[::-1]))
+        return np.lexsort(keys[::-1])
 
     def fingerprint(self) -> str:
         """Hash the content of the rows in their order."""

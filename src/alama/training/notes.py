@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class ConstraintPrice:
+class ConstraintPrice(msgspec.Struct, frozen=True):
     """What holding one field to its risk direction costs: log-loss a row that it adds."""
 
     field: str
     log_loss: float
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """The card on hold-out after one step of its making."""
 
     name: str
@@ -22,8 +20,7 @@ class Stage:
     log_loss: float
 
 
-@dataclass(frozen=True, slots=True)
-class WithheldGain:
+class WithheldGain(msgspec.Struct, frozen=True):
     """How many of those who gave a field would have scored higher by withholding it."""
 
     field: str
@@ -31,8 +28,7 @@ class WithheldGain:
     mean_points: float
 
 
-@dataclass(frozen=True, slots=True)
-class CardNotes:
+class CardNotes(msgspec.Struct, frozen=True):
     """What the making of one card cost and found."""
 
     card: str

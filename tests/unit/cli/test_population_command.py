@@ -41,6 +41,17 @@ def test_the_command_writes_either_format(
     assert "26,000 rows" in capsys.readouterr().out
 
 
+def test_the_books_of_a_lender_are_written_where_asked_for(tmp_path: Path) -> None:
+    out = tmp_path / "history.parquet"
+
+    assert (
+        run("--rows", "100", "--seed", "1", "--history", "--prior-policy", "--out", str(out)) == 0
+    )
+
+    options = PopulationOptions(rows=100, seed=1, history=True, prior_policy=True)
+    assert pyarrow.parquet.read_table(out).equals(pa.Table.from_batches(list(batches(options))))
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -191,7 +191,7 @@ class _Numbers:
             self.given_up = True  # one such row is enough to tell; the run ends anyway
             self._problems.add(str(problem))
             return
-        wrong = np.flatnonzero(known & _breaks(self._field, values))
+        wrong = np.flatnonzero(known & breaks_rule(self._field, values))
         self._problems.add_rows(self._name, self._field, wrong + first_row)
         self._parts.append(values[known])
 
@@ -206,7 +206,8 @@ class _Numbers:
         return values
 
 
-def _breaks(field: Field, values: NDArray[np.float64]) -> Mask:
+def breaks_rule(field: Field, values: NDArray[np.float64]) -> Mask:
+    """Say which numbers break the rule of their field."""
     # Comparing with NaN is False: what is missing breaks no rule.
     broken = np.zeros(len(values), dtype=np.bool_)
     if field.kind is Kind.INTEGER:

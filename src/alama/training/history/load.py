@@ -25,6 +25,7 @@ from alama.training.history import quality
 from alama.training.history.gather import VOCABULARY_MAX, Gathered, Request, gather
 from alama.training.history.survey import survey
 from alama.training.recipe import PAIRS_NEED_DEFAULTS
+from alama.training.validation.gates import FOR_EVERYONE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -42,7 +43,7 @@ FIELDS_MAX: Final = 250
 
 ROWS_MIN: Final = 50
 OUTCOMES_MIN: Final = 20
-LENDING_OUTCOMES_MIN: Final = 300
+LENDING_OUTCOMES_MIN: Final = FOR_EVERYONE.defaults_min
 """Below this many defaults (or repaid loans) a model is for study, not for lending."""
 
 _CORE_ALMOST: Final = 2
@@ -97,7 +98,7 @@ def load(
         message = f"column {label} is the label: it can be neither the date nor excluded"
         raise TrainingProblem(message)
     not_features = {label} if day is None else {label, day}
-    passes = _Passes(table, 2 if known is None else 1, watch)
+    passes = Passes(table, 2 if known is None else 1, watch)
     if known is None:
         plan = _plan_by_data(table, not_features, set(exclude), passes)
     else:
@@ -137,7 +138,7 @@ def read_catalogue(path: Path) -> Catalogue:
         raise InvalidCatalogue(f"{path}: {error}", hint=error.hint) from error
 
 
-class _Passes:
+class Passes:
     """Tells the share that is done of one or two passes over a table."""
 
     def __init__(self, table: Table, count: int, watch: Watch) -> None:
@@ -197,7 +198,7 @@ def _plan_by_catalogue(
     for lacking in absent:
         if lacking.required:
             message = f"{table.path} has no column {lacking.name}, which its catalogue requires"
-            raise FileProblem(message, hint=_nearest_hint(lacking.name, ignored))
+            raise FileProblem(message, hint=nearest_hint(lacking.name, ignored))
     plan = _Plan(
         {column_of[f.name]: f for f in catalogue.model_fields if f.name in column_of},
         catalogue,
@@ -210,7 +211,7 @@ def _plan_by_catalogue(
 
 
 def _plan_by_data(
-    table: Table, not_features: set[str], excluded: set[str], passes: _Passes
+    table: Table, not_features: set[str], excluded: set[str], passes: Passes
 ) -> _Plan:
     names = [name for name in table.names if name not in not_features | excluded]
     if not names:
@@ -344,7 +345,7 @@ def _directed(catalogue: Catalogue, monotone: Mapping[str, Direction]) -> Catalo
         place = catalogue.position.get(name)
         if place is None or catalogue.fields[place].use is not Use.MODEL:
             message = f"--monotone {name}: the model has no such field"
-            raise TrainingProblem(message, hint=_nearest_hint(name, catalogue.position))
+            raise TrainingProblem(message, hint=nearest_hint(name, catalogue.position))
         directions[catalogue.fields[place].name] = direction
     try:
         return catalogue.with_directions(directions)
@@ -359,10 +360,11 @@ def _nothing_left(reasons: Iterable[str]) -> TrainingProblem:
 def _require(table: Table, name: str, option: str, also: Collection[str] = ()) -> None:
     if name not in table.names and name not in also:
         message = f"{table.path} has no column {name} ({option})"
-        raise FileProblem(message, hint=_nearest_hint(name, table.names))
+        raise FileProblem(message, hint=nearest_hint(name, table.names))
 
 
-def _nearest_hint(name: str, known: Iterable[str]) -> str:
+def nearest_hint(name: str, known: Iterable[str]) -> str:
+    """Say which of the known names was probably meant, or what they all are."""
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 LEAK_AUC: Final = 0.99
 """Nothing known before a loan is made tells its outcome this well."""
 
+GIVEAWAY_AUC: Final = 0.9
+"""Whole models of people with a bureau file stay below; one field known in time does by far."""
+
+_OUTCOMES_MIN: Final = 20
+"""With fewer of either outcome a column can tell them apart by chance."""
+
+_BANDS: Final = 50
 _DISTINCT_SHARE_MAX: Final = 0.5
 _DISTINCT_FEW: Final = 20
 _ROWS_LOOKED_AT: Final = 100_000
@@ -115,3 +123,68 @@ def _rates_auc(codes: NDArray[np.integer], labels: Labels) -> float:
     pool = pooled[codes]
     rates = np.bincount(pool, weights=labels) / np.maximum(np.bincount(pool), 1)
     return auc(labels, rates[pool])
+
+
+# ----------------------------------------------------------------------------------- giveaways
+
+
+@dataclass(frozen=True, slots=True)
+class Giveaway:
+    """How well a column alone ranks defaults above repaid loans, and by what of it."""
+
+    auc: float
+    why: str
+
+
+def giveaway(column: Column, labels: Labels) -> Giveaway | None:
+    """Say how a column tells the outcome too well to have been known before the loan, else None.
+
+    More is doubted than by `knows_outcome`: a model for lending is at stake, and a person decides.
+    """
+    step = max(1, -(-len(labels) // _ROWS_LOOKED_AT))
+    labels, column = labels[::step], _every(column, step)
+    given = present(column)
+    if min(np.count_nonzero(labels), np.count_nonzero(labels == 0)) < _OUTCOMES_MIN:
+        return None
+    if not given.all():
+        area = auc(labels, given.astype(np.float64))
+        if max(area, 1.0 - area) >= GIVEAWAY_AUC:
+            side = "defaulted" if area > 0.5 else "was repaid"  # noqa: PLR2004 - a coin's area
+            return Giveaway(max(area, 1.0 - area), f"it is given mostly where the loan {side}")
+    if not given.any():
+        return None
+    area = _unseen_rates_auc(_bands(column), labels)
+    if not isinstance(column, Words):
+        area = max(area, _numbers_auc(column, labels))
+    return Giveaway(area, "its values alone tell the outcome") if area >= GIVEAWAY_AUC else None
+
+
+def _every(column: Column, step: int) -> Column:
+    if isinstance(column, Words):
+        return Words(column.codes[::step], column.vocabulary)
+    return column[::step]
+
+
+def _bands(column: Column) -> NDArray[np.intp]:
+    """Give small numbers: words by their codes, numbers by their place among quantiles."""
+    if isinstance(column, Words):
+        return column.codes.astype(np.intp) + 1
+    given = ~np.isnan(column)
+    edges = np.unique(np.quantile(column[given], np.linspace(0.0, 1.0, _BANDS + 1)))
+    return np.where(given, np.searchsorted(edges, column, side="right") + 1, 0)
+
+
+def _unseen_rates_auc(codes: NDArray[np.intp], labels: Labels) -> float:
+    """Rank rows by the default rate of their code among the other half of the rows.
+
+    Rates of the very rows they rank would praise any column of many codes.
+    """
+    half = np.arange(len(codes)) % 2
+    told = np.empty(len(codes))
+    for side in (0, 1):
+        others = half != side
+        base = labels[others].mean()
+        counts = np.bincount(codes[others], minlength=codes.max() + 1)
+        bad = np.bincount(codes[others], weights=labels[others], minlength=codes.max() + 1)
+        told[~others] = ((bad + base) / (counts + 1.0))[codes[~others]]
+    return auc(labels, told)

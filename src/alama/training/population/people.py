@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from alama.core.errors import AlamaError
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
+from alama.training.population import repayment
 from alama.training.population.applicants import (
     GENERIC_REGIONS,
     KENYAN_REGIONS,
@@ -26,6 +27,7 @@ from alama.training.population.applicants import (
     draw_traits,
 )
 from alama.training.population.missing import missing_fields
+from alama.training.population.repayment import WORDS_PER_LOAN, Repayment
 from alama.training.population.truth import (
     DEVICE_TYPES,
     LOAN_PURPOSES,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.training.population.missing import Mask
-    from alama.training.portable import Floats
+    from alama.training.portable import Floats, Words
 
 CHUNK_ROWS: Final = 25_000
 FIRST_DAY: Final = date(2023, 7, 1)
@@ -66,7 +68,8 @@ class PopulationOptions:
     """What to generate.
 
     `drift` runs from 0 (none) to 1 (strong over the two years). With `prior_policy` rows say
-    whether an earlier lender booked the loan, and outcomes are known only where it did.
+    whether an earlier lender booked the loan, and outcomes are known only where it did. With
+    `history` rows say what a lender's books say of their loans.
     """
 
     rows: int
@@ -74,6 +77,7 @@ class PopulationOptions:
     currency: str = "KES"
     drift: float = 0.0
     prior_policy: bool = False
+    history: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no population can be."""
@@ -106,6 +110,8 @@ def schema(options: PopulationOptions) -> pa.Schema:
     columns.append(("applied_on", pa.date32()))
     if options.prior_policy:
         columns.append(("booked", pa.int8()))
+    if options.history:
+        columns += repayment.COLUMNS
     columns += [("default", pa.int8()), ("true_default_probability", pa.float64())]
     return pa.schema(columns)
 
@@ -151,9 +157,7 @@ class Tally:
 
 
 def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
-    seed = np.random.SeedSequence(options.seed, spawn_key=(number,))
-    words = np.random.PCG64(seed).random_raw(WORDS_PER_APPLICANT * CHUNK_ROWS)
-    draws = Draws(words.reshape(WORDS_PER_APPLICANT, CHUNK_ROWS))
+    draws = Draws(_words(options.seed, (number,), WORDS_PER_APPLICANT))
     reference_inflow = float(REFERENCE_INFLOW_MONTHLY[options.currency])
 
     day_count = (LAST_DAY - FIRST_DAY).days + 1
@@ -176,14 +180,23 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
     columns = _field_columns(loans, masks, options.currency)
     applied_on = (day + (FIRST_DAY - _EPOCH).days).astype(np.int32)
     columns.append(pa.array(applied_on).cast(pa.date32()))
+    defaulted = fate < risk
+    booked = np.ones(CHUNK_ROWS, dtype=np.bool_)
     if options.prior_policy:
         booked = _booked(draws, loans, fate, reference_inflow)
         columns.append(pa.array(booked.astype(np.int8)))
-        columns.append(pa.array((fate < risk).astype(np.int8), mask=~booked))
-    else:
-        columns.append(pa.array((fate < risk).astype(np.int8)))
+    if options.history:
+        books = Repayment(loans, traits, applied_on, defaulted)
+        columns += books.columns(_words(options.seed, (number, 1), WORDS_PER_LOAN), booked)
+    columns.append(pa.array(defaulted.astype(np.int8), mask=~booked))
     columns.append(pa.array(risk))
     return pa.RecordBatch.from_arrays(columns, schema=schema(options))
+
+
+def _words(seed: int, child: tuple[int, ...], many: int) -> Words:
+    """Give so many raw words for each row of a chunk, from a child of the seed."""
+    source = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=child))
+    return source.random_raw(many * CHUNK_ROWS).reshape(many, CHUNK_ROWS)
 
 
 def _booked(draws: Draws, loans: Loans, fate: Floats, reference_inflow: float) -> Mask:

@@ -1,0 +1,180 @@
+"""How much a history can carry: its months, its drift, what is lacking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from alama.core.kernel import Words
+from alama.service.onboarding.records import Enough
+from alama.training.history.report import Drift, Month
+from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN
+from alama.training.recipe import PAIRS_NEED_DEFAULTS
+from alama.training.validation.metrics import psi
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from alama.core.kernel import Column
+    from alama.training.history.split import OutOfTime
+
+    Days = NDArray[np.datetime64]
+    Labels = NDArray[np.int8]
+    Mask = NDArray[np.bool_]
+
+DRIFT_MONTHS: Final = 3
+DRIFTED_PSI: Final = 0.25
+_DRIFT_BANDS: Final = 10
+_DRIFT_ROWS_MIN: Final = 200
+_DRIFT_WORDS: Final = 20
+_RATE_DAYS: Final = 183
+_DAYS_A_MONTH: Final = 365.25 / 12.0
+_FORECAST_MONTHS_MAX: Final = 60
+
+
+# ----------------------------------------------------------------------------------- the calendar
+
+
+def months(applied_on: Days, booked: Mask, mature: Mask, bad: Mask) -> tuple[Month, ...]:
+    """Count by the month of the application; `bad` are the defaults among the mature loans."""
+    if not len(applied_on):
+        return ()
+    month = applied_on.astype("datetime64[M]")
+    first = month.min()
+    place = (month - first).astype(np.int64)
+    counts = [
+        np.bincount(place[rows], minlength=place.max() + 1).tolist()
+        for rows in (slice(None), booked, mature, bad)
+    ]
+    return tuple(
+        Month(str(first + number), asked, lent, known, lost, lost / known if known else None)
+        for number, (asked, lent, known, lost) in enumerate(zip(*counts, strict=True))
+        if asked
+    )
+
+
+def drift(columns: Mapping[str, Column], applied_on: Days) -> tuple[Drift, ...]:
+    """Measure how far each field moved in the last three months, the farthest first.
+
+    Nothing is said where either part is so small that chance alone moves it.
+    """
+    if not len(applied_on):
+        return ()
+    month = applied_on.astype("datetime64[M]")
+    late = month > month.max() - DRIFT_MONTHS
+    if min(np.count_nonzero(late), np.count_nonzero(~late)) < _DRIFT_ROWS_MIN:
+        return ()
+    found = [Drift(name, round(_shift(column, late), 4)) for name, column in columns.items()]
+    return tuple(sorted(found, key=lambda shift: (-shift.psi, shift.column)))
+
+
+def _shift(column: Column, late: Mask) -> float:
+    """Compare shares of bands that were cut on the earlier rows; what is missing is a band."""
+    if isinstance(column, Words):
+        earlier = np.bincount(column.codes[~late] + 1, minlength=len(column.vocabulary) + 1)
+        common = np.argsort(-earlier[1:], kind="stable")[:_DRIFT_WORDS]
+        band_of_code = np.full(len(earlier), len(common) + 1, dtype=np.intp)
+        band_of_code[0] = 0
+        band_of_code[common + 1] = np.arange(len(common)) + 1
+        bands = band_of_code[column.codes + 1]
+    else:
+        given = ~np.isnan(column)
+        before = column[given & ~late]
+        cuts = np.linspace(0.0, 1.0, _DRIFT_BANDS + 1)[1:-1]
+        edges = np.unique(np.quantile(before, cuts)) if len(before) else before
+        bands = np.where(given, np.searchsorted(edges, column, side="right") + 1, 0)
+    size = int(bands.max()) + 1
+    shares = [
+        np.bincount(bands[rows], minlength=size) / np.count_nonzero(rows) for rows in (~late, late)
+    ]
+    return psi(*shares)
+
+
+# ----------------------------------------------------------------------------------- enough?
+
+
+def enough(split: OutOfTime | None) -> Enough:
+    """Say what the loans that teach can carry, where enough others judge; the rarer outcome counts.
+
+    Later loans of borrowers who came back neither teach nor judge, so they do not count.
+    """
+    if (
+        split is None
+        or split.judging.rarer < JUDGING_DEFAULTS_MIN
+        or split.learning.rarer < LEARNING_DEFAULTS_MIN
+    ):
+        return Enough.NOTHING
+    return Enough.PAIRS if split.learning.rarer >= PAIRS_NEED_DEFAULTS else Enough.MAINS
+
+
+def advice(
+    verdict: Enough,
+    applied_on: Days,
+    labels: Labels,
+    split: OutOfTime | None,
+    today: np.datetime64,
+) -> tuple[str, ...]:
+    """Say what to do about too little evidence, and about when there will be enough."""
+    if verdict is Enough.PAIRS:
+        return ()
+    if verdict is Enough.MAINS:
+        assert split is not None
+        lacking = PAIRS_NEED_DEFAULTS - split.learning.rarer
+        bad_is_rarer = split.learning.defaults <= split.learning.repaid
+        scarce = "defaults" if bad_is_rarer else "repaid loans"
+        return (
+            f"Each field is learnt by itself: pairs of fields need {PAIRS_NEED_DEFAULTS:,} "
+            f"{scarce} to learn from, {lacking:,} more than there are."
+            + (_forecast(lacking, applied_on, labels, today) if bad_is_rarer else ""),
+        )
+    return (
+        _lacking(applied_on, labels, split, today),
+        (
+            "Until then a shadow live key collects what is needed: every decision goes to a "
+            "person, and every score is kept (`alama keys issue --mode live --shadow`)."
+        ),
+    )
+
+
+def _lacking(
+    applied_on: Days, labels: Labels, split: OutOfTime | None, today: np.datetime64
+) -> str:
+    """Say how many more loans of which outcome it takes before a model can be made and judged."""
+    learning, judging = (
+        (0, 0) if split is None else (split.learning.defaults, split.judging.defaults)
+    )
+    lacking = max(LEARNING_DEFAULTS_MIN - learning, 0) + max(JUDGING_DEFAULTS_MIN - judging, 0)
+    scarce = "defaults"
+    if not lacking and split is not None:
+        scarce = "repaid loans"
+        learning, judging = split.learning.repaid, split.judging.repaid
+        lacking = max(LEARNING_DEFAULTS_MIN - learning, 0) + max(JUDGING_DEFAULTS_MIN - judging, 0)
+    told = (
+        f"A model needs {LEARNING_DEFAULTS_MIN} {scarce} to learn from and {JUDGING_DEFAULTS_MIN} "
+        "to be judged by, among the last loans and of people it has not met. There are "
+        f"{learning:,} and {judging:,}: {lacking:,} more are needed."
+    )
+    if scarce == "defaults":
+        told += _forecast(lacking, applied_on, labels, today)
+    return told
+
+
+def _forecast(lacking: int, applied_on: Days, labels: Labels, today: np.datetime64) -> str:
+    """Say when there will be so many more, at the rate of the last half-year of mature loans."""
+    if lacking <= 0 or not len(labels):
+        return ""
+    last = applied_on.max()
+    first = max(applied_on.min(), last - np.timedelta64(_RATE_DAYS - 1, "D"))
+    span_months = ((last - first).astype(int) + 1) / _DAYS_A_MONTH
+    rate = int(np.count_nonzero(labels[applied_on >= first])) / max(span_months, 1.0)
+    if rate <= 0.0 or lacking / rate > _FORECAST_MONTHS_MAX:
+        return ""
+    waiting = int(np.ceil(lacking / rate))
+    when = today.astype("datetime64[M]") + waiting
+    return (
+        f" At the present rate of about {rate:,.0f} a month there will be so many in about "
+        f"{waiting:,} month{'' if waiting == 1 else 's'}, around {when}."
+    )

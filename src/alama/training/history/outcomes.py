@@ -1,0 +1,54 @@
+"""Which loans defaulted, and which are old enough to say so.
+
+A loan defaults where it was ever k days past due by its due date + k, or was restructured in
+distress. Who has not paid by the due date + k is k days late that day, so the largest number of
+days past due that is seen later says the same.
+
+A loan is mature where it was observed on its due date + k or later. Those that are not are all set
+aside, also those that are k days late already: a bad loan shows early, a good one only at the end,
+and counting the early ones would make every recent month look worse than it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+
+
+def mature(
+    due_on: NDArray[np.datetime64], observed_on: NDArray[np.datetime64], days_past_due: int
+) -> Mask:
+    """Say which loans are old enough; a loan without either day is not (NaT compares False)."""
+    known: Mask = observed_on >= due_on + np.timedelta64(days_past_due, "D")
+    return known
+
+
+def unread(
+    due_on: NDArray[np.datetime64], observed_on: NDArray[np.datetime64], days_past_due: int
+) -> Mask:
+    """Say which loans would be mature, had they been observed when the last of the file was.
+
+    Where the books are read on one day there is none. Where `observed_on` holds the day on which
+    a loan was closed, these are the loans that were repaid in time: setting them aside would leave
+    the defaults.
+    """
+    known = observed_on[~np.isnat(observed_on)]
+    if not len(known):
+        return np.zeros(len(observed_on), dtype=np.bool_)
+    when_read = np.full_like(observed_on, known.max())
+    in_time: Mask = mature(due_on, when_read, days_past_due)
+    return in_time & ~np.isnat(observed_on) & ~mature(due_on, observed_on, days_past_due)
+
+
+def defaulted(
+    largest_days_past_due: NDArray[np.float64], restructured: Mask, days_past_due: int
+) -> Mask:
+    """Say which loans defaulted, whether mature or not; NaN days past due are none."""
+    late: Mask = largest_days_past_due >= days_past_due
+    return late | restructured

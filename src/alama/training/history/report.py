@@ -1,0 +1,145 @@
+"""What was found in a lender's history: counts, columns, rules, months and rates, and no value.
+
+It is kept and shown, so nothing here repeats what the file says of a person. Rows are counted from
+1, without the header.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from alama.service.onboarding.records import Enough
+
+FIRST_ROWS_MAX: Final = 5
+"""Rows that are named where a rule is broken: enough to find the cause of all of them."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """One rule that values of one column break; rows that break it are left out of the loans."""
+
+    column: str
+    rule: str
+    rows: int
+    first_rows: tuple[int, ...]
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """The share of all rows in which a column says nothing; NA and the like say nothing."""
+
+    column: str
+    share: float
+
+
+class Standing(StrEnum):
+    """What becomes of a column that gives the outcome away."""
+
+    OPEN = "open"  # it is a field of a request: somebody has to exclude it or keep it
+    KEPT = "kept"  # it is an input, on somebody's word
+    EXCLUDED = "excluded"  # it is a field of a request, and no input
+    SET_ASIDE = "set aside"  # it is no field of a request, so it never is an input
+
+
+class Suspect(msgspec.Struct, frozen=True):
+    """A column that alone tells the outcome too well to have been known before the loan."""
+
+    column: str
+    auc: float
+    why: str
+    standing: Standing
+
+    @property
+    def kept(self) -> bool:
+        """Say whether the column is an input in spite of the doubt."""
+        return self.standing is Standing.KEPT
+
+
+class DuplicateKind(StrEnum):
+    """How rows repeat each other."""
+
+    WHOLE_ROW = "equal in every column"
+    SAME_LOAN = "the same borrower, day and amount, but not equal"
+
+
+class Duplicate(msgspec.Struct, frozen=True):
+    """Rows that are left out because they repeat others.
+
+    Of rows that are equal in every column the first stays. Of rows that name one loan and say
+    different things of it none does: nobody here can tell which is right.
+    """
+
+    kind: DuplicateKind
+    rows: int
+    first_rows: tuple[int, ...]
+
+
+class Month(msgspec.Struct, frozen=True):
+    """Applications of one calendar month; `rate` is defaults a mature loan, None without any."""
+
+    month: str
+    applications: int
+    booked: int
+    mature: int
+    defaults: int
+    rate: float | None
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """How far a field moved in the last three months from all months before (PSI)."""
+
+    column: str
+    psi: float
+
+
+class HistoryReport(msgspec.Struct, frozen=True):
+    """All that was found. Every row is counted once among the five counts after `rows`.
+
+    `mature` counts the loans that a model may learn from, `defaults` those of them that defaulted
+    and `borrowers` the people behind them. `out_of_time_from` is the first day of the out-of-time
+    part (YYYY-MM-DD), None without any loan: earlier loans teach the model, and those of the part
+    judge it (`out_of_time_loans`), but for `returned_loans`, of borrowers with an earlier one.
+    """
+
+    currency: str
+    days_past_due: int
+    rows: int
+    unsound: int
+    repeated: int
+    not_booked: int
+    immature: int
+    mature: int
+    defaults: int
+    borrowers: int
+    first_applied_on: str | None
+    last_applied_on: str | None
+    last_observed_on: str | None
+    out_of_time_from: str | None
+    learning_loans: int
+    learning_defaults: int
+    out_of_time_loans: int
+    out_of_time_defaults: int
+    returned_loans: int
+    inputs: tuple[str, ...]
+    groups: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    missing: tuple[Missing, ...]
+    suspects: tuple[Suspect, ...]
+    duplicates: tuple[Duplicate, ...]
+    months: tuple[Month, ...]
+    drift: tuple[Drift, ...]
+    notes: tuple[str, ...]
+    enough: Enough
+    advice: tuple[str, ...]
+
+    @property
+    def default_rate(self) -> float | None:
+        """Give the defaults a mature loan, None without any loan."""
+        return self.defaults / self.mature if self.mature else None
+
+    @property
+    def open_suspects(self) -> tuple[str, ...]:
+        """Name the inputs that give the outcome away and about which nobody has decided."""
+        return tuple(s.column for s in self.suspects if s.standing is Standing.OPEN)
