@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from alama.core import booking as bookings
 from alama.core import likeness as likenesses
 from alama.core.application import Application
 from alama.core.assess import assess, explain_score
+from alama.core.booking import Booking, FieldBooking, on_step
 from alama.core.catalogue import Catalogue, Change, Field, Kind, Use, Way
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
@@ -81,12 +83,8 @@ class Case:
         return self.find_until(in_time)
 
     def find_until(self, out_of_time: Callable[[], bool]) -> Recourse:
-        return find_recourse(
-            self.ready,
-            self.application,
-            Sought(self.goal, self.locked, self.count),
-            out_of_time,
-        )
+        sought = Sought(self.goal, self.locked, self.count)
+        return find_recourse(self.ready, self.application, sought, out_of_time)
 
     def moves(self) -> Moves:
         """Give what is looked at: the values that the proof speaks of."""
@@ -136,12 +134,17 @@ def random_case(seed: int) -> Case:
 
 @cache
 def random_model(seed: int) -> ReadyModel:
-    """Give one of some models; half of them know a likeness."""
+    """Give one of some models; half of them know a likeness, every third who was booked."""
     rng = np.random.default_rng(seed)
     catalogue = random_levers(rng)
     bands, pairs = int(rng.integers(2, 7)), int(rng.choice([0, 4, 20]))
     model = a_model(seed, catalogue=catalogue, bands_max=bands, pairs=pairs)
-    return ReadyModel(_with_likeness(rng, model) if seed % 2 else model)
+    if seed % 2:
+        model = _with_likeness(rng, model)
+    if seed % 3 == 0:
+        known = tuple(random_booking(rng, card) for card in model.cards)
+        model = msgspec.structs.replace(model, booking=known)
+    return ReadyModel(model)
 
 
 def _policy_near(rng: Rng, score: int) -> Policy:
@@ -215,6 +218,22 @@ def random_change(rng: Rng, field: Field) -> Change:
 def _with_likeness(rng: Rng, model: Model) -> Model:
     known = tuple(random_likeness(rng, card) for card in model.cards)
     return msgspec.structs.replace(model, likeness=known)
+
+
+def random_booking(rng: Rng, card: Card) -> Booking:
+    """Give a booking of a card; every fourth field of numbers has an end."""
+    fields = []
+    for feature in card.features:
+        table = tuple(on_step(cell) for cell in rng.normal(0.0, 0.5, len(feature.main)).tolist())
+        lowest = highest = None
+        if feature.cuts and rng.random() < 0.25:
+            end = float(rng.choice(feature.cuts))
+            lowest, highest = (end, None) if rng.random() < 0.5 else (None, end)
+        fields.append(FieldBooking(table, lowest, highest))
+    limit = on_step(float(rng.normal(-0.7, 0.5)))
+    booking = Booking(card.name, on_step(0.5), tuple(fields), limit, booked_share=0.6)
+    assert not list(bookings.faults(booking, card))
+    return booking
 
 
 def random_likeness(rng: Rng, card: Card) -> Likeness:

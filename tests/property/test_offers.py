@@ -120,6 +120,9 @@ def test_who_asks_for_what_is_offered_is_not_declined_and_gets_it(case: Case) ->
     position = case.model.catalogue.position
     if said.decision is Decision.DECLINED or said.card == "compact" or not certified(case):
         return
+    # Whether such applications were booked may hang on the loan; here a person decides anyway.
+    if Rule.SELDOM_BOOKED in said.rules:
+        return
     loan = {position[AMOUNT]: said.offer.limit, position[TERM]: said.offer.term_days}
     outright = assess(case.model, case.policy, changed(case.application, loan))
     assert outright.decision is not Decision.DECLINED

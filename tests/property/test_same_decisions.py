@@ -35,7 +35,7 @@ from alama.core.model import ReadyModel
 from alama.files.models import builtin, write_model
 from alama.files.reasons import languages
 from alama.service.directory import Caller, Desk
-from alama.service.keys import ALL_SCOPES, Key
+from alama.service.keys import USUAL_SCOPES, Key
 from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Scoring
 from tests.applications import random_application
@@ -179,7 +179,7 @@ class Keeper:
 async def served(question: Question) -> tuple[list[bytes], list[Entry]]:
     keeper = Keeper()
     scoring = Scoring(Intake(question.model.catalogue), keeper, VAULT)
-    key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+    key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     caller = Caller(key, DEMO, Desk(question.model, question.policy), VAULT.ring(DEMO.lender))
     with_offer = render.expanded(frozenset({"offer"}), languages()[0])
     replies = []

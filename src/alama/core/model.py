@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core import document, likeness, tables
+from alama.core import booking, document, likeness, tables
+from alama.core.booking import Booking, ReadyBooking
 from alama.core.catalogue import Catalogue
 from alama.core.document import Document, Format
 from alama.core.errors import InvalidCatalogue, InvalidModel, UnknownCurrency
@@ -81,7 +82,8 @@ class Model(Document, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     """The whole artefact. Cards stand in order of size, the one with the fewest fields first.
 
     What was added to the format later has a default, which is not written: an older document
-    keeps its id. A card without a likeness has no opinion on how strange an application is.
+    keeps its id. A card without a likeness has no opinion on how strange an application is, one
+    without a booking none on whether such were booked: its history knew nobody who was not.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Model(Document, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     references: tuple[Reference, ...]
     lineage: Lineage
     likeness: tuple[Likeness, ...] = ()
+    booking: tuple[Booking, ...] = ()
 
 
 class ReadyModel:
@@ -100,7 +103,15 @@ class ReadyModel:
     `currency` is None where the model was trained without money.
     """
 
-    __slots__ = ("_choices", "_likeness", "catalogue", "currency", "model", "scorecards")
+    __slots__ = (
+        "_booking",
+        "_choices",
+        "_likeness",
+        "catalogue",
+        "currency",
+        "model",
+        "scorecards",
+    )
 
     def __init__(self, model: Model, currency: str | None = None) -> None:
         """Lay out every card; `currency` None means the currency of the model's own cuts."""
@@ -110,6 +121,11 @@ class ReadyModel:
         self.catalogue = model.catalogue
         self.scorecards = tuple(Scorecard(c, model.catalogue, factor) for c in model.cards)
         self._likeness = {known.card: ReadyLikeness(known) for known in model.likeness}
+        by_name = {scorecard.card.name: scorecard for scorecard in self.scorecards}
+        self._booking = {
+            known.card: ReadyBooking(known, by_name[known.card], model.catalogue, factor)
+            for known in model.booking
+        }
         # For each card but the largest: the places that must be empty for it to be enough.
         readable = set(self.scorecards[-1].places)
         self._choices = tuple(
@@ -130,6 +146,10 @@ class ReadyModel:
     def likeness_of(self, scorecard: Scorecard) -> ReadyLikeness | None:
         """Give what tells how strange an application is to a card; None where nothing does."""
         return self._likeness.get(scorecard.card.name)
+
+    def booking_of(self, scorecard: Scorecard) -> ReadyBooking | None:
+        """Give what tells whether such applications were booked; None where nothing does."""
+        return self._booking.get(scorecard.card.name)
 
 
 def money_factor(model: Model, currency: str | None) -> float:
@@ -168,6 +188,7 @@ def _check(model: Model) -> None:
     if any(not small < large for small, large in pairwise(fields)):
         raise InvalidModel("each card must read the fields of the one before, and more")
     _check_likeness(model)
+    _check_booking(model)
     if model.money is not None:
         _check_money(model.money)
 
@@ -180,6 +201,16 @@ def _check_likeness(model: Model) -> None:
         if card is None:
             raise InvalidModel("a likeness of the model is of no card, or of one that has another")
         for fault in likeness.faults(known, card):
+            raise InvalidModel(f"card {card.name}: {fault}")
+
+
+def _check_booking(model: Model) -> None:
+    cards = {card.name: card for card in model.cards}
+    for known in model.booking:
+        card = cards.pop(known.card, None)
+        if card is None:
+            raise InvalidModel("a booking of the model is of no card, or of one that has another")
+        for fault in booking.faults(known, card):
             raise InvalidModel(f"card {card.name}: {fault}")
 
 

@@ -96,6 +96,11 @@ def cuts_in(feature: Feature, catalogue: Catalogue, money_factor: float) -> tupl
     return feature.cuts
 
 
+def money_in(feature: Feature, catalogue: Catalogue, money_factor: float) -> float:
+    """Give what a value of the feature is multiplied by to stand in the caller's currency."""
+    return money_factor if catalogue.field(feature.field).money else 1.0
+
+
 def word_slots(feature: Feature) -> Mapping[str, int] | None:
     """Map each known word to its slot; None for a feature of numbers."""
     if not feature.words:

@@ -2,6 +2,9 @@
 
 First the policy's own rules, then the tier, then what can be afforded, then whether the data carry
 a decision at all. The worst of them decides, and all of them are named.
+
+Of those who were seldom booked a score can only guess, so it declines none of them: what a score
+alone is against is left to a person. Rules of the policy, and the applicant's money, still decline.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.lending.offer import Found, find_loan
+from alama.core.lending.offer import OFFER_BELOW_CUTOFF, Found, find_loan, find_loan_to_confirm
 from alama.core.lending.policy import SEVERITY, Decision, Tier
+from alama.core.lending.ready_policy import SELDOM_BOOKED, TIER_TO_CONFIRM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,13 +47,20 @@ def decide(
     """
     tier = policy.tier(scored.points)
     objections = policy.objections_of_rules(values)
+    doubts = policy.doubts(scorecard, values, scored)
     loans = policy.loans(scorecard, scored)
     loan, obstacles = find_loan(policy, tier, values, loans, objections)
-    objections += policy.objections_of_tier(tier)
-    # A declined tier gets the loan that would have applied; what stands in its way is idle.
-    if tier.decision is not _DECLINED:
+    is_declined = tier.decision is _DECLINED
+    if SELDOM_BOOKED in doubts and (is_declined or OFFER_BELOW_CUTOFF in obstacles):
+        loan, obstacles = find_loan_to_confirm(policy, tier, values, loans, objections)
+        objections += TIER_TO_CONFIRM if is_declined else policy.objections_of_tier(tier)
         objections += obstacles
-    objections += policy.doubts(scorecard, values, scored)
+    else:
+        objections += policy.objections_of_tier(tier)
+        # A declined tier gets the loan that would have applied; what stands in its way is idle.
+        if not is_declined:
+            objections += obstacles
+    objections += doubts
     if not objections:
         return Verdict(tier, _APPROVED, (), loan)
     codes = tuple(objection.code for objection in objections)

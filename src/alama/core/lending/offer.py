@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _DECLINED: Final = Decision.DECLINED
 
 _UNAFFORDABLE: Final = Objection(Rule.UNAFFORDABLE.value, Decision.DECLINED)
-_OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
+OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +79,7 @@ class _Search:
     """The loans to one applicant, whose tier and money decide on them together with the loan.
 
     `cuts_losses` is whether loans below break-even are left out; `cut` whether one was.
+    `cuts_declined` is whether those are that would be declined for their own score.
     """
 
     __slots__ = (
@@ -92,6 +93,7 @@ class _Search:
         "_tier",
         "_values",
         "cut",
+        "cuts_declined",
         "cuts_losses",
     )
 
@@ -108,6 +110,7 @@ class _Search:
         self._binding: Sequence[ReadyRule] = ()
         self._bounds: dict[int, int] = {}
         self.cuts_losses = tier.decision is not _DECLINED
+        self.cuts_declined = True
         self.cut = False
 
     def bind(self, rules: Sequence[ReadyRule]) -> None:
@@ -176,7 +179,7 @@ class _Search:
             probability, tier = self.judge(term, band)
             allowed = 0
             # To somebody who is declined we say what would have applied, by the tier they have.
-            if tier is self._tier or tier.decision is not _DECLINED:
+            if tier is self._tier or tier.decision is not _DECLINED or not self.cuts_declined:
                 cap = min(highest, tier.limit_max)
                 room = room_monthly(tier, self._inflow, self._owed)
                 allowed = tariff.largest(probability, room, cap, step)
@@ -215,7 +218,7 @@ class _Search:
         """Give the smallest loan of a term, and why not even that is offered."""
         step, terms = self._policy.limit_step, range(len(self._policy.terms_days))
         repayable = any(self._could_repay(other, step) for other in terms)
-        against = _OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
+        against = OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
         probability, _ = self.judge(term, 0)
         return Found(term, step, probability), (against,)
 
@@ -258,7 +261,32 @@ def find_loan(
     `objections` are those of the policy's own rules to the loan as it was asked for. A rule that
     leaves loans to a person bounds the offer unless it objects: then a person looks anyway.
     """
+    return _find(_Search(policy, tier, values, loans), policy, tier, values, objections)
+
+
+def find_loan_to_confirm(
+    policy: ReadyPolicy,
+    tier: Tier,
+    values: Sequence[Value],
+    loans: Loans,
+    objections: Collection[Objection],
+) -> tuple[Found, tuple[Objection, ...]]:
+    """Do as `find_loan` for somebody whose score declines nothing: a person decides on the loan.
+
+    So it has to be repaid and to pay for itself, in whatever tier.
+    """
     search = _Search(policy, tier, values, loans)
+    search.cuts_losses, search.cuts_declined = True, False
+    return _find(search, policy, tier, values, objections)
+
+
+def _find(
+    search: _Search,
+    policy: ReadyPolicy,
+    tier: Tier,
+    values: Sequence[Value],
+    objections: Collection[Objection],
+) -> tuple[Found, tuple[Objection, ...]]:
     binding = _UNBOUND
     if policy.loan_rules:
         binding = _binding(policy.loan_rules, objections)

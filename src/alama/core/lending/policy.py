@@ -45,12 +45,14 @@ class Rule(StrEnum):
     TOO_FEW_FIELDS = "too_few_fields"
     VALUE_OUTSIDE_TRAINING = "value_outside_training"
     UNLIKE_TRAINING = "unlike_training"
+    SELDOM_BOOKED = "seldom_booked"
+    SHADOW = "shadow"
     PAUSED = "paused"
     DAILY_VOLUME = "daily_volume"
     DAILY_EXPECTED_LOSS = "daily_expected_loss"
 
 
-HOLDS: Final = frozenset({Rule.PAUSED, Rule.DAILY_VOLUME, Rule.DAILY_EXPECTED_LOSS})
+HOLDS: Final = frozenset({Rule.SHADOW, Rule.PAUSED, Rule.DAILY_VOLUME, Rule.DAILY_EXPECTED_LOSS})
 """Rules that speak of the lender's day, not of the applicant: they leave everything to a person."""
 
 
@@ -106,7 +108,7 @@ class Sufficiency(_Part, frozen=True):
     `fields_min` counts the model's fields that are given, but for the loan that is asked for. A
     number `outside_times` beyond the largest or below the smallest that training saw is outside.
     `unlike_share` leaves applications to a person that are stranger than all but this share of
-    those in training.
+    those in training, and those that were seldom booked in a history that the model knows.
     """
 
     fields_min: int = 0

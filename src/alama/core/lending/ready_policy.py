@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from alama.core.application import Application, Value
+    from alama.core.booking import ReadyBooking
     from alama.core.catalogue import Field
     from alama.core.expressions import Expression
     from alama.core.lending.policy import Sufficiency, Tier
@@ -50,8 +51,14 @@ _DOUBTS: Final = {
         Rule.TOO_FEW_FIELDS,
         Rule.VALUE_OUTSIDE_TRAINING,
         Rule.UNLIKE_TRAINING,
+        Rule.SELDOM_BOOKED,
     )
 }
+
+SELDOM_BOOKED: Final = _DOUBTS[Rule.SELDOM_BOOKED]
+
+TIER_TO_CONFIRM: Final = (Objection(Rule.TIER_BELOW_CUTOFF.value, Decision.REVIEW),)
+"""What a tier that is declined has against those of whom its score can only guess."""
 
 _BY_DECISION: Final = {
     Decision.APPROVED: (),
@@ -97,7 +104,7 @@ def _understood(rule: OwnRule, model: ReadyModel) -> Expression:
 class _Doubts:
     """Whether the data carry a decision at all, for the applications of one card."""
 
-    __slots__ = ("_fields_min", "_likeness", "_places", "_ranges", "_strangeness_max")
+    __slots__ = ("_booking", "_fields_min", "_likeness", "_places", "_ranges", "_strangeness_max")
 
     def __init__(self, asked: Sufficiency, scorecard: Scorecard, model: ReadyModel) -> None:
         """Lay out the ranges of training in the caller's currency."""
@@ -124,6 +131,7 @@ class _Doubts:
         if likeness is not None and asked.unlike_share is not None:
             self._likeness = likeness
             self._strangeness_max = likeness.limit(asked.unlike_share)
+        self._booking = booking_asked_for(asked, scorecard, model)
 
     def about(self, values: Sequence[Value], slots: Sequence[int]) -> list[Objection]:
         """Say what is strange about an application."""
@@ -139,7 +147,16 @@ class _Doubts:
                 break
         if self._likeness and self._likeness.strangeness(slots) > self._strangeness_max:
             doubts.append(_DOUBTS[Rule.UNLIKE_TRAINING])
+        if self._booking and self._booking.is_seldom(values, slots):
+            doubts.append(SELDOM_BOOKED)
         return doubts
+
+
+def booking_asked_for(
+    asked: Sufficiency, scorecard: Scorecard, model: ReadyModel
+) -> ReadyBooking | None:
+    """Give what a card knows about who was booked, where a policy looks at what is unlike."""
+    return None if asked.unlike_share is None else model.booking_of(scorecard)
 
 
 def known_ranges(

@@ -35,6 +35,7 @@ _DECISIONS: Final[Mapping[str, Decision]] = {
     Rule.TOO_FEW_FIELDS: Decision.REVIEW,
     Rule.VALUE_OUTSIDE_TRAINING: Decision.REVIEW,
     Rule.UNLIKE_TRAINING: Decision.REVIEW,
+    Rule.SELDOM_BOOKED: Decision.REVIEW,
 }
 """What each rule leaves at best; that of the break-even is the policy's to say."""
 
@@ -69,6 +70,9 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
     }
     # A rule that objects to the loan asked for, and then to what could be offered, stands twice.
     named = dict.fromkeys(assessment.rules)
+    # Of those who were seldom booked a score can only guess: it declines none of them.
+    if Rule.SELDOM_BOOKED in named:
+        named.pop(Rule.TIER_BELOW_CUTOFF, None)
     return tuple(name for name in named if decisions[name] is assessment.decision)
 
 

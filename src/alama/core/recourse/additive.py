@@ -1,6 +1,7 @@
 """What several changes at once do to a sum of tables: each by itself, and each two together.
 
-Points add up over fields and pairs of fields, and so do both sums that strangeness is made of. Then
+Points add up over fields and pairs of fields, and so do both sums that strangeness is made of, and
+the log-odds of being booked. Then
 
     sum after = sum before + the gain of each change + the extra of each two of them
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from alama.core.booking import Booking
     from alama.core.likeness import Likeness
     from alama.core.recourse.moves import Moves
     from alama.core.tables import Card
@@ -142,6 +144,14 @@ def strangeness_of(likeness: Likeness, options: Options) -> tuple[Additive, Addi
                 table.together[0, other, own] += cells
                 table.together[0, own, other] += cells.T
     return surprise, variance
+
+
+def booking_of(booking: Booking, options: Options) -> Additive:
+    """Lay out the log-odds of being booked, but for their base."""
+    log_odds = options.empty()
+    for place, field in enumerate(booking.fields):
+        log_odds.alone[0, options.block(place)] = field.log_odds
+    return log_odds
 
 
 def joined(*sums: Additive) -> Additive:

@@ -10,7 +10,7 @@ from alama.core.assess import assess
 from alama.core.lending.policy import Rule
 from alama.core.recourse.gates import Gate, gates
 from alama.core.recourse.goals import Approval, is_met, score_needed
-from alama.core.recourse.space import Space, Strangeness
+from alama.core.recourse.space import Booked, Space, Strangeness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -75,14 +75,20 @@ class Applicant:
         standing = self.card.standing(self.scored.slots)
         points, *others = self.card.sums.effects(standing, moves)
         strangeness = None
-        if others and not math.isinf(strangeness_max):
-            _, surprise, variance = self.card.sums.totals(standing)
+        if self.card.likeness is not None and not math.isinf(strangeness_max):
+            _, surprise, variance, *_ = self.card.sums.totals(standing)
             strangeness = Strangeness(surprise, variance, others[0], others[1], strangeness_max)
-        lending = None
+        lending, booked = None, None
         if isinstance(self.goal, Approval):
             lending = self.card.lending.to(standing, moves, points)
+            if self.card.booking is not None:
+                now = self.card.booking.log_odds(self.scored.slots)
+                limit = self.card.booking.booking.log_odds_min
+                booked = Booked(now, others[-1], limit)
         gates = self.gates(moves)
-        return Space(moves, self.scored.points, points, self.need, gates, lending, strangeness)
+        return Space(
+            moves, self.scored.points, points, self.need, gates, lending, strangeness, booked
+        )
 
     def after(self, moves: Moves, chosen: Sequence[int]) -> Assessment:
         """Assess the application with some moves made."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.lending.policy import Rule
-from alama.core.lending.ready_policy import known_ranges
+from alama.core.lending.ready_policy import booking_asked_for, known_ranges
 from alama.core.model import money_factor
-from alama.core.recourse.additive import Options, joined, points_of, strangeness_of
+from alama.core.recourse.additive import Options, booking_of, joined, points_of, strangeness_of
 from alama.core.recourse.cost import Ladder
 from alama.core.recourse.gates import OPEN, SHUT, Condition, Need
 from alama.core.recourse.lending import ReadyLending
@@ -19,7 +19,7 @@ from alama.core.recourse.values import above, below
 from alama.core.scorecard import cuts_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alama.core.application import Value
     from alama.core.lending.ready_policy import ReadyPolicy
@@ -31,19 +31,23 @@ if TYPE_CHECKING:
 UNLIKE_SHARE: Final = 0.001
 """What is too strange where the policy does not say: stranger than all but one in a thousand."""
 
+_ANYTHING: Final = (-math.inf, math.inf)
+
 
 class ReadyCard:
     """One card: its tables as options, and where its features stand among the population.
 
-    `sums` are its points; where it knows a likeness, also the surprise and its variance. `known` is
-    for each place the range that the policy holds for known from training, `ranges` the conditions
-    that values do not leave it.
+    `sums` are its points; where it knows a likeness, also the surprise and its variance; where the
+    policy looks at who was booked, the log-odds of that come last. `known` is for each place the
+    range that the policy holds for known from training and from what was booked, `ranges` the
+    conditions that values do not leave it.
     """
 
     __slots__ = (
         "_feature_of",
         "_first_bands",
         "_ladders",
+        "booking",
         "known",
         "lending",
         "likeness",
@@ -67,6 +71,11 @@ class ReadyCard:
             self.strangeness_max = self.likeness.limit(share)
             parts = strangeness_of(self.likeness.likeness, self.options)
             self.sums = joined(self.sums, *parts)
+        self.booking = booking_asked_for(asked, scorecard, model)
+        booked: Mapping[int, tuple[float, float]] = {}
+        if self.booking is not None:
+            booked = self.booking.ends
+            self.sums = joined(self.sums, booking_of(self.booking.booking, self.options))
         self._feature_of = {place: n for n, place in enumerate(scorecard.places)}
         self._ladders: dict[int, Ladder] = {}
         # The slots of a feature are its missing value and then its bands.
@@ -74,8 +83,18 @@ class ReadyCard:
             place: int(start) + 1
             for place, start in zip(scorecard.places, self.options.starts[:-1], strict=True)
         }
-        self.known = known_ranges(asked.outside_times, scorecard, model)
-        self.ranges = tuple(_within(place, *ends) for place, ends in self.known.items())
+        trained = known_ranges(asked.outside_times, scorecard, model)
+        self.known = {
+            place: _both(ends, booked.get(place, _ANYTHING)) for place, ends in trained.items()
+        }
+        self.ranges = tuple(
+            _within(rule, place, *ends)
+            for rule, ranges in (
+                (Rule.VALUE_OUTSIDE_TRAINING, trained),
+                (Rule.SELDOM_BOOKED, booked),
+            )
+            for place, ends in ranges.items()
+        )
         money = money_factor(model.model, model.currency)
         for place, feature in zip(scorecard.places, scorecard.card.features, strict=True):
             field = model.catalogue.fields[place]
@@ -109,7 +128,7 @@ class ReadyCard:
 
     def kept_inside(self, place: int, value: float, low: Edge, high: Edge) -> tuple[Edge, Edge]:
         """Give the ends of a reach without what lies outside training where the value does not."""
-        least, most = self.known.get(place, (-math.inf, math.inf))
+        least, most = self.known.get(place, _ANYTHING)
         return (
             max(low, below(least)) if value >= least else low,
             min(high, above(most)) if value <= most else high,
@@ -124,9 +143,13 @@ class ReadyCard:
             yield above(high)
 
 
-def _within(place: int, low: float, high: float) -> Condition:
+def _both(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return max(one[0], other[0]), min(one[1], other[1])
+
+
+def _within(rule: Rule, place: int, low: float, high: float) -> Condition:
     def need(values: Sequence[Value]) -> Need:
         value = values[place]
         return OPEN if value is None or low <= value <= high else SHUT  # type: ignore[operator]
 
-    return Condition(Rule.VALUE_OUTSIDE_TRAINING.value, frozenset([place]), need)
+    return Condition(rule.value, frozenset([place]), need)

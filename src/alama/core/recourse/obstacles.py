@@ -95,7 +95,7 @@ def of_enough_points(
     def hear(chosen: Sequence[int]) -> None:
         said.append(frozenset(applicant.after(space.moves, chosen).rules))
 
-    anything = dataclasses.replace(space, gates=(), lending=None, strangeness=None)
+    anything = dataclasses.replace(space, gates=(), lending=None, strangeness=None, booked=None)
     Search(anything, hear, 1, lambda: len(said) >= _HEARD_MAX or out_of_time()).run()
     if not said:
         return []

@@ -103,6 +103,19 @@ class Strangeness:
 
 
 @dataclass(frozen=True, slots=True)
+class Booked:
+    """The log-odds of being booked as they stand, what moves do to them, and the least of them."""
+
+    log_odds: float
+    effects: Effects
+    limit: float
+
+    def lets_pass(self, changes: Sequence[Places]) -> NDArray[np.bool_]:
+        """Say which sets of changes are, to within rounding, not seldom booked."""
+        return np.asarray(self.log_odds + self.effects.of(changes) >= self.limit - _SLACK)
+
+
+@dataclass(frozen=True, slots=True)
 class Space:
     """All moves of one applicant.
 
@@ -116,6 +129,7 @@ class Space:
     gates: tuple[Gate, ...]
     lending: Lending | None
     strangeness: Strangeness | None
+    booked: Booked | None = None
 
     @property
     def gain_min(self) -> float:
@@ -125,8 +139,8 @@ class Space:
     def passing(self, sets: Sets) -> Sets:
         """Give the sets that may work.
 
-        What is left out here is stopped by a gate, by there being no loan to lend, or by its
-        strangeness.
+        What is left out here is stopped by a gate, by there being no loan to lend, by its
+        strangeness, or by its like having seldom been booked.
         """
         for gate in self.gates:
             points = self.points + _ROUNDING + sets.gains
@@ -135,4 +149,6 @@ class Space:
             sets = sets.take(self.lending.lets_pass(sets.changes))
         if self.strangeness is not None and len(sets):
             sets = sets.take(self.strangeness.lets_pass(sets.changes))
+        if self.booked is not None and len(sets):
+            sets = sets.take(self.booked.lets_pass(sets.changes))
         return sets

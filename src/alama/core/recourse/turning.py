@@ -32,8 +32,7 @@ from alama.core.expressions.tree import (
     Or,
     fields_read,
 )
-from alama.core.lending.decision import decide
-from alama.core.lending.offer import owed_monthly, room_monthly
+from alama.core.lending.offer import find_loan, owed_monthly, room_monthly
 from alama.core.lending.policy import Decision, Rule
 from alama.core.recourse.meeting import DOWN, UP, Bond
 from alama.core.recourse.values import FAR, Edge, above, below, turn_of
@@ -287,7 +286,12 @@ def lending_edges(
 
     def is_lent(number: float) -> bool:
         row[span.place] = number
-        return codes.isdisjoint(decide(policy, scorecard, row, scorecard.score(row)).rules)
+        scored = scorecard.score(row)
+        against = policy.objections_of_rules(row)
+        tier, loans = policy.tier(scored.points), policy.loans(scorecard, scored)
+        # Not by `decide`: to the seldom booked it says less of loans, and nobody approves of those.
+        _, obstacles = find_loan(policy, tier, row, loans, against)
+        return codes.isdisjoint(objection.code for objection in (*against, *obstacles))
 
     def is_declined(row: Sequence[Value]) -> bool:
         return policy.tier(scorecard.score(row).points).decision is Decision.DECLINED

@@ -81,7 +81,7 @@ def make_card(
         recipe,
         jobs=jobs,
         watch=lambda done, loss: part.at(
-            f"boosting {name}", 0.8 * done / steps, f"log-loss {loss:.5f}"
+            f"boosting {name}", 0.8 * min(done / steps, 1.0), f"log-loss {loss:.5f}"
         ),
     )
     part.at(f"tables of {name}", 0.82)
