@@ -22,7 +22,7 @@ from alama.service.audit.acts import Act, decode
 from alama.service.book import Book
 from alama.service.directory import Caller, Desk
 from alama.service.errors import Erased
-from alama.service.keys import ALL_SCOPES, Key
+from alama.service.keys import USUAL_SCOPES, Key
 from alama.service.replay import Difference, recall, replay
 from alama.service.retention import Retention
 from alama.service.scoring import Answer, Arrival, Given, Scoring, only_once
@@ -99,7 +99,7 @@ class House:
         named = {} if applicant_ref is None else {"applicant_ref": applicant_ref}
         body = json.dumps(APPLICATION | named | fields).encode()
         once = only_once(idempotency_key.encode(), body, b"") if idempotency_key else None
-        key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+        key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
         caller = Caller(key, book, the_desk(), self.vault.ring(book.lender))
         arrival = Arrival(a_request_id(self.clock()), self.clock(), time.perf_counter())
         scoring = Scoring(Intake(PRODUCT), CommitAtOnce(self.scores), self.vault)

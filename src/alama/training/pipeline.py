@@ -17,14 +17,18 @@ from alama.core import kernel
 from alama.core.errors import TrainingProblem
 from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, Reference, seal
 from alama.core.money import REFERENCE_INFLOW_MONTHLY, REFERENCE_INFLOWS_AS_OF
+from alama.training.making.booking import learn_booking
 from alama.training.making.likeness import learn_likeness
 from alama.training.making.make import Part, make_card
 from alama.training.making.masking import rows_for
 from alama.training.validation.validate import metrics_for_model, validate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from alama.core.booking import Booking
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
     from alama.training.making.make import Watch
@@ -37,6 +41,20 @@ if TYPE_CHECKING:
 HELD_OUT_MIN: Final = 4
 
 SCORE_EDGES: Final = tuple(range(325, 850, 25))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Rows to learn from and rows to judge by; `fingerprint` is of all the rows behind them.
+
+    `applications` are all that were made in the time of those to learn from, with a label of 1 for
+    whatever was booked, where that is known: the rows to learn from are among the booked.
+    """
+
+    learning: Dataset
+    holdout: Dataset | None
+    fingerprint: str
+    applications: Dataset | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +78,10 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked for: who predicts what, from which money, judged on how much."""
+    """What is asked for: who predicts what, from which money, judged on how much.
+
+    `restructured`: a loan that was restructured in distress counts as a default too.
+    """
 
     name: str
     label: str
@@ -68,17 +89,24 @@ class Order:
     currency: str | None = None
     currencies: tuple[str, ...] = ()
     days_past_due: int = 30
+    restructured: bool = False
     holdout: float = 0.2
     jobs: int = 1
 
 
 def train(data: Dataset, order: Order, watch: Watch) -> Trained:
     """Train every card that the catalogue calls for; the same rows and order, the same bits."""
-    recipe = order.recipe.for_data(len(data), data.defaults)
     ordered = data.in_canonical_order()
-    fingerprint = ordered.fingerprint()
-    learning, holdout = _split(ordered, order.holdout, recipe.seed)
-    names = card_fields(data)
+    shuffled = ordered.take(shuffle(len(data), order.recipe.seed))
+    learning, holdout = _set_apart(shuffled, order.holdout)
+    return train_on(Split(learning, holdout, ordered.fingerprint()), order, watch)
+
+
+def train_on(split: Split, order: Order, watch: Watch) -> Trained:
+    """Train on rows that somebody else has split; `order.holdout` says nothing here."""
+    learning, holdout = split.learning, split.holdout
+    recipe = order.recipe.for_data(len(learning), learning.defaults)
+    names = card_fields(learning)
     cards, notes = [], []
     for number, (name, fields) in enumerate(names):
         part = Part(watch, number / len(names), 1.0 / len(names))
@@ -89,27 +117,31 @@ def train(data: Dataset, order: Order, watch: Watch) -> Trained:
         schema=SCHEMA,
         id="",
         name=order.name,
-        outcome=_outcome(data, order.days_past_due),
+        outcome=_outcome(split, order),
         money=_money(order),
-        catalogue=data.catalogue,
+        catalogue=learning.catalogue,
         cards=tuple(cards),
         references=tuple(_reference(card, learning) for card in cards),
         lineage=Lineage(
             label=order.label,
             rows=len(learning),
             defaults=learning.defaults,
-            fingerprint=fingerprint,
+            fingerprint=split.fingerprint,
             recipe=recipe.settings(),
             versions={n: metadata.version(n) for n in ("clarabel", "interpret-core", "numpy")},
             metrics={},
         ),
         likeness=tuple(learn_likeness(card, learning, recipe.word_share_min) for card in cards),
+        booking=_booking(cards, split.applications),
     )
     return Trained(seal(model), tuple(notes), learning, holdout)
 
 
-def judge(trained: Trained, seed: int, watch: Watch) -> Judged:
-    """Measure the model on what was set apart, and seal it with its figures."""
+def judge(trained: Trained, seed: int, watch: Watch, *, draws: int = 200) -> Judged:
+    """Measure the model on what was set apart, and seal it with its figures.
+
+    `draws` are the bootstrap draws behind each interval.
+    """
     if trained.holdout is None:
         return Judged(trained.model, trained.notes, None)
     validation = validate(
@@ -118,6 +150,7 @@ def judge(trained: Trained, seed: int, watch: Watch) -> Judged:
         trained.holdout,
         trained.notes,
         seed=seed,
+        draws=draws,
         progress=lambda share, step: watch(step, share, ""),
     )
     lineage = msgspec.structs.replace(trained.model.lineage, metrics=metrics_for_model(validation))
@@ -134,13 +167,16 @@ def card_fields(data: Dataset) -> list[tuple[str, list[str]]]:
     return [("full", everything)]
 
 
-def _split(data: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
-    """Shuffle by the seed, set a stratified share apart."""
-    rng = np.random.default_rng([seed, 4])
-    shuffled = data.take(rng.permutation(len(data)))
+def shuffle(rows: int, seed: int) -> NDArray[np.intp]:
+    """Deal rows in canonical order out anew: that order has all defaults at its end."""
+    return np.random.default_rng([seed, 4]).permutation(rows)
+
+
+def _set_apart(shuffled: Dataset, share: float) -> tuple[Dataset, Dataset | None]:
+    """Set a stratified share apart."""
     if share == 0.0:
         return shuffled, None
-    held = np.zeros(len(data), dtype=np.bool_)
+    held = np.zeros(len(shuffled), dtype=np.bool_)
     for outcome in (0, 1):
         members = np.flatnonzero(shuffled.labels == outcome)
         held[members[: round(share * len(members))]] = True
@@ -154,16 +190,24 @@ def _split(data: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | N
     return shuffled.take(np.flatnonzero(~held)), apart
 
 
-def _outcome(data: Dataset, days_past_due: int) -> Outcome:
-    terms = data.columns.get("requested_term_days")
-    known = np.array([]) if terms is None or isinstance(terms, kernel.Words) else terms
-    known = known[~np.isnan(known)]
+def _outcome(split: Split, order: Order) -> Outcome:
+    known = np.concatenate([_terms(part) for part in (split.learning, split.holdout) if part])
+    days = order.days_past_due
+    also = ", or restructured in distress" if order.restructured else ""
     return Outcome(
-        definition=f"ever {days_past_due} days past due by the due date + {days_past_due} days",
-        days_past_due=days_past_due,
+        definition=f"ever {days} days past due by the due date + {days} days{also}",
+        days_past_due=days,
         shortest_term_days=int(known.min()) if len(known) else None,
         longest_term_days=int(known.max()) if len(known) else None,
     )
+
+
+def _terms(data: Dataset) -> Floats:
+    """Give the terms of the loans, in days, where they are known."""
+    terms = data.columns.get("requested_term_days")
+    if terms is None or isinstance(terms, kernel.Words):
+        return np.array([])
+    return terms[~np.isnan(terms)]
 
 
 def _money(order: Order) -> Money | None:
@@ -179,6 +223,13 @@ def _money(order: Order) -> Money | None:
             if name in served
         },
     )
+
+
+def _booking(cards: Sequence[Card], applications: Dataset | None) -> tuple[Booking, ...]:
+    if applications is None:
+        return ()
+    learned = (learn_booking(card, applications) for card in cards)
+    return tuple(known for known in learned if known is not None)
 
 
 def _reference(card: Card, data: Dataset) -> Reference:

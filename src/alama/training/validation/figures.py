@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from alama.core import calibration, kernel
 from alama.training.validation import metrics
+from alama.training.validation.metrics import Interval, ReliabilityBand
 
 if TYPE_CHECKING:
-    from alama.training.validation.metrics import Floats, Interval, Labels, ReliabilityBand
+    from alama.training.validation.metrics import Floats, Labels, People
 
 CALIBRATION_BINS: Final = 20
 _HISTOGRAM_STEP_POINTS: Final = 10
@@ -31,8 +32,7 @@ class Measure(StrEnum):
     CALIBRATION_SLOPE = "calibration_slope"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """A figure with its 95 % bootstrap interval."""
 
     measure: Measure
@@ -40,17 +40,15 @@ class Figure:
     interval: Interval
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(msgspec.Struct, frozen=True):
     """Shares of the repaid and of the defaulted loans in bands of score points, lowest first."""
 
-    edges: Floats
-    repaid: Floats
-    defaulted: Floats
+    edges: tuple[float, ...]
+    repaid: tuple[float, ...]
+    defaulted: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Performance:
+class Performance(msgspec.Struct, frozen=True):
     """How one way of scoring did on hold-out. `roc` is false and true positive rates.
 
     `calibration_noise` is the calibration error that a perfect model would show on these rows.
@@ -62,7 +60,7 @@ class Performance:
     predicted_rate: float
     calibration_noise: float
     figures: tuple[Figure, ...]
-    roc: tuple[Floats, Floats]
+    roc: tuple[tuple[float, ...], tuple[float, ...]]
     reliability: tuple[ReliabilityBand, ...]
     histogram: Histogram
 
@@ -78,26 +76,37 @@ def log_odds_of(points: Floats) -> Floats:
     )
 
 
-def performance(name: str, labels: Labels, points: Floats, *, seed: int, draws: int) -> Performance:
+def performance(
+    name: str,
+    labels: Labels,
+    points: Floats,
+    *,
+    seed: int,
+    draws: int,
+    people: People | None = None,
+) -> Performance:
     """Measure a way of scoring by its points (before rounding) on labelled rows."""
     probabilities = kernel.probabilities(points)
+    false_rates, true_rates = metrics.roc(labels, -points)
     return Performance(
         name=name,
         rows=len(labels),
         default_rate=float(np.mean(labels)),
         predicted_rate=float(np.mean(probabilities)),
         calibration_noise=metrics.calibration_noise(probabilities, CALIBRATION_BINS),
-        figures=_figures(labels, points, seed=seed, draws=draws),
-        roc=metrics.roc(labels, -points),
+        figures=_figures(labels, points, people, seed=seed, draws=draws),
+        roc=(tuple(false_rates.tolist()), tuple(true_rates.tolist())),
         reliability=metrics.reliability(labels, probabilities, CALIBRATION_BINS),
         histogram=_histogram(labels, points),
     )
 
 
-def _figures(labels: Labels, points: Floats, *, seed: int, draws: int) -> tuple[Figure, ...]:
+def _figures(
+    labels: Labels, points: Floats, people: People | None, *, seed: int, draws: int
+) -> tuple[Figure, ...]:
     measured = _Measured(labels, points)
     values = measured(np.ones(len(labels)))
-    replicates = metrics.replicate(labels, measured, draws, seed)
+    replicates = metrics.replicate(labels, measured, draws, seed, people)
     figures = []
     for place, measure in enumerate(Measure):
         value = float(values[place])
@@ -159,4 +168,8 @@ def _histogram(labels: Labels, points: Floats) -> Histogram:
     edges = np.arange(first, last + step, step, dtype=np.float64)
     repaid, _ = np.histogram(scores[labels == 0], bins=edges)
     defaulted, _ = np.histogram(scores[labels == 1], bins=edges)
-    return Histogram(edges, repaid / repaid.sum(), defaulted / defaulted.sum())
+    return Histogram(
+        tuple(edges.tolist()),
+        tuple((repaid / repaid.sum()).tolist()),
+        tuple((defaulted / defaulted.sum()).tolist()),
+    )

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Labels = NDArray[np.int8]
 Floats = NDArray[np.float64]
+People = NDArray[np.int64]
+"""Whose each row is: equal numbers are one person."""
 
 PROBABILITY_MIN: Final = 1e-15
 """Where log loss stops falling: a probability of exactly 0 or 1 would make one row infinite."""
@@ -31,8 +34,7 @@ _NEWTON_STEPS_MAX: Final = 50
 _NEWTON_TOLERANCE: Final = 1e-14
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """A range that holds the true figure 95 times in 100."""
 
     low: float
@@ -206,8 +208,7 @@ def sigmoid(log_odds: Floats) -> Floats:
     return half
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityBand:
+class ReliabilityBand(msgspec.Struct, frozen=True):
     """One quantile band of predictions beside what happened, with a 95 % Wilson interval."""
 
     rows: int
@@ -257,26 +258,37 @@ def psi(expected_shares: Floats, observed_shares: Floats) -> float:
     return float(np.sum((observed - expected) * np.log(observed / expected)))
 
 
-def resamples(rows: int, draws: int, seed: int) -> Iterator[Floats]:
-    """Yield for each bootstrap draw how often each row was drawn."""
+def resamples(rows: int, draws: int, seed: int, people: People | None = None) -> Iterator[Floats]:
+    """Yield for each bootstrap draw how often each row was drawn.
+
+    With `people` a person is drawn with all rows: those of one person are not independent, and
+    drawing them one by one would make an interval too narrow.
+    """
     generator = np.random.default_rng(seed)
+    whose = None if people is None else np.unique(people, return_inverse=True)[1]
+    units = rows if whose is None else int(whose.max(initial=-1)) + 1
     for _ in range(draws):
-        drawn = generator.integers(0, rows, size=rows, dtype=np.int64)
-        yield np.bincount(drawn, minlength=rows).astype(np.float64)
+        drawn = generator.integers(0, units, size=units, dtype=np.int64)
+        times = np.bincount(drawn, minlength=units).astype(np.float64)
+        yield times if whose is None else times[whose]
 
 
 def replicate(
-    labels: Labels, statistic: Callable[[Floats], Floats], draws: int, seed: int
+    labels: Labels,
+    statistic: Callable[[Floats], Floats],
+    draws: int,
+    seed: int,
+    people: People | None = None,
 ) -> Floats:
-    """Give a vector of figures for each bootstrap draw (draws x figures).
+    """Give a vector of figures for each bootstrap draw (draws x figures); see `resamples`.
 
     The statistic maps row weights to figures. A draw without both classes, which only tiny samples
     meet, is left out.
     """
     figures = [
         statistic(weights)
-        for weights in resamples(len(labels), draws, seed)
-        if 0.0 < weights @ labels < len(labels)
+        for weights in resamples(len(labels), draws, seed, people)
+        if 0.0 < weights @ labels < weights.sum()
     ]
     return np.array(figures)
 

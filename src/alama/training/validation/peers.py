@@ -6,9 +6,9 @@ as a scorecard, and keeping its risk directions, costs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # s
 
 from alama.core.kernel import Words
 from alama.training.validation import metrics
+from alama.training.validation.metrics import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from alama.core.kernel import Column
     from alama.training.dataset import Dataset
-    from alama.training.validation.metrics import Floats, Interval, Labels
+    from alama.training.validation.metrics import Floats, Labels
 
 ROWS_MAX: Final = 200_000
 """Rows a peer is trained on at most; more would take minutes and hardly change it."""
@@ -39,8 +40,7 @@ _EARLY_STOPPING_ROWS_MIN: Final = 5_000
 """Below this a tenth of the rows is too little to stop by."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeerComparison:
+class PeerComparison(msgspec.Struct, frozen=True):
     """A peer on the hold-out rows, and how far ours is ahead of it (AUC, paired bootstrap)."""
 
     name: str
@@ -75,6 +75,7 @@ def compare(
         lambda weights: np.array([ranking.auc(weights) for ranking in rankings]),
         draws,
         seed,
+        holdout.people,
     )
     ours = rankings[0].auc()
     compared = []

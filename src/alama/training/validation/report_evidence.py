@@ -75,8 +75,8 @@ def ranking(validation: Validation) -> Markup:
     curves = [
         Curve(
             f"{p.name}, AUC {MEASURES[Measure.AUC].form(p.figure(Measure.AUC).value)}",
-            p.roc[0].tolist(),
-            p.roc[1].tolist(),
+            p.roc[0],
+            p.roc[1],
         )
         for p in shown
     ]
@@ -203,9 +203,9 @@ def scores(served: Performance) -> Markup:
         ),
         page.figure(
             charts.mirrored_histogram(
-                histogram.edges.tolist(),
-                histogram.repaid.tolist(),
-                histogram.defaulted.tolist(),
+                histogram.edges,
+                histogram.repaid,
+                histogram.defaulted,
                 "Scores by outcome",
             )
         ),

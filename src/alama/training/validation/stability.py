@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from alama.core import kernel
@@ -25,9 +25,12 @@ _MONTHS_MAX: Final = 24
 _MONTH_ROWS_MIN: Final = 200
 """A month of fewer rows says more about chance than about drift."""
 
+LATELY_DAYS: Final = 91
+LATELY_ROWS_MIN: Final = 200
+"""The last three months, or the last rows where three months hold fewer."""
 
-@dataclass(frozen=True, slots=True)
-class FeatureShift:
+
+class FeatureShift(msgspec.Struct, frozen=True):
     """How a field's distribution over its bands moved (PSI): on hold-out, and in each month."""
 
     field: str
@@ -35,8 +38,7 @@ class FeatureShift:
     by_month: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(msgspec.Struct, frozen=True):
     """One calendar month of all rows, training and hold-out, scored by one card."""
 
     month: str
@@ -46,8 +48,7 @@ class Month:
     default_rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
+class Stability(msgspec.Struct, frozen=True):
     """How far scores and fields of one card moved from the training rows."""
 
     score_psi: float
@@ -94,6 +95,26 @@ def stability(card: Card, catalogue: Catalogue, train: Dataset, holdout: Dataset
             for name, rows in months
         ),
     )
+
+
+def score_psi(learned: Floats, later: Floats) -> float:
+    """Give how far scores moved from those of the training rows, in tenths of the latter (PSI)."""
+    edges = np.quantile(learned, np.linspace(0.0, 1.0, _SCORE_BANDS + 1)[1:-1])
+    return metrics.psi(
+        *(
+            _shares(np.searchsorted(edges, points, side="right"), _SCORE_BANDS)
+            for points in (learned, later)
+        )
+    )
+
+
+def lately(dates: NDArray[np.datetime64]) -> NDArray[np.bool_] | None:
+    """Say which rows are of the last three months; None where there are too few rows to tell."""
+    if len(dates) < LATELY_ROWS_MIN:
+        return None
+    days = dates.astype("datetime64[D]")
+    since = min(days.max() - LATELY_DAYS, np.sort(days)[-LATELY_ROWS_MIN])
+    return np.asarray(days >= since)
 
 
 def _shares(places: NDArray[np.intp], size: int) -> Floats:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from alama.core.kernel import BatchScorecard
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 SHOWN_SHARES: Final = (0.01, 0.001, 0.0001)
 
 
-@dataclass(frozen=True, slots=True)
-class UnlikeShare:
+class UnlikeShare(msgspec.Struct, frozen=True):
     """Rows called unlike training where `asked` of the training rows are, as shares.
 
     `holdout` is of rows as they are, `shuffled` of the same with every field dealt out anew: each

@@ -6,19 +6,22 @@ smallest card that reads all its given fields.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from alama.core import kernel
 from alama.core.errors import TrainingProblem
 from alama.core.kernel import Words
 from alama.core.model import Metric
+from alama.training.notes import ConstraintPrice
 from alama.training.validation import metrics, peers
-from alama.training.validation.figures import performance
-from alama.training.validation.stability import stability
-from alama.training.validation.unlike import unlike_shares
+from alama.training.validation.figures import Performance, performance
+from alama.training.validation.peers import PeerComparison
+from alama.training.validation.served import served_points
+from alama.training.validation.stability import Stability, stability
+from alama.training.validation.unlike import UnlikeShare, unlike_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,12 +32,8 @@ if TYPE_CHECKING:
     from alama.core.model import Model
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.notes import CardNotes, ConstraintPrice
-    from alama.training.validation.figures import Performance
+    from alama.training.notes import CardNotes
     from alama.training.validation.metrics import Floats, Labels
-    from alama.training.validation.peers import PeerComparison
-    from alama.training.validation.stability import Stability
-    from alama.training.validation.unlike import UnlikeShare
 
 AS_SERVED: Final = "as served"
 
@@ -44,8 +43,7 @@ _METRIC_DECIMALS: Final = 5
 """Figures enter the model's hash; beyond these digits they are noise of the machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissingCost:
+class MissingCost(msgspec.Struct, frozen=True):
     """What it costs on hold-out when nobody gives a field: AUC lost, log loss a row added."""
 
     field: str
@@ -54,8 +52,7 @@ class MissingCost:
     log_loss: float
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """A common combination of missing fields, as served. `auc` is None where nobody defaulted."""
 
     missing: tuple[str, ...]
@@ -78,8 +75,7 @@ class Pattern:
         return "all but " + _listed(self.missing)
 
 
-@dataclass(frozen=True, slots=True)
-class CardValidation:
+class CardValidation(msgspec.Struct, frozen=True):
     """All about one card."""
 
     performance: Performance
@@ -94,16 +90,14 @@ class CardValidation:
         return self.performance.name
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(msgspec.Struct, frozen=True):
     """First and last day of some rows, as ISO dates."""
 
     first: str
     last: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """What some rows amount to."""
 
     rows: int
@@ -111,8 +105,7 @@ class Sample:
     period: Period | None
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(msgspec.Struct, frozen=True):
     """Everything the report says about how the model did. Cards stand in the model's order."""
 
     train: Sample
@@ -134,13 +127,18 @@ def validate(
     draws: int = 200,
     progress: Callable[[float, str], None] = lambda _share, _step: None,
 ) -> Validation:
-    """Measure a model on hold-out rows; `progress` hears the share done and the step begun."""
+    """Measure a model on hold-out rows; `progress` hears the share done and the step begun.
+
+    Where it is known who stands behind the hold-out rows, intervals are those of drawing people.
+    """
     if not 0 < holdout.defaults < len(holdout):
         message = "the hold-out rows do not hold both outcomes, so nothing can be measured on them"
         raise TrainingProblem(message, hint="give more rows, or another split")
-    served, chosen = _served_points(model, holdout)
+    served, chosen = served_points(model, holdout.columns, len(holdout))
     progress(0.0, "measuring the model as served")
-    whole = performance(AS_SERVED, holdout.labels, served, seed=seed, draws=draws)
+    whole = performance(
+        AS_SERVED, holdout.labels, served, seed=seed, draws=draws, people=holdout.people
+    )
     cards = []
     for place, card in enumerate(model.cards, start=1):
         progress(place / (len(model.cards) + 1), f"measuring the {card.name} card")
@@ -202,24 +200,14 @@ def _validate_card(
     points = kernel.BatchScorecard(card, model.catalogue).score(holdout.columns).points
     fields = [feature.field for feature in card.features]
     return CardValidation(
-        performance=performance(card.name, holdout.labels, points, seed=seed, draws=draws),
+        performance=performance(
+            card.name, holdout.labels, points, seed=seed, draws=draws, people=holdout.people
+        ),
         peers=peers.compare(fields, train, holdout, -points, seed=seed, draws=draws),
         missing_costs=_missing_costs(model, card, holdout, points),
         prices=tuple(price for note in notes if note.card == card.name for price in note.prices),
         stability=stability(card, model.catalogue, train, holdout),
     )
-
-
-def _served_points(model: Model, data: Dataset) -> tuple[Floats, NDArray[np.intp]]:
-    """Score each row by the smallest card that reads its given fields; also say which one."""
-    chosen = kernel.choose_card(model.cards, data.columns, len(data))
-    points = np.empty(len(data))
-    for place, card in enumerate(model.cards):
-        rows = np.flatnonzero(chosen == place)
-        if len(rows):
-            scorecard = kernel.BatchScorecard(card, model.catalogue)
-            points[rows] = scorecard.score(data.take(rows).columns).points
-    return points, chosen
 
 
 def _missing_costs(

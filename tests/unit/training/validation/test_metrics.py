@@ -222,6 +222,29 @@ def test_bootstrap_repeats_for_a_seed_and_differs_for_another() -> None:
     assert first != other
 
 
+def test_rows_of_one_person_are_drawn_together() -> None:
+    people = np.array([7, 7, -2, 7, 5], dtype=np.int64)
+    for weights in metrics.resamples(5, 30, 1, people):
+        assert weights[0] == weights[1] == weights[3]
+        assert weights[[0, 2, 4]].sum() == 3.0
+
+
+def test_loans_that_one_person_repeats_make_no_interval_narrower() -> None:
+    labels, scores = drawn_sample(800)
+    whose = np.arange(800, dtype=np.int64)
+
+    def widths(times: int, people: metrics.People | None) -> float:
+        many = np.tile(labels, times)
+        ranks = metrics.rank(many, np.tile(scores, times))
+        found = metrics.replicate(many, lambda w: np.array([ranks.auc(w)]), 300, 5, people)
+        interval = metrics.percentile_interval(found[:, 0])
+        return interval.high - interval.low
+
+    once = widths(1, None)
+    assert widths(4, np.tile(whose, 4)) == pytest.approx(once, rel=0.2)
+    assert widths(4, None) < 0.7 * once
+
+
 def test_bootstrap_leaves_out_draws_of_one_class() -> None:
     labels = np.array([1, 0, 0], dtype=np.int8)
     found = metrics.bootstrap(

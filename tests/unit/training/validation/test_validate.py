@@ -208,10 +208,12 @@ def test_findings_warn_of_probabilities_that_are_too_extreme(model: Model) -> No
 
 def test_findings_say_when_the_split_cannot_show_drift(validation: Validation) -> None:
     assert "same period" in findings(validation)[-1]
-    later = replace(validation.holdout, period=Period("2025-01-01", "2025-02-01"))
-    assert not any("same period" in f for f in findings(replace(validation, holdout=later)))
-    undated = replace(validation.holdout, period=None)
-    assert "no dates" in findings(replace(validation, holdout=undated))[-1]
+    later = msgspec.structs.replace(validation.holdout, period=Period("2025-01-01", "2025-02-01"))
+    assert not any(
+        "same period" in f for f in findings(msgspec.structs.replace(validation, holdout=later))
+    )
+    undated = msgspec.structs.replace(validation.holdout, period=None)
+    assert "no dates" in findings(msgspec.structs.replace(validation, holdout=undated))[-1]
 
 
 def test_hold_out_rows_of_one_outcome_are_refused(model: Model) -> None:

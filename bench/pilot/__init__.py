@@ -1,0 +1,1 @@
+"""Pilot onboarding, measured: how long a lender waits, and how far the model is from the truth."""

@@ -1,0 +1,123 @@
+"""The validation pack: all that a person needs to approve a candidate, as one JSON document.
+
+`pack_page` shows it. Nothing in it repeats what the history says of a person: counts, rates,
+columns and months only.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from alama.training.history.report import HistoryReport
+from alama.training.notes import CardNotes
+from alama.training.validation.fairness import Attribute
+from alama.training.validation.gates import GateResult, Gates
+from alama.training.validation.rivals import Comparison
+from alama.training.validation.selection import Selection
+from alama.training.validation.support import Support
+from alama.training.validation.term_bands import TermBand
+from alama.training.validation.tiers import LoanRate, TierRate
+from alama.training.validation.validate import Validation
+
+SCHEMA: Final = "alama.pack/1"
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """Later loans of borrowers who came back; `predicted_rate` is None where there is none.
+
+    The model has met these people, so this is no independent evidence.
+    """
+
+    loans: int
+    defaults: int
+    predicted_rate: float | None = None
+
+
+class SplitFacts(msgspec.Struct, frozen=True):
+    """How the loans were split: by day of application, then by borrower.
+
+    The model learned from every earlier loan. Those of the out-of-time part judge it, but for
+    `returned`: loans of borrowers from whom it had learned.
+    """
+
+    out_of_time_from: str
+    learning_loans: int
+    learning_defaults: int
+    out_of_time_loans: int
+    out_of_time_defaults: int
+    out_of_time_borrowers: int
+    returned: Returned
+    terms: tuple[TermBand, ...]
+
+
+class PolicyFacts(msgspec.Struct, frozen=True):
+    """The policy that the candidate was judged with, and when it leaves an application to a person.
+
+    None: the policy does not look at it.
+    """
+
+    id: str
+    name: str
+    version: str
+    jurisdiction: str
+    unlike_share: float | None
+    outside_times: float | None
+    forbidden_fields: tuple[str, ...]
+
+
+class RegionEffect(msgspec.Struct, frozen=True):
+    """What the region buys, and what it does: the candidate against itself without the field."""
+
+    comparison: Comparison
+    without: tuple[Attribute, ...]
+
+
+class Pack(msgspec.Struct, frozen=True):
+    """The pack of one candidate. `score_psi` is of the model as served, out of time.
+
+    `recent_psi` is that of the last three months, None where there are too few loans. Without
+    `support` the history knew of nobody, or of too few, who were not booked.
+    """
+
+    schema: str
+    model_id: str
+    name: str
+    currency: str
+    limits: Gates
+    gates: tuple[GateResult, ...]
+    history: HistoryReport
+    split: SplitFacts
+    policy: PolicyFacts
+    validation: Validation
+    notes: tuple[CardNotes, ...]
+    overall: LoanRate
+    tiers: tuple[TierRate, ...]
+    score_psi: float
+    recent_psi: float | None
+    fairness: tuple[Attribute, ...]
+    selection: Selection
+    current: Comparison | None
+    region: RegionEffect | None
+    support: Support | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Say whether every gate is passed: only then may anyone approve."""
+        return all(gate.passed for gate in self.gates)
+
+    @property
+    def blocked_by(self) -> tuple[GateResult, ...]:
+        """Give the gates that block approval."""
+        return tuple(gate for gate in self.gates if not gate.passed)
+
+
+def encode(pack: Pack) -> bytes:
+    """Write a pack as JSON."""
+    return msgspec.json.encode(pack)
+
+
+def decode(document: bytes) -> Pack:
+    """Read a pack that `encode` wrote."""
+    return msgspec.json.decode(document, type=Pack)

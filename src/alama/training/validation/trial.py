@@ -1,0 +1,242 @@
+"""The trial of a candidate on the out-of-time part: everything the pack says, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from alama.core import kernel
+from alama.core.kernel import Words
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import Model
+from alama.training.dataset import take_column
+from alama.training.history.roles import REGION
+from alama.training.validation.decided import decide_rows
+from alama.training.validation.fairness import Approvals, Repayments, attribute
+from alama.training.validation.figures import Measure
+from alama.training.validation.gates import Measured, judge_gates
+from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect
+from alama.training.validation.rivals import Comparison, Entrant, compare
+from alama.training.validation.selection import select
+from alama.training.validation.served import served_points
+from alama.training.validation.stability import lately, score_psi
+from alama.training.validation.support import Applied, support_of
+from alama.training.validation.tiers import loan_rate, tier_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from alama.training.dataset import Dataset
+    from alama.training.history.loans import History
+    from alama.training.pipeline import Judged
+    from alama.training.validation.decided import Decided
+    from alama.training.validation.fairness import Attribute
+    from alama.training.validation.gates import Gates
+    from alama.training.validation.pack import SplitFacts
+    from alama.training.validation.validate import Validation
+
+    Places = NDArray[np.intp]
+
+PolicyFor = Callable[[Model], ReadyPolicy]
+"""Lays the lender's policy out for a model."""
+
+DRAWS: Final = 400
+"""Bootstrap draws behind an interval: a gate hangs on one, so twice those of a plain report."""
+
+DEVICE: Final = "device_type"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The rows of a trial: `judging` are the places of the hold-out rows among the loans."""
+
+    history: History
+    learning: Dataset
+    holdout: Dataset
+    judging: Places
+    seed: int
+
+    @cached_property
+    def late(self) -> Places:
+        """Give the places of the applications of the out-of-time part, booked or not."""
+        days = self.history.applied_on.astype("datetime64[D]")
+        return np.flatnonzero(days >= np.datetime64(self.history.report.out_of_time_from))
+
+    @cached_property
+    def places(self) -> Places:
+        """Give the places of the hold-out loans among the applications."""
+        return self.history.places[self.judging]
+
+
+class Tried:
+    """A model tried on every application, under the lender's policy."""
+
+    def __init__(self, name: str, model: Model, policy: ReadyPolicy, trial: Trial) -> None:
+        """Score and decide everything once."""
+        columns = trial.history.applications
+        rows = len(trial.history.booked)
+        self.name = name
+        self.model = model
+        self.policy = policy
+        self.points, _ = served_points(model, columns, rows, policy.currency)
+        self.decided: Decided = decide_rows(policy, columns, rows)
+
+    def entrant(self, trial: Trial) -> Entrant:
+        """Give what a comparison on the hold-out loans needs."""
+        approved = self.decided.approved[trial.places]
+        return Entrant(self.name, self.model.id, self.points[trial.places], approved)
+
+
+def try_candidate(
+    trial: Trial,
+    judged: Judged,
+    split: SplitFacts,
+    limits: Gates,
+    *,
+    policy: PolicyFor,
+    current: Model | None,
+    without_region: Model | None,
+) -> Pack:
+    """Measure a candidate, hold it against the gates, and put all of it into a pack."""
+    model, validation = judged.model, judged.validation
+    assert validation is not None
+    history = trial.history
+    tried = Tried(model.name, model, policy(model), trial)
+    measured = _measured(tried, trial, validation, split)
+    return Pack(
+        schema=SCHEMA,
+        model_id=model.id,
+        name=model.name,
+        currency=history.report.currency,
+        limits=limits,
+        gates=judge_gates(measured, limits),
+        history=history.report,
+        split=split,
+        policy=_policy_facts(tried.policy),
+        validation=validation,
+        notes=judged.notes,
+        overall=loan_rate(
+            split.out_of_time_loans, split.out_of_time_defaults, measured.predicted_rate
+        ),
+        tiers=tuple(measured.tiers),
+        score_psi=measured.score_psi,
+        recent_psi=measured.recent_psi,
+        fairness=tuple(_attributes(tried, trial)),
+        selection=select(model, history.applications, history.booked, tried.points, tried.decided),
+        current=_against(tried, current, "in use now", policy, trial),
+        region=_region_effect(tried, without_region, policy, trial),
+        support=support_of(model, _applied(tried, trial)),
+    )
+
+
+def _measured(tried: Tried, trial: Trial, validation: Validation, split: SplitFacts) -> Measured:
+    """Measure what the gates look at."""
+    model, holdout, learning = tried.model, trial.holdout, trial.learning
+    points, _ = served_points(model, holdout.columns, len(holdout))
+    learned, _ = served_points(model, learning.columns, len(learning))
+    assert holdout.dates is not None
+    recent = lately(holdout.dates)
+    served = validation.served
+    area = served.figure(Measure.AUC)
+    return Measured(
+        defaults=split.learning_defaults + split.out_of_time_defaults,
+        out_of_time_defaults=split.out_of_time_defaults,
+        auc=area.value,
+        auc_low=area.interval.low,
+        slope=served.figure(Measure.CALIBRATION_SLOPE).value,
+        predicted_rate=served.predicted_rate,
+        observed_rate=served.default_rate,
+        tiers=tier_rates(tried.policy, holdout.labels, points, kernel.probabilities(points)),
+        score_psi=score_psi(learned, points),
+        recent_psi=None if recent is None else score_psi(learned, points[recent]),
+        suspects_kept=[s.column for s in trial.history.report.suspects if s.kept],
+    )
+
+
+def _applied(tried: Tried, trial: Trial) -> Applied:
+    history = trial.history
+    return Applied(
+        columns=history.applications,
+        booked=history.booked,
+        points=tried.points,
+        decided=tried.decided,
+        judging=trial.places,
+        labels=history.loans.labels[trial.judging],
+        currency=tried.policy.currency,
+    )
+
+
+def _against(
+    tried: Tried, other: Model | None, name: str, policy: PolicyFor, trial: Trial
+) -> Comparison | None:
+    if other is None:
+        return None
+    rival = Tried(name, other, policy(other), trial)
+    return _compared(tried, rival, trial)
+
+
+def _compared(tried: Tried, rival: Tried, trial: Trial) -> Comparison:
+    labels = trial.history.loans.labels[trial.judging]
+    return compare(
+        labels,
+        tried.entrant(trial),
+        rival.entrant(trial),
+        seed=trial.seed,
+        draws=DRAWS,
+        people=trial.holdout.people,
+    )
+
+
+def _region_effect(
+    tried: Tried, without: Model | None, policy: PolicyFor, trial: Trial
+) -> RegionEffect | None:
+    if without is None:
+        return None
+    rival = Tried("without region", without, policy(without), trial)
+    return RegionEffect(_compared(tried, rival, trial), tuple(_attributes(rival, trial)))
+
+
+def _attributes(tried: Tried, trial: Trial) -> Iterator[Attribute]:
+    """Compare by region, by device, and by what was joined to the applications."""
+    history = trial.history
+    inputs = {feature.field for card in tried.model.cards for feature in card.features}
+    labels = history.loans.labels[trial.judging]
+    chances = kernel.probabilities(tried.points[trial.places])
+    told = {name: history.applications.get(name) for name in (REGION, DEVICE)}
+    for name, column in (told | {n: g for n, g in history.groups.items() if n not in told}).items():
+        if isinstance(column, Words) and _says_something(column):
+            yield attribute(
+                name,
+                Approvals(_take(column, trial.late), tried.decided.approved[trial.late]),
+                Repayments(_take(column, trial.places), labels, chances),
+                is_input=name in inputs,
+            )
+
+
+def _take(column: Words, rows: Places) -> Words:
+    taken = take_column(column, rows)
+    assert isinstance(taken, Words)
+    return taken
+
+
+def _says_something(column: Words) -> bool:
+    return bool(np.any(column.codes >= 0))
+
+
+def _policy_facts(policy: ReadyPolicy) -> PolicyFacts:
+    text = policy.policy
+    return PolicyFacts(
+        id=text.id,
+        name=text.name,
+        version=text.version,
+        jurisdiction=text.jurisdiction,
+        unlike_share=text.sufficiency.unlike_share,
+        outside_times=text.sufficiency.outside_times,
+        forbidden_fields=text.law.forbidden_fields,
+    )
