@@ -106,8 +106,9 @@ class Settings(msgspec.Struct, frozen=True):
         str,
         Meta(
             pattern="^(inside|alone)$",
-            description="Who sends webhooks: `inside`, a process that `alama serve` starts beside "
-            "its own; or `alone`, `alama worker`, on this machine or on others.",
+            description="Who sends webhooks, and reads and trains what lenders hand in over HTTP: "
+            "`inside`, a process that `alama serve` starts beside its own; or `alone`, "
+            "`alama worker`, on this machine or on others.",
         ),
     ] = "inside"
     rate_limit: Annotated[

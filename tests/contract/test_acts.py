@@ -9,7 +9,7 @@ from alama.core.errors import AlamaError
 from alama.service.audit import acts
 from alama.service.audit.acts import Act, Detail, Kind
 from alama.service.book import Book, Mode
-from alama.service.keys import ALL_SCOPES, Key
+from alama.service.keys import USUAL_SCOPES, Key
 from alama.service.lenders import Lender
 from alama.service.policies import Pause, Signed
 from alama.storage.audit import SqlTrail
@@ -37,14 +37,14 @@ def registry(database: Database) -> SqlRegistry:
 
 def a_key(number: int, lender: str = "demo") -> Key:
     digest = number.to_bytes(32, "big")
-    return Key(f"key_{number}", lender, Mode.TEST, digest, "abcd", ALL_SCOPES, NOON_US)
+    return Key(f"key_{number}", lender, Mode.TEST, digest, "abcd", USUAL_SCOPES, NOON_US)
 
 
 def terms(number: int) -> dict[str, Detail]:
     """What an act says of a key."""
     key = a_key(number)
     return {
-        "scopes": " ".join(ALL_SCOPES),
+        "scopes": " ".join(USUAL_SCOPES),
         "expires_us": None,
         "days": None,
         "created_us": NOON_US,

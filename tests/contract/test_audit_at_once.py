@@ -12,7 +12,7 @@ from alama.core.chain import MAIN
 from alama.service.audit import acts
 from alama.service.audit.verify import Verdict
 from alama.service.book import Mode
-from alama.service.keys import ALL_SCOPES, Key
+from alama.service.keys import USUAL_SCOPES, Key
 from alama.service.lenders import Lender
 from alama.service.retention import Plan
 from alama.storage import audit as audits
@@ -51,7 +51,7 @@ def test_acts_of_several_processes_are_one_chain_without_a_gap(
         for number in range(KEYS_EACH):
             name = f"key_{place}_{number}"
             digest = name.encode().ljust(32)
-            registry.add_key(Key(name, "demo", Mode.TEST, digest, "abcd", ALL_SCOPES, NOON_US))
+            registry.add_key(Key(name, "demo", Mode.TEST, digest, "abcd", USUAL_SCOPES, NOON_US))
 
     with ThreadPoolExecutor(len(others)) as pool:
         list(pool.map(issue, range(len(others))))

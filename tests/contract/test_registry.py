@@ -15,7 +15,7 @@ from alama.service.errors import (
     UnknownLender,
 )
 from alama.service.health import Pulse
-from alama.service.keys import ALL_SCOPES, Key, Scope
+from alama.service.keys import USUAL_SCOPES, Key, Scope
 from alama.service.lenders import Lender
 from alama.service.policies import Deployment, Pause, Signed
 from alama.service.ports import Registry
@@ -55,7 +55,7 @@ def a_key(number: int, lender: str = "demo", mode: Mode = Mode.TEST) -> Key:
         mode=mode,
         digest=number.to_bytes(32, "big"),
         hint="abcd",
-        scopes=(Scope.READ,) if number % 2 else ALL_SCOPES,
+        scopes=(Scope.READ,) if number % 2 else USUAL_SCOPES,
         created_us=NOON_US + number,
         expires_us=NOON_US + 100 if number % 2 else None,
     )

@@ -17,6 +17,7 @@ from alama.core import document
 from alama.core import model as models
 from alama.core.errors import AlamaError
 from alama.core.lending import draft, policy_text
+from alama.core.lending.policy import Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.service import keys
@@ -55,13 +56,21 @@ _FREE_DAY: Final = Day()
 class Desk(NamedTuple):
     """What answers in a book, and why everything is left to a person there, if it is.
 
-    `announces`: somebody wants to be told of each score.
+    `announces`: somebody wants to be told of each score. `always` are rules that hold whatever the
+    day brings. They belong to the model: keys of one book may be answered by different ones for the
+    second in which a new model reaches them, while all of them share the day.
     """
 
     model: ReadyModel
     policy: ReadyPolicy
     day: Day = _FREE_DAY
     announces: bool = False
+    always: tuple[Rule, ...] = ()
+
+    @property
+    def holds(self) -> tuple[Rule, ...]:
+        """Why every decision is left to a person at this moment."""
+        return self.always + self.day.holds
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -226,19 +235,24 @@ class Directory:
     def desk(self, book: Book) -> Desk | None:
         """Give what answers in a book, or raise why it cannot; None: nothing is deployed yet.
 
-        That happens to live books alone, before their onboarding.
+        That happens to live books alone, before their onboarding; one that is in shadow meanwhile
+        is answered by the built-in model, and every decision is left to a person.
         """
         model_id, policy_id = self._registry.deployed(book) or (None, None)
+        always: tuple[Rule, ...] = ()
         if model_id is None and book.mode is Mode.LIVE:
-            return None
+            if not self._registry.in_shadow(book):
+                return None
+            always = (Rule.SHADOW,)
         currency = self._registry.lender(book.lender).currency
         desk = self._ready(model_id, policy_id, currency)
         daily, pause = desk.policy.policy.daily, self._registry.pause_of(book)
         # One for all keys of a book: each of them may have a part in reaching a bound.
         day = self._days.setdefault(book, Day())
-        day.settle(daily, pause, approved_today(self._scores, book, daily, self._clock()))
+        approved = approved_today(self._scores, book, daily, self._clock())
+        day.settle(daily, pause, approved)
         announces = self._registry.wants(book, EventKind.SCORE_CREATED)
-        return desk._replace(day=day, announces=announces)
+        return desk._replace(day=day, announces=announces, always=always)
 
     def _make_ready(self, model_id: str | None, policy_id: str | None, currency: str) -> Desk:
         now_us = self._clock()

@@ -76,9 +76,9 @@ class ScopeMissing(AlamaError):
 class OnboardingIncomplete(AlamaError):
     """The lender has no live model yet."""
 
-    def __init__(self, step: str) -> None:
-        """Name the step that is missing."""
-        super().__init__(f"live scoring is not open to this lender yet: {step}")
+    def __init__(self, step: str, *, hint: str | None = None) -> None:
+        """Name the step that is missing; the hint is for who runs the service, the way to it."""
+        super().__init__(f"live scoring is not open to this lender yet: {step}", hint=hint)
         self.step = step
 
 

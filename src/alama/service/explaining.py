@@ -107,7 +107,7 @@ class Explaining:
     async def _in_turn(
         self, desk: Desk, application: Application, sought: Sought, language: Language
     ) -> Explanation:
-        holds = desk.day.holds  # of now: the day goes on while the request waits
+        holds = desk.holds  # of now: the day goes on while the request waits
 
         def search() -> Explanation:
             ready = self._ready(desk.policy)

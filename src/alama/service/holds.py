@@ -1,6 +1,7 @@
 """Holds: when every decision of a book is left to a person, whoever asks.
 
-Somebody has paused the lender, or the day has approved as much as the policy allows.
+Somebody has paused the lender, or the day has approved as much as the policy allows. That a lender
+has no model of its own yet is said by `alama.service.directory.Desk`.
 """
 
 from __future__ import annotations

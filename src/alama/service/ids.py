@@ -57,7 +57,12 @@ def raw(request_id: str) -> bytes:
 
 def time_us(request_id: str) -> int:
     """Give the time that a request id carries, in microseconds since 1970, UTC."""
-    return int(request_id.removeprefix(PREFIX)[: 2 * _TIME_BYTES], 16)
+    return made_us(PREFIX, request_id)
+
+
+def made_us(prefix: str, text: str) -> int:
+    """Give the time that an id of another kind carries."""
+    return int(text.removeprefix(prefix)[: 2 * _TIME_BYTES], 16)
 
 
 def is_request_id(text: str) -> bool:

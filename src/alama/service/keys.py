@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.service.book import Book, Mode
-from alama.service.errors import InvalidName, KeyRefused
+from alama.service.errors import InvalidName, KeyRefused, OnboardingIncomplete
+from alama.service.policies import is_open
 
 if TYPE_CHECKING:
     from alama.service.ports import Clock, Registry
@@ -44,9 +45,14 @@ class Scope(StrEnum):
     READ = "scores:read"
     WEBHOOKS_WRITE = "webhooks:write"
     WEBHOOKS_READ = "webhooks:read"
+    PILOT_WRITE = "pilot:write"
+    PILOT_READ = "pilot:read"
 
 
-ALL_SCOPES: Final = tuple(Scope)
+PILOT_SCOPES: Final = (Scope.PILOT_WRITE, Scope.PILOT_READ)
+"""These decide by which model live applications are answered: a key has them on purpose alone."""
+
+USUAL_SCOPES: Final = tuple(scope for scope in Scope if scope not in PILOT_SCOPES)
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -83,22 +89,41 @@ def issue(
     clock: Clock,
     pepper: bytes,
     book: Book,
-    scopes: tuple[Scope, ...] = ALL_SCOPES,
+    scopes: tuple[Scope, ...] = USUAL_SCOPES,
     days: int | None = None,
 ) -> tuple[str, Key]:
-    """Make a key; the first of the pair is the secret, which is never to be had again."""
+    """Make a key; the first of the pair is the secret, which is never to be had again.
+
+    `OnboardingIncomplete` where nothing would answer it: `onboarding.live_keys` says which step of
+    a lender is missing.
+    """
     registry.lender(book.lender)
-    text, key = _make(clock(), pepper, book, scopes, days)
+    if not (is_open(registry, book) or registry.in_shadow(book)):
+        raise OnboardingIncomplete(
+            "no model has been trained on its history and approved",
+            hint=f"see what is missing: alama onboard {book.lender}",
+        )
+    text, key = make(clock(), pepper, book, scopes, days)
     registry.add_key(key)
     return text, key
 
 
-def _make(
-    now_us: int, pepper: bytes, book: Book, scopes: tuple[Scope, ...], days: int | None
+def make(
+    now_us: int,
+    pepper: bytes,
+    book: Book,
+    scopes: tuple[Scope, ...] = USUAL_SCOPES,
+    days: int | None = None,
 ) -> tuple[str, Key]:
+    """Make a key that nobody knows yet, whatever answers in its book."""
     if days is not None and not 1 <= days <= DAYS_MAX:
         raise InvalidName(
             f"a key lives for 1 to {DAYS_MAX} days", hint="without a number it never expires"
+        )
+    if book.mode is Mode.LIVE and not set(scopes).isdisjoint(PILOT_SCOPES):
+        raise InvalidName(
+            "a live key scores, and onboards nobody",
+            hint="issue a test key for pilot:read and pilot:write",
         )
     text = _new_text(book.mode)
     key = Key(
@@ -137,7 +162,7 @@ def rotate(
             f"the old key goes on for 0 to {OVERLAP_HOURS_MAX} hours",
             hint="0 ends it at once",
         )
-    text, new = _make(now_us, pepper, old.book, old.scopes, days or old.days)
+    text, new = make(now_us, pepper, old.book, old.scopes, days or old.days)
     ends_us = now_us + overlap_hours * US_PER_HOUR
     registry.replace_key(key_id, min(ends_us, old.expires_us or ends_us), new)
     return text, new

@@ -99,6 +99,10 @@ class Registry(Protocol):
         """All that ever answered in a book, oldest first."""
         ...
 
+    def in_shadow(self, book: Book) -> bool:
+        """Whether a live book is answered though the lender has no model of its own yet."""
+        ...
+
     def pause(self, book: Book, pause: Pause) -> None:
         """Leave every decision of a book to a person; the first pause stands."""
 

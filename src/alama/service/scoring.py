@@ -135,7 +135,7 @@ class Scoring:
         desk = caller.desk_for_scoring()
         application = self._intake.read(body)
         desk.policy.refuse_forbidden(application)
-        assessment = assess(desk.model, desk.policy, application, desk.day.holds)
+        assessment = assess(desk.model, desk.policy, application, desk.holds)
         if desk.day.bounded and assessment.decision is Decision.APPROVED:
             desk.day.add(assessment.offer.limit, assessment.offer.expected_loss)
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, desk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.service.errors import StoreUnavailable
 from alama.service.patience import in_time
@@ -58,6 +58,14 @@ class Retaining(Protocol):
         ...
 
 
+class Sweeping(Protocol):
+    """Whoever keeps the files of loan histories."""
+
+    def sweep(self, now_us: int) -> bool:
+        """Erase some of what nobody will ever read; say whether some is left."""
+        ...
+
+
 class Witnessing(Protocol):
     """Whoever bears witness to how far the chains of the audit have come."""
 
@@ -66,6 +74,15 @@ class Witnessing(Protocol):
 
     def close_chain(self) -> None:
         """Note where the chain of this process ends."""
+
+
+class Keepers(NamedTuple):
+    """Those who have something to let go of or to note, each in their own way."""
+
+    forgetting: Forgetting
+    retaining: Retaining
+    sweeping: Sweeping
+    witness: Witnessing
 
 
 class Upkeep:
@@ -79,18 +96,14 @@ class Upkeep:
         self,
         directory: Directory,
         registry: Registry,
-        forgetting: Forgetting,
-        retaining: Retaining,
-        witness: Witnessing,
+        keepers: Keepers,
         clock: Clock,
         tell: Tell,
     ) -> None:
         """Know what to look after, and whom to tell if it fails."""
         self._directory = directory
         self._registry = registry
-        self._forgetting = forgetting
-        self._retaining = retaining
-        self._witness = witness
+        self._forgetting, self._retaining, self._sweeping, self._witness = keepers
         self._clock = clock
         self._tell = tell
         self._leaves_traces = False  # of what was deleted, in the journal
@@ -132,6 +145,11 @@ class Upkeep:
         """Put the counts of finished days together, so that none of them are one person's."""
         before_day = self._clock() // DAY_US - 1  # yesterday's last scores may be on their way
         await self._in_batches("fold_counts", lambda: self._forgetting.fold_counts(before_day))
+
+    async def sweep(self) -> None:
+        """Erase what is left of loan histories of which nothing came."""
+        now_us = self._clock()
+        await self._in_batches("sweep_histories", lambda: self._sweeping.sweep(now_us))
 
     async def note_heads(self) -> None:
         """Have it noted how far the chains of the audit have come."""
@@ -185,6 +203,7 @@ class Upkeep:
             await asyncio.sleep(RETAIN_EVERY_S * random.uniform(0.5, 1.5))  # noqa: S311  no secret
             await self.retain()
             await self.fold_counts()
+            await self.sweep()
 
     async def _note_heads(self) -> None:
         while True:

@@ -21,15 +21,15 @@ from alama.service.keys import Key, Scope
 from alama.service.lenders import Lender
 from alama.service.policies import Deployment, Pause, Signed
 from alama.service.webhooks.events import EventKind
-from alama.storage import schema
+from alama.storage import deploying, schema
 from alama.storage.database import Clash
-from alama.storage.event_rows import announce_deployment
+from alama.storage.deploying import in_book, keep_document, of_book
 from alama.storage.upserts import insert_into, insert_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Table
+    from sqlalchemy import Connection, Row, Table
 
     from alama.service.audit.acts import Act
     from alama.service.book import Book
@@ -177,16 +177,12 @@ class SqlRegistry:
         return self._document(schema.policies, policy_id)
 
     def _keep(self, table: Table, document_id: str, document: bytes, created_us: int) -> None:
-        row = {"id": document_id, "document": document, "created_us": created_us}
         query = select(table.c.document).where(table.c.id == document_id)
         with self._database.reading() as connection:
             if connection.execute(query).scalar() == document:
                 return
         with self._database.writing() as connection:
-            insert_new(connection, table, row)
-            # The same content in other words, or what was there is damaged.
-            newest = update(table).where(table.c.id == document_id).values(document=document)
-            connection.execute(newest)
+            keep_document(connection, table, document_id, document, created_us)
 
     def _document(self, table: Table, document_id: str) -> bytes:
         query = select(table.c.document).where(table.c.id == document_id)
@@ -201,34 +197,24 @@ class SqlRegistry:
     def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
         deployment = Deployment(model_id, policy_id, Signed(at_us))
         with self._deploying(book, model_id, policy_id) as connection:
-            connection.execute(insert(schema.deployments), _of(book) | _deployed(deployment))
-            announce_deployment(connection, book, EventKind.MODEL_ACTIVATED, deployment)
+            deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
             self._note(connection, acts.deployed(book, deployment))
 
     def deploy_policy(self, book: Book, policy_id: str | None, signed: Signed) -> None:
-        table = schema.deployments
-        newest = (
-            select(table.c.model_id).where(_in(table, book)).order_by(table.c.id.desc()).limit(1)
-        )
         with self._deploying(book, None, policy_id) as connection:
-            deployment = Deployment(connection.execute(newest).scalar(), policy_id, signed)
-            connection.execute(insert(table), _of(book) | _deployed(deployment))
-            announce_deployment(connection, book, EventKind.POLICY_ACTIVATED, deployment)
+            model_id, _ = deploying.deployed(connection, book) or (None, None)
+            deployment = Deployment(model_id, policy_id, signed)
+            deploying.deploy(connection, book, EventKind.POLICY_ACTIVATED, deployment)
             self._note(connection, acts.policy_deployed(book, deployment))
 
     @contextmanager
     def _deploying(
         self, book: Book, model_id: str | None, policy_id: str | None
     ) -> Iterator[Connection]:
-        """Give a connection to deploy with, or say what is missing.
-
-        One at a time: a policy that is deployed at the moment when a model is must not bring back
-        the model before it.
-        """
-        lender = select(schema.lenders.c.id).where(schema.lenders.c.id == book.lender)
+        """Give a connection to deploy with, one at a time, or say what is missing."""
         try:
             with self._database.writing() as connection:
-                connection.execute(lender.with_for_update())
+                deploying.lock_lender(connection, book.lender)
                 yield connection
         except Clash as error:
             self._say_what_is_missing(book, model_id, policy_id)
@@ -242,32 +228,25 @@ class SqlRegistry:
                 self._document(table, document_id)
 
     def deployments(self, book: Book) -> Sequence[Deployment]:
-        table = schema.deployments
-        query = select(table).where(_in(table, book)).order_by(table.c.id)
         with self._database.reading() as connection:
-            return [
-                Deployment(
-                    row.model_id, row.policy_id, Signed(row.created_us, row.signed_by, row.note)
-                )
-                for row in connection.execute(query)
-            ]
+            return deploying.deployments(connection, book)
 
     def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
-        table = schema.deployments
-        query = (
-            select(table.c.model_id, table.c.policy_id)
-            .where(_in(table, book))
-            .order_by(table.c.id.desc())
-            .limit(1)
-        )
         with self._database.reading() as connection:
-            row = connection.execute(query).first()
-        return None if row is None else (row.model_id, row.policy_id)
+            return deploying.deployed(connection, book)
+
+    def in_shadow(self, book: Book) -> bool:
+        table = schema.onboarding.pilots
+        since = select(table.c.shadow_us).where(table.c.lender == book.lender)
+        if book.mode is not Mode.LIVE:
+            return False
+        with self._database.reading() as connection:
+            return connection.execute(since).scalar() is not None
 
     # -------------------------------------------------------------------------------- pauses
 
     def pause(self, book: Book, pause: Pause) -> None:
-        row = _of(book) | {"paused_us": pause.since_us, "reason": pause.reason}
+        row = of_book(book) | {"paused_us": pause.since_us, "reason": pause.reason}
         try:
             with self._database.writing() as connection:
                 if insert_new(connection, schema.pauses, row):
@@ -279,10 +258,10 @@ class SqlRegistry:
         table = schema.pauses
         # Read first: not every SQLite gives back what it deletes.
         with self._database.writing() as connection:
-            found = connection.execute(select(table).where(_in(table, book))).first()
+            found = connection.execute(select(table).where(in_book(table, book))).first()
             if found is None:
                 return None
-            connection.execute(delete(table).where(_in(table, book)))
+            connection.execute(delete(table).where(in_book(table, book)))
             ended = Pause(found.paused_us, found.reason)
             self._note(connection, acts.resumed(book, ended))
         return ended
@@ -290,12 +269,12 @@ class SqlRegistry:
     def pause_of(self, book: Book) -> Pause | None:
         table = schema.pauses
         with self._database.reading() as connection:
-            found = connection.execute(select(table).where(_in(table, book))).first()
+            found = connection.execute(select(table).where(in_book(table, book))).first()
         return None if found is None else Pause(found.paused_us, found.reason)
 
     def wants(self, book: Book, kind: EventKind) -> bool:
         table = schema.webhook_endpoints
-        query = select(table.c.kinds).where(_in(table, book))
+        query = select(table.c.kinds).where(in_book(table, book))
         with self._database.reading() as connection:
             wanted = connection.execute(query).scalars().all()
         return any(not kinds or kind in kinds.split() for kinds in wanted)
@@ -343,25 +322,6 @@ class SqlRegistry:
                 ),
                 beat,
             )
-
-
-def _of(book: Book) -> dict[str, object]:
-    return {"lender": book.lender, "mode": book.mode.value}
-
-
-def _in(table: Table, book: Book) -> ColumnElement[bool]:
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
-
-
-def _deployed(deployment: Deployment) -> dict[str, object]:
-    signed = deployment.signed
-    return {
-        "model_id": deployment.model_id,
-        "policy_id": deployment.policy_id,
-        "created_us": signed.at_us,
-        "signed_by": signed.by,
-        "note": signed.note,
-    }
 
 
 def _row(key: Key) -> Mapping[str, Any]:

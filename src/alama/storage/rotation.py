@@ -11,6 +11,7 @@ from alama.service.vault.applicant import ApplicantKeyRow
 from alama.service.vault.keys import Purpose, VaultKey
 from alama.storage import schema
 from alama.storage.endpoints import ENDPOINTS, endpoint_of, locked, write_secrets
+from alama.storage.histories import MovePart, count_parts_under, move_parts
 from alama.storage.lender_keys import LenderKeys
 from alama.storage.sealed_texts import AT_ONCE, RECORDS, REPLIES, Resealed, change_all, changed
 from alama.storage.vault import COLUMNS, DESTROYED, MASTER_FACT, one_at_a_time
@@ -115,7 +116,8 @@ class SqlRotation:
         )
         counts = [select(func.count()).select_from(table).where(where) for table, where in places]
         with self._database.reading() as connection:
-            return sum(connection.execute(count).scalar_one() for count in counts)
+            found = sum(connection.execute(count).scalar_one() for count in counts)
+            return found + count_parts_under(connection, lender, key_id)
 
     def move_applicants(
         self, lender: str, key_id: str, change: Callable[[Ring, ApplicantKeyRow], ApplicantKeyRow]
@@ -159,6 +161,15 @@ class SqlRotation:
         for column in (RECORDS, REPLIES):
             chosen = _under(column.table, lender, key_id)
             yield from changed(self._database, column, chosen, moving)
+
+    def move_histories(self, lender: str, key_id: str, change: MovePart) -> Iterator[int]:
+        while True:
+            with self._database.writing() as connection:
+                ring = self._ring(connection, lender)
+                moved = move_parts(connection, lender, key_id, ring, change)
+            if not moved:
+                return
+            yield moved
 
     # -------------------------------------------------------------------------- an applicant's
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import select
 
 from alama.service.audit import standing as things
 from alama.service.audit.endpoint_acts import whereabouts
+from alama.service.audit.pilot_acts import judgement
 from alama.storage import schema
 from alama.storage.applicants import same_applicant
 
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
     from alama.service.audit.standing import Columns, Thing
 
+_PACKS_AT_ONCE: Final = 10
+
 
 def standing(connection: Connection) -> dict[Thing, Columns]:
-    """Give every lender, key, deployment, pause, hold and webhook endpoint with its columns."""
+    """Give all that acts speak of, from lenders to signatures, each with its columns."""
     found: dict[Thing, Columns] = {}
     for row in _rows(connection, schema.lenders):
         found[things.LENDER, str(row["id"])] = row
@@ -39,12 +42,31 @@ def standing(connection: Connection) -> dict[Thing, Columns]:
         found[things.HELD, str(row["id"])] = row
     for row in _rows(connection, schema.webhook_endpoints):
         found[things.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
+    for row in _rows(connection, schema.onboarding.pilots):
+        found[things.pilot_of(row["lender"])] = row
+    for row in _candidates(connection):
+        found[things.CANDIDATE, str(row["id"])] = row
+    for row in _rows(connection, schema.onboarding.signatures):
+        found[things.signature_of(row["candidate_id"], row["number"])] = row
     return found
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[Columns]:
     query = select(table).order_by(*table.primary_key.columns)
     yield from (dict(row) for row in connection.execute(query).mappings())
+
+
+def _candidates(connection: Connection) -> Iterator[Columns]:
+    """Give candidates, each with hashes in the place of what is long.
+
+    The document is left out: its content hash is the id of the model, which is looked at.
+    """
+    table = schema.onboarding.candidates
+    query = select(*(column for column in table.c if column.name != "document"))
+    rows = connection.execute(query.execution_options(yield_per=_PACKS_AT_ONCE))
+    for found in rows.mappings():
+        row = dict(found)
+        yield row | judgement(row.pop("gates"), row.pop("pack"), row.pop("page"))
 
 
 def _holds(connection: Connection) -> Iterator[Columns]:

@@ -10,9 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from alama.files.jurisdictions import jurisdiction
-from alama.service import lenders
+from alama.files.models import builtin
+from alama.service import ids, lenders
 from alama.service.applicants import Applicants
+from alama.service.chance import Chance
 from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnfit
+from alama.service.onboarding.approval import Approval
+from alama.service.onboarding.live_keys import LiveKeys
+from alama.service.onboarding.remote import Remote
+from alama.service.onboarding.steps import Stores
+from alama.service.onboarding.terms import Agreement
 from alama.service.receipts import Receipts
 from alama.service.retention import Retention
 from alama.service.vault.rotation import Rotation
@@ -25,9 +32,13 @@ from alama.storage.acts import ActLog
 from alama.storage.applicants import SqlApplicants
 from alama.storage.audit import SqlTrail
 from alama.storage.beginning import begin_audit
+from alama.storage.candidates import SqlCandidates
 from alama.storage.endpoints import SqlEndpoints
 from alama.storage.events import SqlEvents
+from alama.storage.histories import SqlHistories
+from alama.storage.jobs import SqlJobs
 from alama.storage.outbox import SqlOutbox
+from alama.storage.pilots import SqlPilots
 from alama.storage.plain import SqlPlain
 from alama.storage.registry import SqlRegistry
 from alama.storage.retention import SqlRetention
@@ -109,7 +120,7 @@ class Installation(NamedTuple):
     def outbox(self) -> SqlOutbox:
         """What is to be sent to webhooks."""
         # Not the log of all others: a worker asks for no ring, with which they see who signs.
-        log = ActLog(self.database, self.vault.signer_of_now, now_us, _operator())
+        log = ActLog(self.database, self.vault.signer_of_now, now_us, operator())
         return SqlOutbox(self.database, log)
 
     def webhook_endpoints(self, reach: Reach) -> endpoints.Endpoints:
@@ -124,6 +135,37 @@ class Installation(NamedTuple):
         """What was announced, and can be sent again."""
         stored = SqlEndpoints(self.database, self.log, self.vault)
         return Events(SqlEvents(self.database), stored, now_us)
+
+    @property
+    def onboarding(self) -> Stores:
+        """How far each lender has come on the way to a live key."""
+        return Stores(
+            self.registry,
+            SqlPilots(self.database, self.log),
+            SqlHistories(self.database, self.log, self.vault),
+            SqlCandidates(self.database, self.log),
+            SqlJobs(self.database, self.log),
+        )
+
+    @property
+    def remote_onboarding(self) -> Remote:
+        """What of it lenders do themselves, over HTTP."""
+        return Remote(self.onboarding, now_us, Chance(ids.RANDOM_BYTES).draw, self.agreement)
+
+    @property
+    def agreement(self) -> Agreement:
+        """What a default is to a lender, and who approves its models."""
+        return Agreement(self.onboarding, now_us, jurisdiction, builtin)
+
+    @property
+    def approval(self) -> Approval:
+        """Who signs for a model, and the way back from it."""
+        return Approval(self.onboarding, now_us)
+
+    @property
+    def live_keys(self) -> LiveKeys:
+        """Keys of lenders whose own model answers, or who collect a history for one."""
+        return LiveKeys(self.onboarding, now_us, self.pepper)
 
     def close(self) -> None:
         """Let the database go."""
@@ -159,7 +201,7 @@ def open_as_it_is(settings: Settings) -> Installation:
         facts = SqlRegistry(database)
         secret = own_secrets.settled_pepper(settings, facts)
         vault = _vault(settings, database, facts)
-        log = ActLog(database, vault.signer, now_us, _operator())
+        log = ActLog(database, vault.signer, now_us, operator())
         registry = SqlRegistry(database, log)
         begin_audit(database, registry, log)
         if database.embedded:
@@ -183,7 +225,7 @@ def _vault(settings: Settings, database: Database, facts: SqlRegistry) -> Vault:
     return vault
 
 
-def _operator() -> str:
+def operator() -> str:
     """Give the login name of whoever runs this: what it does is theirs unless said otherwise."""
     try:
         return getpass.getuser()

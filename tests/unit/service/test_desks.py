@@ -12,6 +12,7 @@ from alama.service.book import Book, Mode
 from alama.service.directory import Desk, Directory
 from alama.service.errors import OnboardingIncomplete
 from alama.service.keys import US_PER_HOUR
+from alama.service.onboarding.live_keys import LiveKeys
 from alama.service.patience import FRESH_US
 from alama.service.policies import Signed
 from alama.service.webhooks.endpoints import Endpoints, NewEndpoint
@@ -21,6 +22,8 @@ from alama.storage.events import SqlEvents
 from alama.storage.registry import SqlRegistry
 from tests.entries import DEMO, an_entry
 from tests.factories import a_model
+from tests.lending import early_key
+from tests.onboarded import OTHER_MODEL, House, a_pilot, stores_in
 from tests.policies import with_parts
 from tests.stores import acts_in, scores_in
 from tests.unit.service.conftest import HandClock
@@ -89,7 +92,7 @@ def test_a_new_endpoint_is_told_of_scores_within_a_second_and_not_before(
 def test_a_policy_does_not_open_a_live_book_that_has_no_model(
     directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
 ) -> None:
-    text, _ = keys.issue(registry, clock, PEPPER, LIVE)
+    text, _ = early_key(registry, clock, PEPPER, LIVE)
     activate(registry, LIVE, BOUNDED, clock())
     with pytest.raises(OnboardingIncomplete):
         asked(directory, text)
@@ -104,12 +107,12 @@ def test_a_pause_and_its_end_reach_every_key_of_the_book_within_a_second(
 ) -> None:
     texts = [keys.issue(registry, clock, PEPPER, DEMO)[0] for _ in range(2)]
     for text in texts:
-        assert asked(directory, text).day.holds == ()
+        assert asked(directory, text).holds == ()
     policies.pause(registry, clock, DEMO, "payments are down")
     for expected in ((Rule.PAUSED,), ()):
         stopwatch.now_us += FRESH_US
         for text in texts:
-            assert asked(directory, text).day.holds == expected
+            assert asked(directory, text).holds == expected
         registry.resume(DEMO)
 
 
@@ -118,7 +121,7 @@ def test_a_pause_of_one_book_is_not_felt_in_another(
 ) -> None:
     policies.pause(registry, clock, LIVE, "payments are down")
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
-    assert asked(directory, text).day.holds == ()
+    assert asked(directory, text).holds == ()
 
 
 def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
@@ -126,15 +129,15 @@ def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
 ) -> None:
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     activate(registry, DEMO, BOUNDED, clock())
-    assert asked(directory, text).day.holds == ()
+    assert asked(directory, text).holds == ()
     scores_in(registry._database).commit([an_entry(at_us=clock(), limit=100.0)])
     stopwatch.now_us += FRESH_US
-    assert asked(directory, text).day.holds == (Rule.DAILY_VOLUME,)
+    assert asked(directory, text).holds == (Rule.DAILY_VOLUME,)
     # It is noon of UTC, and three in the afternoon where the lender is.
     for passed_us, expected in ((9 * US_PER_HOUR - 1, (Rule.DAILY_VOLUME,)), (1, ())):
         clock.now_us += passed_us
         stopwatch.now_us += FRESH_US
-        assert asked(directory, text).day.holds == expected
+        assert asked(directory, text).holds == expected
 
 
 def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
@@ -144,4 +147,52 @@ def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
     policies.pause(registry, clock, DEMO, "payments are down")
     desk = directory.desk(DEMO)
     assert desk is not None
-    assert desk.day.holds == (Rule.PAUSED,)
+    assert desk.holds == (Rule.PAUSED,)
+
+
+def test_a_book_in_shadow_is_answered_by_the_built_in_model_and_left_to_a_person(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    stores = stores_in(registry._database)
+    stores.pilots.set(a_pilot())
+    text, _ = LiveKeys(stores, clock, PEPPER).issue_shadow("demo", "W. Mutua")
+    desk = asked(directory, text)
+    assert (desk.model.model.id, desk.holds) == (MODEL.id, (Rule.SHADOW,))
+    policies.pause(registry, clock, LIVE, "payments are down")
+    stopwatch.now_us += FRESH_US
+    assert asked(directory, text).holds == (Rule.SHADOW, Rule.PAUSED)
+    registry.resume(LIVE)
+    test_key, _ = keys.issue(registry, clock, PEPPER, DEMO)
+    assert asked(directory, test_key).holds == ()
+
+
+def test_a_shadow_ends_within_a_second_of_the_approval(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    stores = stores_in(registry._database)
+    stores.pilots.set(a_pilot())
+    text, _ = LiveKeys(stores, clock, PEPPER).issue_shadow("demo", "W. Mutua")
+    house = House(registry._database)
+    house.signed(house.trained(model=OTHER_MODEL), "A. Njeri")
+    stopwatch.now_us += FRESH_US
+    desk = asked(directory, text)
+    assert (desk.model.model.id, desk.holds) == (OTHER_MODEL.id, ())
+
+
+def test_the_built_in_model_is_left_to_a_person_even_after_another_key_saw_the_approval(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    stores = stores_in(registry._database)
+    stores.pilots.set(a_pilot())
+    issue = LiveKeys(stores, clock, PEPPER).issue_shadow
+    early, late = (issue("demo", "W. Mutua")[0] for _ in range(2))
+    asked(directory, early)
+    house = House(registry._database)
+    house.signed(house.trained(model=OTHER_MODEL), "A. Njeri")
+    stopwatch.now_us += FRESH_US - 1
+    assert (asked(directory, late).model.model.id, asked(directory, late).holds) == (
+        OTHER_MODEL.id,
+        (),
+    )
+    still = asked(directory, early)  # remembered from before the approval
+    assert (still.model.model.id, still.holds) == (MODEL.id, (Rule.SHADOW,))

@@ -24,6 +24,7 @@ from alama.service.patience import FRESH_US
 from alama.storage.registry import SqlRegistry
 from tests.entries import DEMO
 from tests.factories import a_model
+from tests.lending import early_key
 from tests.stores import scores_in
 from tests.unit.service.conftest import HandClock
 from tests.vaults import vault_of
@@ -191,7 +192,7 @@ def test_a_key_expires_in_its_microsecond_even_while_it_is_remembered(
 def test_a_new_deployment_answers_within_a_second(
     directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
 ) -> None:
-    text, _ = keys.issue(watched, clock, PEPPER, LIVE)
+    text, _ = early_key(watched, clock, PEPPER, LIVE)
     (caller,) = calls(directory, text)
     with pytest.raises(OnboardingIncomplete, match="no model has been trained"):
         caller.desk_for_scoring()

@@ -27,7 +27,7 @@ from alama.service.directory import Caller, Desk
 from alama.service.errors import Busy, ModelUnavailable, OnboardingIncomplete
 from alama.service.explaining import WAITING_EACH_MAX, WAITING_MAX, Explained, Explaining, Question
 from alama.service.holds import Approved, Day
-from alama.service.keys import ALL_SCOPES, Key
+from alama.service.keys import USUAL_SCOPES, Key
 from alama.service.policies import Pause
 from alama.service.scoring import Arrival
 from tests.entries import DEMO, NOON_US, a_request_id
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 def a_caller(desk: Desk | AlamaError | None = DESK, book: Book = DEMO) -> Caller:
-    key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+    key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     return Caller(key, book, desk, VAULT.ring(book.lender))
 
 
@@ -146,6 +146,13 @@ def test_where_every_decision_is_held_the_hold_is_what_binds() -> None:
     assert explanation.recourse.status is Status.NO_RECOURSE
     (bound,) = explanation.recourse.binding
     assert (bound.hindrance, bound.rule) == (Hindrance.RULE, Rule.PAUSED)
+
+
+def test_where_the_lender_has_no_model_of_its_own_that_is_what_binds() -> None:
+    explanation = explained(desk=DESK._replace(always=(Rule.SHADOW,))).explanation
+    assert explanation.assessment.decision is Decision.REVIEW
+    (bound,) = explanation.recourse.binding
+    assert (bound.hindrance, bound.rule) == (Hindrance.RULE, Rule.SHADOW)
 
 
 def test_an_explanation_approves_nothing_of_the_day() -> None:

@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 
 from alama.service import keys
 from alama.service.book import Book, Mode
-from alama.service.errors import InvalidName, KeyRefused, UnknownKey, UnknownLender
-from alama.service.keys import ALL_SCOPES, US_PER_DAY, Key, Scope
+from alama.service.errors import (
+    InvalidName,
+    KeyRefused,
+    OnboardingIncomplete,
+    UnknownKey,
+    UnknownLender,
+)
+from alama.service.keys import US_PER_DAY, USUAL_SCOPES, Key, Scope
 from alama.service.ports import Clock, Registry
 from alama.storage.registry import SqlRegistry
-from tests.entries import DEMO, NOON_US
+from tests.entries import DEMO, LIVE, NOON_US
+from tests.lending import open_live
 
 PEPPER = b"pepper" * 8
 BASE62 = string.digits + string.ascii_letters
@@ -115,7 +122,7 @@ def test_a_key_has_all_scopes_and_no_end_unless_it_is_told(
     registry: Registry, clock: Clock
 ) -> None:
     _, key = keys.issue(registry, clock, PEPPER, DEMO)
-    assert set(key.scopes) == set(ALL_SCOPES)
+    assert set(key.scopes) == set(USUAL_SCOPES)
     assert key.expires_us is None
     _, key = keys.issue(registry, clock, PEPPER, DEMO, (Scope.READ, Scope.READ), days=2)
     assert key.scopes == (Scope.READ,)
@@ -123,9 +130,19 @@ def test_a_key_has_all_scopes_and_no_end_unless_it_is_told(
 
 
 def test_a_key_opens_one_book(registry: Registry, clock: Clock) -> None:
-    text, key = keys.issue(registry, clock, PEPPER, Book("demo", Mode.LIVE))
+    open_live(registry, LIVE)
+    text, key = keys.issue(registry, clock, PEPPER, LIVE)
     assert text.startswith("alama_live_")
-    assert key.book == Book("demo", Mode.LIVE)
+    assert key.book == LIVE
+
+
+def test_a_live_key_that_nothing_would_answer_is_not_issued(
+    registry: Registry, clock: Clock
+) -> None:
+    with pytest.raises(OnboardingIncomplete, match="no model has been trained") as caught:
+        keys.issue(registry, clock, PEPPER, LIVE)
+    assert caught.value.hint == "see what is missing: alama onboard demo"
+    assert registry.keys() == []
 
 
 def test_a_key_needs_a_lender_and_a_day(registry: Registry, clock: Clock) -> None:

@@ -18,6 +18,7 @@ from alama.service.records import Sealed, StoredScore
 from alama.service.replay import Difference, Record
 from alama.wiring import Installation
 from tests.lending import open_live
+from tests.onboarded import a_pilot
 from tests.policies import with_parts
 from tests.stored import give_score
 
@@ -73,6 +74,18 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
     held = replay.recall(opened.registry, opened.vault, stored)
     assert stored.row.decision == Decision.REVIEW
     assert held.sealed.assessment.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
+    assert replay.replay(held) == ()
+
+
+def test_a_score_of_a_shadow_is_given_again_once_a_model_answers(opened: Installation) -> None:
+    stores, live = opened.onboarding, Book("demo", Mode.LIVE)
+    stores.pilots.set(a_pilot())
+    stores.pilots.begin_shadow("demo", wiring.now_us(), "W. Mutua")
+    stored = replay.find(opened.registry, opened.scores, give_score(mode=Mode.LIVE))
+    open_live(opened.registry, live)
+    held = replay.recall(opened.registry, opened.vault, stored)
+    assert (stored.row.decision, stored.row.mode) == (Decision.REVIEW, "live")
+    assert held.sealed.assessment.holds == (Rule.SHADOW,)
     assert replay.replay(held) == ()
 
 

@@ -14,10 +14,11 @@ from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.policies import Signed, activate
 from alama.service.retention import Plan, Retention
-from alama.service.upkeep import Upkeep
+from alama.service.upkeep import Keepers, Upkeep
 from alama.storage import database as databases
 from alama.storage import migrate
 from alama.storage import retention as retentions
+from alama.storage.histories import SqlHistories
 from alama.storage.witness import Witness
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
@@ -66,12 +67,11 @@ def chores(house: House, retention: Retention, told: list[tuple[str, Exception]]
         house.vault,
     )
     witness = Witness(house.database, house.log, house.chain, house.clock)
+    histories = SqlHistories(house.database, house.log, house.vault)
     return Upkeep(
         directory,
         house.registry,
-        house.scores,
-        retention,
-        witness,
+        Keepers(house.scores, retention, histories, witness),
         house.clock,
         lambda chore, error: told.append((chore, error)),
     )

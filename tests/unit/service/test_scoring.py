@@ -30,7 +30,7 @@ from alama.service.errors import (
     StoreUnavailable,
 )
 from alama.service.holds import Approved, Day
-from alama.service.keys import ALL_SCOPES, Key
+from alama.service.keys import USUAL_SCOPES, Key
 from alama.service.policies import Pause
 from alama.service.records import ApplicantKey, Earlier, Entry
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
@@ -66,7 +66,7 @@ class HeldLedger:
 
 
 def a_caller(book: Book = DEMO, desk: Desk | AlamaError | None = DESK) -> Caller:
-    key = Key("key_1", book.lender, book.mode, b"", "abcd", ALL_SCOPES, NOON_US)
+    key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     return Caller(key, book, desk, VAULT.ring(book.lender))
 
 
@@ -359,6 +359,12 @@ def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_app
     assert said.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
     assert said.rules == (*otherwise.rules, "paused", "daily_volume")
     assert said.offer == otherwise.offer
+
+
+def test_what_always_holds_at_a_desk_is_stored_with_why() -> None:
+    held = kept(DESK._replace(always=(Rule.SHADOW,)))
+    assert held.score.decision == Decision.REVIEW
+    assert to_be_kept(held).assessment.holds == (Rule.SHADOW,)
 
 
 def test_a_bound_is_not_overrun_by_those_who_ask_in_the_same_second() -> None:

@@ -11,7 +11,7 @@ from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.records import IDEMPOTENCY_KEPT_US
 from alama.service.retention import Plan
-from alama.service.upkeep import Upkeep
+from alama.service.upkeep import Keepers, Upkeep
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
 from tests.entries import DEMO
@@ -68,6 +68,7 @@ class Idle:
     def __init__(self) -> None:
         self.noted = 0
         self.closed = 0
+        self.swept_us: list[int] = []
 
     def due(self) -> Sequence[Plan]:
         return ()
@@ -77,6 +78,12 @@ class Idle:
 
     def finish(self) -> bool:
         raise AssertionError
+
+    def sweep(self, now_us: int) -> bool:
+        if self.failure is not None:
+            raise self.failure
+        self.swept_us.append(now_us)
+        return len(self.swept_us) == 1
 
     def note_heads(self) -> None:
         if self.failure is not None:
@@ -122,7 +129,7 @@ def test_use_of_a_key_is_written_down_once_it_can_be(
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     heard = Told()
     idle = Idle()
-    chores = Upkeep(directory, flaky, Forgetful(AWAY), idle, idle, clock, heard)
+    chores = Upkeep(directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle), clock, heard)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
@@ -161,7 +168,7 @@ def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
     async def story() -> None:
         await directory.caller(text)
         idle = Idle()
-        chores = Upkeep(directory, flaky, forgetful, idle, idle, clock, heard)
+        chores = Upkeep(directory, flaky, Keepers(forgetful, idle, idle, idle), clock, heard)
         running = asyncio.create_task(chores.run())
         assert await asyncio.to_thread(forgetful.has_forgotten.wait, 10)
         assert await asyncio.to_thread(flaky.noted.wait, 10)
@@ -182,7 +189,7 @@ def test_the_chains_of_the_audit_are_noted_now_and_then_and_when_it_ends(
     scores, vault = scores_in(flaky._database), vault_of(flaky._database)
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     idle, heard = Idle(), Told()
-    chores = Upkeep(directory, flaky, Forgetful(AWAY), idle, idle, clock, heard)
+    chores = Upkeep(directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle), clock, heard)
 
     async def story() -> None:
         idle.failure = failure
@@ -196,3 +203,27 @@ def test_the_chains_of_the_audit_are_noted_now_and_then_and_when_it_ends(
     assert (idle.noted, idle.closed) == (1, 1)
     told = [] if failure is AWAY else [("note_heads", failure), ("close_chain", failure)]
     assert heard.failures == told
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(AWAY, []), (DEFECT, [("sweep_histories", DEFECT)])],
+    ids=["away", "defect"],
+)
+def test_what_is_left_of_loan_histories_is_swept_until_none_is(
+    flaky: FlakyRegistry,
+    clock: HandClock,
+    stopwatch: HandClock,
+    failure: Exception,
+    told: list[tuple[str, Exception]],
+) -> None:
+    scores, vault = scores_in(flaky._database), vault_of(flaky._database)
+    directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
+    idle, heard = Idle(), Told()
+    chores = Upkeep(directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle), clock, heard)
+    idle.failure = failure
+    asyncio.run(chores.sweep())
+    assert heard.failures == told
+    idle.failure = None
+    asyncio.run(chores.sweep())
+    assert idle.swept_us == [clock.now_us] * 2

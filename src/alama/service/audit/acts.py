@@ -64,6 +64,18 @@ class Kind(StrEnum):
     ENDPOINT_SECRET_ROTATED = "endpoint_secret_rotated"  # noqa: S105  the name of a deed
     ENDPOINT_DISABLED = "endpoint_disabled"
     """By nobody: too little arrived there, or the receiver said that it is gone."""
+    PILOT_SET = "pilot_set"
+    SHADOW_BEGUN = "shadow_begun"
+    HISTORY_RECEIVED = "history_received"
+    """Over HTTP: nobody has read it yet."""
+    HISTORY_KEPT = "history_kept"
+    HISTORY_FORGOTTEN = "history_forgotten"
+    TRAINING_ASKED = "training_asked"
+    CANDIDATE_MADE = "candidate_made"
+    CANDIDATE_SIGNED = "candidate_signed"
+    """The subject is the id of the candidate. With the last that is missing it is deployed."""
+    ROLLED_BACK = "rolled_back"
+    """Beside the deployment that it is."""
     HEADS_NOTED = "heads_noted"
     """`details` has the number and the hash of the last entry of each chain, by its writer."""
 
@@ -71,7 +83,13 @@ class Kind(StrEnum):
 ADDRESS: Final = "address"
 BEFORE_US: Final = "before_us"
 ERASED_US: Final = "erased_us"
+GATES: Final = "gates"
+GATES_FAILED: Final = "gates_failed"
+GATES_HASH: Final = "gates_hash"
 HOLD: Final = "hold"
+LIMITS: Final = "limits"
+PACK_HASH: Final = "pack_hash"
+PAGE_HASH: Final = "page_hash"
 REPLACES: Final = "replaces"
 REPLACED_EXPIRES_US: Final = "which_expires_us"
 RETIRES: Final = "retires"
@@ -81,7 +99,23 @@ _NUMBER: Final = "number"
 _HASH: Final = "hash"
 
 FOR_PROGRAMS: Final = frozenset(
-    {ADDRESS, VOUCHED, "digest", "hint", "created_us", "placed_us", "signed_by"}
+    {
+        ADDRESS,
+        GATES,
+        GATES_HASH,
+        LIMITS,
+        PACK_HASH,
+        PAGE_HASH,
+        VOUCHED,
+        "digest",
+        "hint",
+        "created_us",
+        "placed_us",
+        "set_by",
+        "set_us",
+        "signed_by",
+        "signed_us",
+    }
 )
 """Details that a verification needs, and nobody reads."""
 

@@ -1,4 +1,4 @@
-"""What stands by the acts, from lenders to webhook endpoints, to be held against the tables.
+"""What stands by the acts, from lenders to signatures, to be held against the tables.
 
 Whatever an act says of a thing must be so; what it is silent on, such as when a key was last used,
 is not looked at.
@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.service.audit.acts import ADDRESS, HOLD, REPLACED_EXPIRES_US, REPLACES, Kind
+from alama.service.audit.acts import (
+    ADDRESS,
+    GATES_FAILED,
+    GATES_HASH,
+    HOLD,
+    PACK_HASH,
+    PAGE_HASH,
+    REPLACED_EXPIRES_US,
+    REPLACES,
+    Kind,
+)
 from alama.service.audit.findings import Finding, Trouble
 
 if TYPE_CHECKING:
@@ -27,11 +37,17 @@ DEPLOYMENT: Final = "deployment"
 PAUSE: Final = "pause"
 HELD: Final = "hold"
 ENDPOINT: Final = "webhook endpoint"
+PILOT: Final = "terms"
+CANDIDATE: Final = "candidate"
+SIGNATURE: Final = "signature"
 
 _ISSUED: Final = frozenset({Kind.KEY_ISSUED, Kind.KEY_ROTATED})
 _DEPLOYED: Final = frozenset({Kind.DEPLOYED, Kind.POLICY_DEPLOYED})
 _ENDPOINT_SET: Final = frozenset({Kind.ENDPOINT_ADDED, Kind.ENDPOINT_CHANGED})
-_UNSHOWN: Final = frozenset({ADDRESS, "digest", "key_id"})
+_ONBOARDING: Final = frozenset(
+    {Kind.PILOT_SET, Kind.SHADOW_BEGUN, Kind.CANDIDATE_MADE, Kind.CANDIDATE_SIGNED}
+)
+_UNSHOWN: Final = frozenset({ADDRESS, GATES_HASH, PACK_HASH, PAGE_HASH, "digest", "key_id"})
 """Columns whose values say nothing to a person."""
 
 
@@ -43,6 +59,16 @@ def deployment_of(lender: object, mode: object, place: int) -> Thing:
 def pause_of(lender: object, mode: object) -> Thing:
     """Name the pause of a book, of which there is one at most."""
     return (PAUSE, f"of {lender} {mode}")
+
+
+def pilot_of(lender: object) -> Thing:
+    """Name the terms of a lender."""
+    return (PILOT, f"of {lender}")
+
+
+def signature_of(candidate_id: object, number: object) -> Thing:
+    """Name the first or second signature of a candidate."""
+    return (SIGNATURE, f"{number} of {candidate_id}")
 
 
 class Standing:
@@ -72,6 +98,8 @@ class Standing:
             self.things.pop(pause_of(act.lender, act.mode), None)
         elif act.kind in {Kind.HOLD_PLACED, Kind.HOLD_RELEASED}:
             self._hold(act, book)
+        elif act.kind in _ONBOARDING:
+            self._onboarding(act)
         else:
             self._endpoint(act, book)
 
@@ -99,6 +127,19 @@ class Standing:
             self.things.setdefault(thing, {})["disabled_us"] = disabled_us
         elif act.kind is Kind.ENDPOINT_REMOVED:
             self.things.pop(thing, None)
+
+    def _onboarding(self, act: Act) -> None:
+        said = dict(act.details)
+        if act.kind is Kind.CANDIDATE_MADE:
+            said.pop(GATES_FAILED, None)  # for people: the hash of the gates says which
+            made: Columns = {"lender": act.lender, "made_by": act.by, **said}
+            self.things[CANDIDATE, str(act.subject)] = made
+        elif act.kind is Kind.CANDIDATE_SIGNED:
+            thing = signature_of(act.subject, said.pop("number", None))
+            said.pop("model_id", None)  # that of the candidate, not of the signature
+            self.things[thing] = {"lender": act.lender, "person": act.by, **said}
+        else:
+            self.things.setdefault(pilot_of(act.lender), {"shadow_us": None}).update(said)
 
     def against(self, there: Mapping[Thing, Columns]) -> Iterator[Finding]:
         """Hold what there is against what was done, both ways."""

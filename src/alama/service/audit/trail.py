@@ -60,7 +60,7 @@ class Moment(Protocol):
         ...
 
     def standing(self) -> dict[Thing, Columns]:
-        """Every lender, key, deployment, pause and hold, with the columns that acts speak of."""
+        """All that acts speak of, from lenders to signatures, with the columns that they set."""
         ...
 
     def vault_keys(self) -> Sequence[VaultKey]:

@@ -2,7 +2,8 @@
 
 master     wraps the vault keys     re-wrapped in one transaction
 lender     wraps the data keys      re-wrapped in batches while scores go on, then destroyed
-           and webhook secrets
+           webhook secrets and
+           loan histories
 applicant  seals what they sent     sealed anew in one transaction
 signing    signs the audit          its public half stays, to verify what it has signed
 """
@@ -95,7 +96,7 @@ class RotationStore(Protocol):
         ...
 
     def count_under(self, lender: str, key_id: str) -> int:
-        """How many keys of applicants, webhook endpoints, records and replies a key wraps."""
+        """How many keys of applicants, endpoints, records, replies and histories a key wraps."""
         ...
 
     def move_applicants(
@@ -117,6 +118,15 @@ class RotationStore(Protocol):
         self, lender: str, key_id: str, change: Callable[[Ring, SealedText], bytes]
     ) -> Iterator[int]:
         """Replace the records and replies whose own keys a key of the lender wraps; as above."""
+        ...
+
+    def move_histories(
+        self, lender: str, key_id: str, change: Callable[[Ring, str, bytes, bytes], bytes]
+    ) -> Iterator[int]:
+        """Replace the parts of loan histories whose own keys a key of the lender wraps; as above.
+
+        The change is told the id of the history, where the part stands, and the part.
+        """
         ...
 
     def reseal(
@@ -245,9 +255,16 @@ class Rotation:
             except envelope.NotOpened:
                 raise damaged(sealed.request_id) from None
 
+        def rewrap_part(ring: Ring, history_id: str, where: bytes, sealed: bytes) -> bytes:
+            try:
+                return envelope.rewrap_alone(old, ring.seal_key, sealed, where)
+            except envelope.NotOpened:
+                raise damaged(history_id) from None
+
         yield from self._store.move_applicants(lender, old_id, rewrap_applicant)
         yield from self._store.move_secrets(lender, old_id, rewrap_secrets)
         yield from self._store.move_texts(lender, old_id, rewrap_text)
+        yield from self._store.move_histories(lender, old_id, rewrap_part)
 
     # -------------------------------------------------------------------------------- applicant
 

@@ -1,0 +1,170 @@
+"""The fifth step: people sign, and a model goes live; and the way back from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from alama.core import model as models
+from alama.core.errors import InvalidModel, InvalidPolicy, UnknownCurrency
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.service import policies
+from alama.service.book import Book, Mode
+from alama.service.onboarding.errors import (
+    ApprovalBlocked,
+    GateFailed,
+    NothingBefore,
+    SignatureRefused,
+)
+from alama.service.onboarding.records import Signature
+from alama.service.onboarding.words import is_same_person, require_person, require_reason
+from alama.service.policies import Signed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.core.model import Model
+    from alama.service.onboarding.ports import Dossier
+    from alama.service.onboarding.records import Candidate
+    from alama.service.onboarding.steps import Stores
+    from alama.service.policies import Deployment
+    from alama.service.ports import Clock
+
+
+class Signing(NamedTuple):
+    """Who signs, and why; `key_id` is the API key it came with, None on the service's machine."""
+
+    person: str
+    reason: str
+    key_id: str | None = None
+
+
+class Approved(NamedTuple):
+    """What became of a signature: all that there are, and whether the model answers now."""
+
+    candidate: Candidate
+    signatures: Sequence[Signature]
+    needed: int
+    live: bool
+
+
+class Approval:
+    """Signs candidates and goes back to earlier models. Both act on the live book of a lender."""
+
+    def __init__(self, stores: Stores, clock: Clock) -> None:
+        """Keep what an onboarding is kept in."""
+        self._stores = stores
+        self._clock = clock
+
+    def sign(self, lender: str, candidate_id: str, signing: Signing) -> Approved:
+        """Sign a candidate. With the last signature that its lender asks for, it answers live.
+
+        `ApprovalBlocked` where nobody could sign it as it is: a gate failed (`GateFailed`), the
+        lender's terms have changed since, or the policy in force does not fit it.
+        `SignatureRefused` where it answers already, or more than one must sign and this person, or
+        over HTTP this key, has signed it before. `UnknownLender`, `UnknownCandidate`,
+        `InvalidName`. What is refused leaves nothing behind. Every process of the service answers
+        by the new model within a second, each request by one model from its beginning to its end.
+        """
+        signature = Signature(
+            person=require_person(signing.person),
+            reason=require_reason(signing.reason),
+            signed_us=self._clock(),
+            key_id=signing.key_id,
+        )
+        needed: list[int] = []
+
+        def judge(dossier: Dossier) -> bool:
+            needed.append(_require_countable(dossier, signature))
+            model = self._require_fit(lender, dossier.document, dossier.policy_id)
+            if model.id != dossier.candidate.model_id:
+                raise ApprovalBlocked(
+                    "the stored model is not the one that was judged", hint="train it again"
+                )
+            return len(dossier.signatures) + 1 >= needed[0]
+
+        signed = self._stores.candidates.sign(lender, candidate_id, signature, judge)
+        candidate = self._stores.candidates.find(lender, candidate_id)
+        return Approved(candidate, signed, needed[0], live=len(signed) >= needed[0])
+
+    def roll_back(self, lender: str, person: str, reason: str, key_id: str | None = None) -> str:
+        """Go back to the model of its own that answered live before this one; give its id.
+
+        The policy stays as it is. Going back twice ends where it began. `NothingBefore`;
+        `ApprovalBlocked` where the policy in force does not fit the model before. `UnknownLender`,
+        `InvalidName`. `key_id` is the API key it came with, and stands beside the name.
+        """
+        by = require_person(person) + ("" if key_id is None else f" ({key_id})")
+        signed = Signed(self._clock(), by, require_reason(reason))
+
+        def choose(steps: Sequence[Deployment]) -> str:
+            model_id = _before(steps)
+            if model_id is None:
+                raise NothingBefore(lender)
+            document = self._stores.registry.model(model_id)
+            self._require_fit(lender, document, steps[-1].policy_id)
+            return model_id
+
+        return self._stores.candidates.roll_back(lender, signed, choose)
+
+    def _require_fit(self, lender: str, document: bytes, policy_id: str | None) -> Model:
+        """Give the model, or raise where it and the policy in force could not answer together."""
+        book = Book(lender, Mode.LIVE)
+        policy = policies.policy_by_id(self._stores.registry, book, policy_id)
+        try:
+            model = models.decode(document)
+            ReadyPolicy(policy, ReadyModel(model, policy.currency))
+        except (InvalidModel, InvalidPolicy, UnknownCurrency) as error:
+            raise ApprovalBlocked(
+                f"the model and the policy in force cannot answer together: {error}",
+                hint=error.hint or f"`alama policy activate` sets another policy of {lender}",
+            ) from error
+        return model
+
+
+def _before(steps: Sequence[Deployment]) -> str | None:
+    """Give the model that answered before the one of now, if a lender ever had another."""
+    if not steps:
+        return None
+    others = (step.model_id for step in reversed(steps) if step.model_id != steps[-1].model_id)
+    return next((model_id for model_id in others if model_id is not None), None)
+
+
+def _require_countable(dossier: Dossier, signature: Signature) -> int:
+    """Give how many signatures are asked for, or raise why this one does not count."""
+    pilot, candidate = dossier.pilot, dossier.candidate
+    if pilot is None:
+        raise ApprovalBlocked(
+            f"{candidate.lender} has no terms, so nobody knows how many must sign",
+            hint=f"set them first: alama pilot terms {candidate.lender}",
+        )
+    if (candidate.days_past_due, candidate.limits) != (pilot.days_past_due, pilot.gates):
+        raise ApprovalBlocked(
+            "the terms of the lender have changed since this model was trained and judged",
+            hint=f"train it again: alama pilot train {candidate.lender}",
+        )
+    if not candidate.passed:
+        raise GateFailed(candidate.failed)
+    if dossier.live_model_id == candidate.model_id:
+        raise SignatureRefused(
+            "this model answers in live mode already", hint="nothing is left to be signed"
+        )
+    # Where one person is enough, earlier signatures are of other terms, or of a model that was
+    # left since: to stand for it now, whoever signed may sign again.
+    if pilot.approvers > 1:
+        for earlier in dossier.signatures:
+            _require_other(earlier, signature)
+    return pilot.approvers
+
+
+def _require_other(earlier: Signature, signature: Signature) -> None:
+    if is_same_person(earlier.person, signature.person):
+        raise SignatureRefused(
+            f"{earlier.person} has signed this model already",
+            hint="four eyes are those of two people: somebody else has to sign",
+        )
+    if signature.key_id is not None and signature.key_id == earlier.key_id:
+        raise SignatureRefused(
+            "this API key has signed this model already",
+            hint="whoever signs over HTTP has a key of their own",
+        )

@@ -1,0 +1,132 @@
+"""What can go wrong on the way to a live key, each with what to do next.
+
+AlamaError
+├── UnknownHistory          no such loan history of this lender
+├── HistoryForgotten        the file of a history is no more; its report is
+├── UnknownCandidate        no such candidate of this lender
+├── UnknownJob              no such job of this lender
+├── JobUnderWay             the same is being done for this lender already
+├── StepMissing             a step before this one is not done; says which
+├── FewerEyes               four eyes are asked for, and cannot become two from afar
+├── LawElsewhere            a law under which nobody lends in the currency of this lender
+├── ApprovalBlocked         a candidate cannot be approved by anybody as it is; says why
+│   └── GateFailed          ... because a gate did not hold
+├── SignatureRefused        this signature does not count; another may
+└── NothingBefore           no other model of this lender ever answered live
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alama.core.errors import AlamaError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.service.onboarding.records import Gate
+
+
+class UnknownHistory(AlamaError):
+    """No such loan history of this lender."""
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no loan history with this id")
+
+
+class HistoryForgotten(AlamaError):
+    """The file of a history was erased; what was found out about it is still there."""
+
+    def __init__(self) -> None:
+        """Say what would do."""
+        super().__init__(
+            "this loan history was forgotten: its file is no more",
+            hint="hand the file in again to train on it",
+        )
+
+
+class UnknownCandidate(AlamaError):
+    """No such candidate of this lender."""
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no candidate model with this id")
+
+
+class UnknownJob(AlamaError):
+    """No such job of this lender."""
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no job with this id")
+
+
+class JobUnderWay(AlamaError):
+    """The same is being done for this lender already."""
+
+    def __init__(self, job_id: str) -> None:
+        """Name the job that is open."""
+        super().__init__(
+            f"this is being done already, as {job_id}",
+            hint="read how far it has come, and ask again when it has ended",
+        )
+        self.job_id = job_id
+
+
+class StepMissing(AlamaError):
+    """A step before this one is not done."""
+
+
+class FewerEyes(AlamaError):
+    """From afar four eyes cannot become two: one key could then approve what two people should."""
+
+    def __init__(self) -> None:
+        """Say who can."""
+        super().__init__(
+            "two people approve a model of this lender, and over HTTP that cannot be lowered",
+            hint="whoever runs the service can: alama pilot terms",
+        )
+
+
+class LawElsewhere(AlamaError):
+    """Nobody lends in the currency of this lender under the law that was named."""
+
+    def __init__(self, place: str, lender: str, currency: str) -> None:
+        """Say which law and which currency."""
+        super().__init__(
+            f"{place} does not lend in {currency}, the currency of {lender}",
+            hint="name the jurisdiction whose law holds for its loans, or leave it out",
+        )
+
+
+class ApprovalBlocked(AlamaError):
+    """A candidate cannot be approved by anybody as it is."""
+
+
+class GateFailed(ApprovalBlocked):
+    """A gate did not hold, or nothing was asked of the model at all."""
+
+    def __init__(self, failed: Sequence[Gate]) -> None:
+        """Say which, and what was measured."""
+        said = "; ".join(f"{gate.name}: {gate.words}" for gate in failed)
+        super().__init__(
+            f"the model has not passed its gates ({said or 'none was measured'})",
+            hint="the validation pack shows each of them; train again on other or more loans",
+        )
+        self.failed = tuple(failed)
+
+
+class SignatureRefused(AlamaError):
+    """This signature does not count; that of somebody else may."""
+
+
+class NothingBefore(AlamaError):
+    """No other model of this lender ever answered in live mode."""
+
+    def __init__(self, lender: str) -> None:
+        """Say what stops a bad model where there is none to go back to."""
+        super().__init__(
+            f"no other model of {lender} ever answered in live mode",
+            hint=f'leave every decision to a person: alama lenders pause {lender} --reason "..."',
+        )

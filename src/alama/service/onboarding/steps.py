@@ -1,0 +1,340 @@
+"""Where an onboarding stands: six steps, each done, next or in the way of those after it.
+
+lender -> history -> train -> validate -> approve -> key
+
+Nothing here is remembered: where a lender stands follows from what is kept, so that an onboarding
+can be left and taken up again at any step, by anybody, on any machine.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.service.book import Book, Mode
+from alama.service.onboarding import work
+from alama.service.onboarding.records import (
+    NO_GATES,
+    Candidate,
+    Enough,
+    HistoryRecord,
+    Job,
+    JobKind,
+    JobState,
+    Pilot,
+    Signature,
+)
+from alama.service.policies import is_open
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.service.onboarding.ports import Candidates, Histories, Jobs, Pilots
+    from alama.service.ports import Registry
+
+
+class Step(StrEnum):
+    """What has to be done, in this order."""
+
+    LENDER = "lender"
+    HISTORY = "history"
+    TRAIN = "train"
+    VALIDATE = "validate"
+    APPROVE = "approve"
+    KEY = "key"
+
+
+class State(StrEnum):
+    """How a step stands: `blocked` where it was tried, or something before it is missing."""
+
+    DONE = "done"
+    MISSING = "missing"
+    BLOCKED = "blocked"
+
+
+COMMANDS: Final = {
+    Step.LENDER: "alama pilot terms {lender}",
+    Step.HISTORY: "alama pilot history {lender} FILE",
+    Step.TRAIN: "alama pilot train {lender}",
+    Step.VALIDATE: "alama pilot validate {lender}",
+    Step.APPROVE: 'alama pilot approve {lender} --by NAME --reason "..."',
+    Step.KEY: "alama keys issue --lender {lender} --mode live",
+}
+"""What does each step, in one place for all that speaks of it."""
+
+_LEARNT: Final = {Enough.MAINS: "each field by itself", Enough.PAIRS: "fields and pairs of them"}
+
+SHADOW_COMMAND: Final = "alama keys issue --lender {lender} --mode live --shadow"
+
+
+class StepStanding(msgspec.Struct, frozen=True):
+    """One step: what there is to say of it, who did it and when, and what does it."""
+
+    step: Step
+    state: State
+    words: str
+    command: str
+    by: str | None = None
+    at_us: int | None = None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """All six steps of one lender, and what each has left to work with.
+
+    `history` is the newest that counts, `candidate` the newest that was trained on it. `job` is the
+    last training that was asked for, `reading` the last file that came over HTTP.
+    """
+
+    lender: str
+    steps: tuple[StepStanding, ...]
+    pilot: Pilot | None
+    history: HistoryRecord | None
+    candidate: Candidate | None
+    job: Job | None
+    reading: Job | None
+
+    @property
+    def next(self) -> StepStanding | None:
+        """The first step that is not done; None: there is nothing left to do."""
+        return next((step for step in self.steps if step.state is not State.DONE), None)
+
+
+class Stores(NamedTuple):
+    """What an onboarding is kept in."""
+
+    registry: Registry
+    pilots: Pilots
+    histories: Histories
+    candidates: Candidates
+    jobs: Jobs
+
+
+class _Found(NamedTuple):
+    """What is kept of one lender and still counts.
+
+    `outdated` was trained on another history; `redefined`: all histories that there are were read
+    by another definition of default.
+    """
+
+    lender: str
+    pilot: Pilot | None
+    history: HistoryRecord | None
+    candidate: Candidate | None
+    job: Job | None
+    reading: Job | None
+    outdated: Candidate | None = None
+    redefined: bool = False
+
+
+def standing(stores: Stores, lender: str, now_us: int) -> Standing:
+    """Say where a lender stands; `UnknownLender`."""
+    stores.registry.lender(lender)
+    found = _find(stores, lender, now_us)
+    steps = [_lender(found), _history(found), _train(found), _validate(found)]
+    steps += [_approve(stores, found), _key(stores, found, now_us)]
+    return Standing(lender, tuple(_blocked_by_those_before(steps)), *found[1:-2])
+
+
+def _find(stores: Stores, lender: str, now_us: int) -> _Found:
+    """Look for what still counts: what was made under another definition of default does not.
+
+    Nor does a history whose file was erased before anything was trained on it, unless it is all
+    that there is.
+    """
+    pilot = stores.pilots.find(lender)
+    jobs = [work.worded(stores.jobs, one, now_us) for one in stores.jobs.of(lender)]
+    job = next((one for one in jobs if one.kind is JobKind.TRAIN), None)
+    reading = next((one for one in jobs if one.kind is JobKind.READ), None)
+    if pilot is None:
+        return _Found(lender, None, None, None, job, reading)
+    days = pilot.days_past_due
+    candidates = [one for one in stores.candidates.of(lender) if one.days_past_due == days]
+    trained_on = {one.history_id for one in candidates}
+    kept = stores.histories.of(lender)
+    histories = [one for one in kept if one.days_past_due == days]
+    usable = [one for one in histories if one.forgotten_us is None or one.id in trained_on]
+    history = next(iter(usable or histories), None)
+    of_it = [one for one in candidates if history is not None and one.history_id == history.id]
+    candidate, newest = next(iter(of_it), None), next(iter(candidates), None)
+    outdated = newest if candidate is None else None
+    redefined = bool(kept) and not histories
+    return _Found(lender, pilot, history, candidate, job, reading, outdated, redefined)
+
+
+def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
+    """Let what is missing after the first open step be blocked by it; what is done stays done."""
+    opened: StepStanding | None = None
+    told = []
+    for step in steps:
+        if step.state is State.MISSING and opened is not None:
+            words = f"after the step {opened.step}"
+            told.append(msgspec.structs.replace(step, state=State.BLOCKED, words=words))
+        else:
+            told.append(step)
+        if opened is None and step.state is not State.DONE:
+            opened = step
+    return told
+
+
+def _say(
+    step: Step,
+    lender: str,
+    state: State,
+    words: str,
+    by: str | None = None,
+    at_us: int | None = None,
+) -> StepStanding:
+    return StepStanding(step, state, words, COMMANDS[step].format(lender=lender), by, at_us)
+
+
+# ------------------------------------------------------------------------------- each step
+
+
+def _lender(found: _Found) -> StepStanding:
+    pilot = found.pilot
+    if pilot is None:
+        words = "its terms are not set: what a default is, and how many people approve a model"
+        return _say(Step.LENDER, found.lender, State.MISSING, words)
+    people = "one person approves" if pilot.approvers == 1 else "two people approve"
+    law = "" if pilot.jurisdiction is None else f"; the law of {pilot.jurisdiction} holds"
+    tighter = "" if pilot.gates == NO_GATES else "; some gates are its own, and tighter"
+    words = f"a default is {pilot.days_past_due} days past due; {people}{law}{tighter}"
+    return _say(Step.LENDER, found.lender, State.DONE, words, pilot.set_by, pilot.set_us)
+
+
+def _history(found: _Found) -> StepStanding:
+    history, reading = found.history, found.reading
+    if history is None and reading is not None and reading.open:
+        who = (reading.asked_by, reading.created_us)
+        return _say(Step.HISTORY, found.lender, State.MISSING, _under_way(reading), *who)
+    if history is None and reading is not None and reading.state is JobState.FAILED:
+        words = f"it could not be read: {reading.error}"
+        ended_us = reading.ended_us
+        return _say(Step.HISTORY, found.lender, State.BLOCKED, words, reading.asked_by, ended_us)
+    if history is None:
+        words = "no loan history was handed in" + (
+            " since the definition of default was changed" if found.redefined else ""
+        )
+        return _say(Step.HISTORY, found.lender, State.MISSING, words)
+    if history.forgotten_us is not None and found.candidate is None:
+        words = "its file was erased before a model was trained on it: hand the file in again"
+        return _say(Step.HISTORY, found.lender, State.MISSING, words)
+    if history.enough is Enough.NOTHING:
+        shadow = SHADOW_COMMAND.format(lender=found.lender)
+        words = (
+            "the loan history has too few defaults to train on: hand in a longer one; until then "
+            f"a live key whose every decision is left to a person collects more ({shadow})"
+        )
+        state = State.BLOCKED
+    else:
+        learnt = _LEARNT[history.enough]
+        words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
+    return _say(Step.HISTORY, found.lender, state, words, history.kept_by, history.created_us)
+
+
+def _train(found: _Found) -> StepStanding:
+    candidate, job = found.candidate, found.job
+    state, words, by, at_us = State.MISSING, "no model has been trained on its history", None, None
+    if job is not None and job.open:
+        words, by, at_us = _under_way(job), job.asked_by, job.created_us
+    elif candidate is not None:
+        state, words = State.DONE, f"model {_short(candidate.model_id)}"
+        by, at_us = candidate.made_by, candidate.created_us
+    elif job is not None and job.state is JobState.FAILED and not _is_before(job, found.history):
+        state, words = State.BLOCKED, f"it failed: {job.error}"
+        by, at_us = job.asked_by, job.ended_us
+    elif found.outdated is not None:
+        model = _short(found.outdated.model_id)
+        words = f"model {model} was trained on an earlier history than the newest: train again"
+    return _say(Step.TRAIN, found.lender, state, words, by, at_us)
+
+
+def _under_way(job: Job) -> str:
+    if job.state is JobState.WAITING:
+        return job.step
+    return f"under way, {job.share:.0%}{': ' if job.step else ''}{job.step}"
+
+
+def _is_before(job: Job, history: HistoryRecord | None) -> bool:
+    """Say whether a job was over before a history was there: it says nothing about that one."""
+    return history is not None and job.ended_us is not None and job.ended_us < history.created_us
+
+
+def _validate(found: _Found) -> StepStanding:
+    candidate = found.candidate
+    if candidate is None or found.pilot is None:
+        words = "no model has been validated"
+        return _say(Step.VALIDATE, found.lender, State.MISSING, words)
+    who = (candidate.made_by, candidate.created_us)
+    if candidate.limits != found.pilot.gates:
+        words = "the model was judged by other gates than those of now: train again"
+        blocked = _say(Step.VALIDATE, found.lender, State.BLOCKED, words, *who)
+        again = COMMANDS[Step.TRAIN].format(lender=found.lender)
+        return msgspec.structs.replace(blocked, command=again)
+    if not candidate.passed:
+        failed = "; ".join(f"{gate.name}: {gate.words}" for gate in candidate.failed)
+        words = f"the model has not passed its gates: {failed or 'none was measured'}"
+        return _say(Step.VALIDATE, found.lender, State.BLOCKED, words, *who)
+    words = f"all {len(candidate.gates)} gates passed"
+    return _say(Step.VALIDATE, found.lender, State.DONE, words, *who)
+
+
+def _approve(stores: Stores, found: _Found) -> StepStanding:
+    book, candidate = Book(found.lender, Mode.LIVE), found.candidate
+    deployments = stores.registry.deployments(book)
+    live = deployments[-1] if deployments and deployments[-1].model_id else None
+    signatures = (
+        () if candidate is None else stores.candidates.signatures(found.lender, candidate.id)
+    )
+    needed = 1 if found.pilot is None else found.pilot.approvers
+    if live is None:
+        return _say(Step.APPROVE, found.lender, State.MISSING, _signed(signatures, needed))
+    words = f"model {_short(live.model_id or '')} answers"
+    answered = [step.model_id for step in deployments]
+    if candidate is not None and _waits(candidate, answered, needed - len(signatures)):
+        words += f"; model {_short(candidate.model_id)}: {_signed(signatures, needed)}"
+    signed = next(step.signed for step in deployments if step.model_id == live.model_id)
+    return _say(Step.APPROVE, found.lender, State.DONE, words, signed.by, signed.at_us)
+
+
+def _signed(signatures: Sequence[Signature], needed: int) -> str:
+    """Say how far signing has come for a model that does not answer.
+
+    Enough may have signed: two had to then, and one is enough by the terms of now.
+    """
+    if len(signatures) < needed:
+        return f"{len(signatures)} of {needed} signatures"
+    people = ", ".join(signature.person for signature in signatures)
+    who = "also by the same person" if needed == 1 else "by somebody else"
+    one_more = f"one signature more, {who}, puts the model in force"
+    return f"signed before by {people}: {one_more}"
+
+
+def _waits(candidate: Candidate, answered: Sequence[str | None], lacking: int) -> bool:
+    """Say whether a model waits for signatures beside the one that answers, the last of all.
+
+    One that has answered was left on purpose, unless a second run has made it again.
+    """
+    model_id = candidate.model_id
+    return model_id != answered[-1] and (lacking > 0 or model_id not in answered)
+
+
+def _key(stores: Stores, found: _Found, now_us: int) -> StepStanding:
+    usable = [
+        key
+        for key in stores.registry.keys(found.lender)
+        if key.mode is Mode.LIVE and key.revoked_us is None and not key.expired(now_us)
+    ]
+    if not usable:
+        return _say(Step.KEY, found.lender, State.MISSING, "no live key was issued")
+    if not is_open(stores.registry, Book(found.lender, Mode.LIVE)):
+        words = "live keys answer with REVIEW alone, until a model is approved"
+        return _say(Step.KEY, found.lender, State.BLOCKED, words)
+    words = f"{len(usable)} live key" + ("s" if len(usable) > 1 else "")
+    return _say(Step.KEY, found.lender, State.DONE, words, None, usable[0].created_us)
+
+
+def _short(model_id: str) -> str:
+    return model_id.removeprefix("sha256:")[:12]

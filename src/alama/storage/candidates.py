@@ -1,0 +1,212 @@
+"""Candidates and their signatures in a database; see `alama.service.onboarding.ports.Candidates`.
+
+The last signature and the deployment that it brings are one transaction: there is no moment in
+which a model is approved and does not answer, or answers and nobody has approved it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import insert, select
+
+from alama.service.audit import acts, pilot_acts
+from alama.service.book import Book, Mode
+from alama.service.errors import UnknownLender
+from alama.service.onboarding.errors import UnknownCandidate, UnknownHistory
+from alama.service.onboarding.ports import Dossier
+from alama.service.onboarding.records import Candidate, Gate, Signature
+from alama.service.policies import Deployment, Signed
+from alama.service.webhooks.events import EventKind
+from alama.storage import deploying, schema
+from alama.storage.pilots import pilot_of
+from alama.storage.upserts import insert_new
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Column, ColumnElement, Connection, Row
+
+    from alama.service.audit.acts import Act
+    from alama.service.onboarding.ports import Choose, Judge
+    from alama.storage.acts import ActLog
+    from alama.storage.database import Database
+
+_CANDIDATE: Final = [schema.onboarding.candidates.c[name] for name in Candidate.__struct_fields__]
+_encode_gates: Final = msgspec.json.Encoder().encode
+_decode_gates: Final = msgspec.json.Decoder(tuple[Gate, ...]).decode
+
+
+class SqlCandidates:
+    """Candidates in a database."""
+
+    def __init__(self, database: Database, log: ActLog) -> None:
+        """Use an open database; who makes and who signs is written to the log of acts."""
+        self._database = database
+        self._log = log
+
+    def add(
+        self, candidate: Candidate, document: bytes, pack: bytes, page: bytes | None = None
+    ) -> None:
+        histories = schema.onboarding.histories
+        history = select(histories.c.id).where(
+            histories.c.lender == candidate.lender, histories.c.id == candidate.history_id
+        )
+        gates = _encode_gates(candidate.gates).decode()
+        row = msgspec.structs.asdict(candidate) | {
+            "gates": gates,
+            "document": document,
+            "pack": pack,
+            "page": page,
+        }
+        with self._database.writing() as connection:
+            if connection.execute(history).first() is None:
+                raise UnknownHistory
+            if insert_new(connection, schema.onboarding.candidates, row):
+                judgement = pilot_acts.judgement(gates, pack, page)
+                self._log.append(connection, pilot_acts.candidate_made(candidate, judgement))
+
+    def of(self, lender: str) -> Sequence[Candidate]:
+        table = schema.onboarding.candidates
+        query = select(*_CANDIDATE).where(table.c.lender == lender).order_by(table.c.id.desc())
+        with self._database.reading() as connection:
+            return [_candidate(row) for row in connection.execute(query)]
+
+    def find(self, lender: str, candidate_id: str) -> Candidate:
+        with self._database.reading() as connection:
+            return _found(connection, lender, candidate_id)
+
+    def pack(self, lender: str, candidate_id: str) -> bytes:
+        with self._database.reading() as connection:
+            return _column(connection, schema.onboarding.candidates.c.pack, lender, candidate_id)
+
+    def page(self, lender: str, candidate_id: str) -> bytes | None:
+        self.find(lender, candidate_id)
+        query = select(schema.onboarding.candidates.c.page).where(_one(lender, candidate_id))
+        with self._database.reading() as connection:
+            page: bytes | None = connection.execute(query).scalar()
+        return page
+
+    def document(self, lender: str, candidate_id: str) -> bytes:
+        with self._database.reading() as connection:
+            return _document(connection, lender, candidate_id)
+
+    def signatures(self, lender: str, candidate_id: str) -> Sequence[Signature]:
+        with self._database.reading() as connection:
+            return _signatures(connection, lender, candidate_id)
+
+    # -------------------------------------------------------------------------------- signing
+
+    def sign(
+        self, lender: str, candidate_id: str, signature: Signature, judge: Judge
+    ) -> Sequence[Signature]:
+        book = Book(lender, Mode.LIVE)
+        with self._database.writing() as connection:
+            _lock(connection, lender)
+            dossier = _dossier(connection, book, candidate_id)
+            is_last = judge(dossier)
+            candidate, signed = dossier.candidate, [*dossier.signatures, signature]
+            _write(connection, candidate, len(signed), signature)
+            done = [pilot_acts.candidate_signed(candidate, len(signed), signature)]
+            if is_last:
+                done.append(_activate(connection, book, dossier, signed))
+            # All that can wait for others is over: from here on nobody else can note an act.
+            for act in done:
+                self._log.append(connection, act)
+        return signed
+
+    def roll_back(self, lender: str, signed: Signed, choose: Choose) -> str:
+        book = Book(lender, Mode.LIVE)
+        with self._database.writing() as connection:
+            _lock(connection, lender)
+            model_id = choose(deploying.deployments(connection, book))
+            left, policy_id = deploying.deployed(connection, book) or (None, None)
+            deployment = Deployment(model_id, policy_id, signed)
+            deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
+            self._log.append(connection, pilot_acts.rolled_back(book, left, signed))
+            self._log.append(connection, acts.deployed(book, deployment))
+        return model_id
+
+
+def _lock(connection: Connection, lender: str) -> None:
+    if not deploying.lock_lender(connection, lender):
+        raise UnknownLender(lender)
+
+
+def _dossier(connection: Connection, book: Book, candidate_id: str) -> Dossier:
+    lender = book.lender
+    model_id, policy_id = deploying.deployed(connection, book) or (None, None)
+    return Dossier(
+        pilot=pilot_of(connection, lender),
+        candidate=_found(connection, lender, candidate_id),
+        signatures=_signatures(connection, lender, candidate_id),
+        document=_document(connection, lender, candidate_id),
+        live_model_id=model_id,
+        policy_id=policy_id,
+    )
+
+
+def _write(connection: Connection, candidate: Candidate, number: int, signature: Signature) -> None:
+    row = msgspec.structs.asdict(signature) | {
+        "candidate_id": candidate.id,
+        "number": number,
+        "lender": candidate.lender,
+    }
+    connection.execute(insert(schema.onboarding.signatures), row)
+
+
+def _activate(
+    connection: Connection, book: Book, dossier: Dossier, signatures: Sequence[Signature]
+) -> Act:
+    """Let the model of a candidate answer, and give the act of it."""
+    model_id, last = dossier.candidate.model_id, signatures[-1]
+    people = ", ".join(dict.fromkeys(signature.person for signature in signatures))
+    signed = Signed(last.signed_us, people, last.reason)
+    deployment = Deployment(model_id, dossier.policy_id, signed)
+    deploying.keep_document(connection, schema.models, model_id, dossier.document, last.signed_us)
+    deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
+    return acts.deployed(book, deployment)
+
+
+# ------------------------------------------------------------------------------- rows
+
+
+def _one(lender: str, candidate_id: str) -> ColumnElement[bool]:
+    table = schema.onboarding.candidates
+    return (table.c.lender == lender) & (table.c.id == candidate_id)
+
+
+def _found(connection: Connection, lender: str, candidate_id: str) -> Candidate:
+    row = connection.execute(select(*_CANDIDATE).where(_one(lender, candidate_id))).first()
+    if row is None:
+        raise UnknownCandidate
+    return _candidate(row)
+
+
+def _candidate(row: Row[Any]) -> Candidate:
+    fields = dict(row._mapping)  # noqa: SLF001  public in spite of it
+    return Candidate(**fields | {"gates": _decode_gates(row.gates)})
+
+
+def _document(connection: Connection, lender: str, candidate_id: str) -> bytes:
+    return _column(connection, schema.onboarding.candidates.c.document, lender, candidate_id)
+
+
+def _column(connection: Connection, column: Column[Any], lender: str, candidate_id: str) -> bytes:
+    found: bytes | None = connection.execute(
+        select(column).where(_one(lender, candidate_id))
+    ).scalar()
+    if found is None:
+        raise UnknownCandidate
+    return found
+
+
+def _signatures(connection: Connection, lender: str, candidate_id: str) -> list[Signature]:
+    table = schema.onboarding.signatures
+    query = (
+        select(*(table.c[name] for name in Signature.__struct_fields__))
+        .where(table.c.lender == lender, table.c.candidate_id == candidate_id)
+        .order_by(table.c.number)
+    )
+    return [Signature(*row) for row in connection.execute(query)]

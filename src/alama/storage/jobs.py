@@ -1,0 +1,186 @@
+"""Jobs in a database; see `alama.service.onboarding.ports.Jobs`.
+
+A job belongs to whoever has claimed it for as long as they go on saying so. Nothing waits for a
+worker that died: when its lease is over another takes the job, from its beginning.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import and_, insert, or_, select, update
+
+from alama.service.audit import pilot_acts
+from alama.service.errors import UnknownLender
+from alama.service.onboarding.errors import JobUnderWay, UnknownJob
+from alama.service.onboarding.records import ATTEMPTS_MAX, LEASE_US, Job, JobKind, JobState
+from alama.storage import schema
+from alama.storage.deploying import lock_lender
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Row
+
+    from alama.storage.acts import ActLog
+    from alama.storage.database import Database
+
+LEASE_US_MAX: Final = 2 * LEASE_US
+"""No lease of a clock that is nearly right ends later than this from now."""
+
+_OPEN: Final = schema.onboarding.jobs.c.ended_us.is_(None)
+
+GIVEN_UP: Final = (
+    f"{ATTEMPTS_MAX} workers ended in the middle of it, perhaps for want of memory: see their logs"
+)
+
+
+class SqlJobs:
+    """Jobs in a database."""
+
+    def __init__(self, database: Database, log: ActLog) -> None:
+        """Use an open database; who asks is written to the log of acts."""
+        self._database = database
+        self._log = log
+
+    def add(self, job: Job) -> None:
+        table = schema.onboarding.jobs
+        same = select(table.c.id).where(
+            table.c.lender == job.lender, table.c.kind == job.kind.value, _OPEN
+        )
+        with self._database.writing() as connection:
+            if not lock_lender(connection, job.lender):
+                raise UnknownLender(job.lender)
+            under_way = connection.execute(same).scalar()
+            if under_way is not None:
+                raise JobUnderWay(under_way)
+            connection.execute(insert(table), _row(job))
+            self._log.append(connection, pilot_acts.job_asked(job))
+
+    def of(self, lender: str) -> Sequence[Job]:
+        table = schema.onboarding.jobs
+        query = select(table).where(table.c.lender == lender).order_by(table.c.id.desc())
+        with self._database.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def find(self, lender: str, job_id: str) -> Job:
+        table = schema.onboarding.jobs
+        query = select(table).where(table.c.lender == lender, table.c.id == job_id)
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        if row is None:
+            raise UnknownJob
+        return _job(row)
+
+    # -------------------------------------------------------------------------------- workers
+
+    def is_any_free(self, now_us: int) -> bool:
+        return self._is_there(select(schema.onboarding.jobs.c.id).where(_OPEN, _is_free(now_us)))
+
+    def is_any_under_way(self, now_us: int) -> bool:
+        return self._is_there(select(schema.onboarding.jobs.c.id).where(_OPEN, ~_is_free(now_us)))
+
+    def claim(
+        self, worker: str, kinds: Sequence[JobKind], now_us: int, until_us: int
+    ) -> Job | None:
+        table = schema.onboarding.jobs
+        chosen = and_(_OPEN, table.c.kind.in_([kind.value for kind in kinds]), _is_free(now_us))
+        oldest = select(table).where(chosen).order_by(table.c.id).limit(1)
+        # Looked for before anything is locked: nearly always there is none, and scores are kept.
+        while self._is_there(oldest):
+            with self._database.writing() as connection:
+                row = connection.execute(oldest.with_for_update(skip_locked=True)).first()
+                if row is None:
+                    return None
+                if row.attempts < ATTEMPTS_MAX:
+                    return _take(connection, row, worker, until_us)
+                _end(connection, table.c.id == row.id, now_us, GIVEN_UP)
+        return None
+
+    def _is_there(self, query: Any) -> bool:  # noqa: ANN401  any select
+        with self._database.reading() as connection:
+            return connection.execute(query).first() is not None
+
+    def advance(self, worker: str, job_id: str, share: float, step: str, until_us: int) -> bool:
+        values = {"share": share, "step": step, "lease_us": until_us}
+        with self._database.writing() as connection:
+            return _change(connection, _own(worker, job_id), values)
+
+    def finish(self, worker: str, job_id: str, at_us: int) -> bool:
+        with self._database.writing() as connection:
+            return _end(connection, _own(worker, job_id), at_us, None)
+
+    def fail(self, worker: str, job_id: str, error: str, at_us: int) -> bool:
+        with self._database.writing() as connection:
+            return _end(connection, _own(worker, job_id), at_us, error)
+
+    def give_back(self, worker: str) -> None:
+        table = schema.onboarding.jobs
+        waiting = {
+            "state": JobState.WAITING.value,
+            "worker": None,
+            "lease_us": None,
+            "share": 0.0,
+            "step": "",
+            # It did not cost this worker: whoever stops in order says so.
+            "attempts": table.c.attempts - 1,
+        }
+        with self._database.writing() as connection:
+            _change(connection, (table.c.worker == worker) & _OPEN, waiting)
+
+
+def _is_free(now_us: int) -> ColumnElement[bool]:
+    """Choose what nobody does: it waits, or whoever did it has not been heard of.
+
+    Or their clock ran ahead, and the lease would end in a year.
+    """
+    lease_us = schema.onboarding.jobs.c.lease_us
+    return or_(lease_us.is_(None), lease_us <= now_us, lease_us > now_us + LEASE_US_MAX)
+
+
+def _own(worker: str, job_id: str) -> ColumnElement[bool]:
+    table = schema.onboarding.jobs
+    return and_(table.c.id == job_id, table.c.worker == worker, _OPEN)
+
+
+def _take(connection: Connection, row: Row[Any], worker: str, until_us: int) -> Job:
+    table = schema.onboarding.jobs
+    taken = {
+        "state": JobState.RUNNING.value,
+        "worker": worker,
+        "lease_us": until_us,
+        "attempts": row.attempts + 1,
+        "share": 0.0,
+        "step": "",
+    }
+    _change(connection, table.c.id == row.id, taken)
+    return _job(connection.execute(select(table).where(table.c.id == row.id)).one())
+
+
+def _end(
+    connection: Connection, chosen: ColumnElement[bool], at_us: int, error: str | None
+) -> bool:
+    """End a job; what was done is whole, and what failed stays where it had come to."""
+    ended: dict[str, Any] = {"ended_us": at_us, "error": error, "worker": None, "lease_us": None}
+    ended["state"] = (JobState.DONE if error is None else JobState.FAILED).value
+    if error is None:
+        ended["share"] = 1.0
+    return _change(connection, chosen, ended)
+
+
+def _change(connection: Connection, chosen: ColumnElement[bool], values: Mapping[str, Any]) -> bool:
+    changed = update(schema.onboarding.jobs).where(chosen).values(**values)
+    return connection.execute(changed).rowcount == 1
+
+
+def _row(job: Job) -> dict[str, Any]:
+    row = msgspec.structs.asdict(job)
+    row["wanted"] = row.pop("order")
+    return row | {"kind": job.kind.value, "state": job.state.value}
+
+
+def _job(row: Row[Any]) -> Job:
+    fields = dict(row._mapping)  # noqa: SLF001  public in spite of it
+    fields["order"] = fields.pop("wanted")
+    return Job(**fields | {"kind": JobKind(row.kind), "state": JobState(row.state)})

@@ -1,0 +1,58 @@
+"""Lenders' histories made of people who do not exist: what tests of pilot onboarding learn from."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from alama.core.lending.draft import default_policy
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import Model, ReadyModel
+from alama.training.history.loans import History, Options, Terms, read_history
+from alama.training.pilot import split_history
+from alama.training.pipeline import Trained, judge
+from alama.training.validation.gates import FOR_EVERYONE, Gate
+from alama.training.validation.pack import Pack
+from alama.training.validation.trial import PolicyFor, Trial, try_candidate
+from tests.patterned import unwatched
+
+TERMS = Terms(days_past_due=30, currency="KES")
+TODAY = date(2026, 11, 15)
+SEED = 0
+
+
+def read_loans(folder: Path, table: pa.Table, options: Options | None = None) -> History:
+    """Read a table as a lender's file."""
+    path = folder / "history.parquet"
+    pyarrow.parquet.write_table(table, path)
+    asked = options or Options(groups=("gender",), today=TODAY)
+    return read_history(path, TERMS, asked, lambda _share: None)
+
+
+def policy_for(model: Model) -> ReadyPolicy:
+    """The policy of a lender that has none of its own."""
+    return ReadyPolicy(default_policy(TERMS.currency), ReadyModel(model, TERMS.currency))
+
+
+def judged_again(history: History, model: Model, policy: PolicyFor = policy_for) -> Pack:
+    """The pack of a model that was trained elsewhere, judged on the late part of a history."""
+    parts = split_history(history, SEED)
+    trained = Trained(model, (), parts.split.learning, parts.holdout)
+    judged = judge(trained, SEED, unwatched, draws=50)
+    return try_candidate(
+        Trial(history, parts.split.learning, parts.holdout, parts.judging, SEED),
+        judged,
+        parts.facts,
+        FOR_EVERYONE,
+        policy=policy,
+        current=None,
+        without_region=None,
+    )
+
+
+def blocked(pack: Pack) -> set[Gate]:
+    """The gates that a pack does not pass."""
+    return {gate.name for gate in pack.blocked_by}

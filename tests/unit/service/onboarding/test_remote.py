@@ -1,0 +1,39 @@
+"""What a lender asks for from afar goes by where it stands."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from alama.files.jurisdictions import jurisdiction
+from alama.files.models import builtin
+from alama.service import ids
+from alama.service.onboarding import orders
+from alama.service.onboarding.orders import Decided
+from alama.service.onboarding.remote import Remote
+from alama.service.onboarding.terms import Agreement
+from alama.storage import database as databases
+from alama.storage import migrate
+from tests.databases import sqlite_url
+from tests.entries import NOON_US
+from tests.onboarded import House, a_history, a_pilot
+
+
+def test_without_an_id_the_history_of_the_standing_is_trained_on(tmp_path: Path) -> None:
+    with closing(databases.connect(sqlite_url(tmp_path))) as database:
+        migrate.upgrade(database)
+        house = House(database)
+        house.begin()
+        stores = house.stores
+        agreement = Agreement(stores, lambda: NOON_US, jurisdiction, builtin)
+        remote = Remote(stores, lambda: NOON_US, lambda: bytes(ids.RANDOM_BYTES), agreement)
+        stores.pilots.set(a_pilot())
+        older, newer = a_history(), a_history()
+        for one in (older, newer):
+            stores.histories.keep(one, b"{}", [b"rows"])
+        stores.histories.forget("demo", newer.id, NOON_US, "W. Mutua")
+        counts = remote.standing("demo").history
+        assert counts is not None
+        assert counts.id == older.id
+        job = remote.train("demo", None, Decided(), "key_1")
+        assert orders.training(job.order).history_id == older.id
