@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from alama.storage.database import Database
     from alama.telemetry.deliveries import DeliveryWatch
     from alama.telemetry.log import Log
-    from alama.webhooks.worker import Worker
+    from alama.wiring.delivering import Stoppable
 
 # Not from the folder that it happens to be started in.
 COMMAND: Final = (sys.executable, "-P", "-m", "alama", "worker", "--beside-service")
@@ -240,7 +240,7 @@ class ThreadCompanion:
                 self._stop = None
             installed.close()
 
-    def _begun(self, worker: Worker) -> None:
+    def _begun(self, worker: Stoppable) -> None:
         loop = asyncio.get_running_loop()
         with self._lock:
             self._stop = partial(loop.call_soon_threadsafe, worker.stop)

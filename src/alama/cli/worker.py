@@ -1,4 +1,4 @@
-"""`alama worker`: send webhooks."""
+"""`alama worker`: send webhooks, and do jobs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.settings import Settings
     from alama.telemetry.deliveries import DeliveryWatch
-    from alama.webhooks.worker import Worker
+    from alama.wiring.delivering import Stoppable
 
 DESCRIPTION: Final = """\
-Send the events of all lenders to their webhook endpoints, until Ctrl-C or SIGTERM.
+Send the events of all lenders to their webhook endpoints, until Ctrl-C or SIGTERM, and where the
+training libraries are installed (alama[train]) do what lenders ask for over HTTP: read loan
+histories and train models on them, in a process behind all others.
 
 `alama serve` runs one by itself. Where ALAMA_DELIVERY=alone it does not, and this command is run
 beside it or elsewhere; several may run at once. Each event is sent until it has arrived, for about
 three days. A stop waits for what is under way, for ALAMA_STOP_TIMEOUT seconds at most, and gives
-the rest to the next worker. The log goes to standard error, as that of `alama serve` does."""
+the rest to the next worker; a job goes back at once. The log goes to standard error, as that of
+`alama serve` does."""
 
 EXAMPLES: Final = """\
 examples:
@@ -48,7 +51,7 @@ BROKE_ALONE_HINT: Final = "start it again, nothing is lost; please report this l
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "worker",
-        help="send webhooks, where the service does not do it itself",
+        help="send webhooks and train models, where the service does not do it itself",
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -57,6 +60,11 @@ def register(subparsers: Subparsers) -> None:
         "--beside-service",
         action="store_true",
         help="as `alama serve` starts it: behind scoring, and until its standard input ends",
+    )
+    parser.add_argument(
+        "--jobs",
+        action="store_true",
+        help="as a worker starts it: do the jobs that wait, then end",
     )
     parser.set_defaults(run=run)
 
@@ -67,6 +75,10 @@ def run(args: argparse.Namespace) -> int:
     from alama import settings as settings_module  # noqa: PLC0415
 
     settings = settings_module.read(os.environ)
+    if args.jobs:
+        from alama.cli.worker_jobs import do_jobs  # noqa: PLC0415
+
+        return do_jobs(settings)
     return _beside_service(settings) if args.beside_service else _alone(settings)
 
 
@@ -102,7 +114,7 @@ def _alone(settings: Settings) -> int:
     return 0
 
 
-def _send(settings: Settings, watch: DeliveryWatch, begun: Callable[[Worker], None]) -> None:
+def _send(settings: Settings, watch: DeliveryWatch, begun: Callable[[Stoppable], None]) -> None:
     from alama.cli.installed import existing_installation  # noqa: PLC0415  see `run`
     from alama.service.errors import StoreUnfit  # noqa: PLC0415
     from alama.storage import database as databases  # noqa: PLC0415
@@ -126,13 +138,13 @@ def _metrics(settings: Settings) -> AbstractContextManager[object]:
     return closing(metrics.expose_process(settings.host, settings.metrics_port))
 
 
-def _stop_by_signals(worker: Worker) -> None:
+def _stop_by_signals(worker: Stoppable) -> None:
     loop = asyncio.get_running_loop()
     for asked in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(asked, worker.stop)
 
 
-def _stop_with_service(worker: Worker) -> None:
+def _stop_with_service(worker: Stoppable) -> None:
     """Stop when the service says so, or is gone: nobody else holds the other end of the input."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop)

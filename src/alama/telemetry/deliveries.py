@@ -91,6 +91,15 @@ class DeliveryWatch:
             undelivered=forgotten.undelivered,
         )
 
+    def jobs_failed(self, exit_code: int | None, error: Exception | None = None) -> None:
+        """Note that the process that does jobs ended badly, or could not be started."""
+        told = {} if exit_code is None else {"exit_code": exit_code}
+        self.log.fail("jobs_failed", error, **told)
+
+    def jobs_wait(self, why: str, hint: str) -> None:
+        """Note that jobs are there which are not done here."""
+        self.log.doubt("jobs_wait", message=why, hint=hint)
+
     def unavailable(self, error: Exception) -> None:
         """Note that the database does not answer; only the beginning of it is told."""
         self._outage.request_refused(error)

@@ -9,7 +9,15 @@ from alama.wiring.installation import (
     now_us,
     open_as_it_is,
     open_installation,
+    operator,
     stopwatch_us,
 )
 
-__all__ = ["Installation", "now_us", "open_as_it_is", "open_installation", "stopwatch_us"]
+__all__ = [
+    "Installation",
+    "now_us",
+    "open_as_it_is",
+    "open_installation",
+    "operator",
+    "stopwatch_us",
+]

@@ -1,10 +1,10 @@
-"""The worker that sends webhooks, put together."""
+"""The worker, put together: it sends webhooks, and has jobs done where the libraries for it are."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.service import ids
 from alama.service.chance import Chance
@@ -12,10 +12,11 @@ from alama.webhooks.chores import Chores
 from alama.webhooks.courier import Courier
 from alama.webhooks.sender import PATIENCE_S, Sender
 from alama.webhooks.worker import Pace, Worker
+from alama.wiring import working
 from alama.wiring.installation import Installation, now_us
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from alama.settings import Settings
     from alama.telemetry.deliveries import DeliveryWatch
@@ -30,14 +31,20 @@ PUT_AWAY_S: Final = 1
 """Of the time for a stop, what a worker keeps for giving back what it has not sent."""
 
 
+class Stoppable(Protocol):
+    """What can be told to finish, from within its loop."""
+
+    def stop(self) -> None: ...
+
+
 async def deliver(
     settings: Settings,
     installed: Installation,
     watch: DeliveryWatch,
-    begun: Callable[[Worker], None],
+    begun: Callable[[Stoppable], None],
     pace: Pace | None = None,
 ) -> None:
-    """Send webhooks in the loop of now, until the worker that `begun` is given is stopped."""
+    """Work in the loop of now, until what `begun` is given is stopped."""
     if installed.database.embedded:
         installed.database.courtesy.pause_turns = PAUSE_TURNS
     outbox = installed.outbox
@@ -47,12 +54,31 @@ async def deliver(
     name = f"worker_{os.urandom(8).hex()}"
     chance = Chance(ids.RANDOM_BYTES).draw
     worker = Worker(name, outbox, courier, watch, now_us, chance, chosen)
-    begun(worker)
+    beside = [
+        asyncio.create_task(Chores(outbox, watch, now_us).run()),
+        asyncio.create_task(working.overseer(installed, watch).run()),
+    ]
+    begun(_AtOnce(worker, beside))
     watch.started(installed.database.engine.dialect.name)
-    chores = asyncio.create_task(Chores(outbox, watch, now_us).run())
     try:
         await worker.run()
     finally:
-        chores.cancel()
+        for task in beside:
+            if not task.cancelling():  # a second time would end the wait for what it gives back
+                task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         await sender.close()
     watch.stopped()
+
+
+class _AtOnce:
+    """Stops all that a worker does at once: a job is given back while deliveries get their time."""
+
+    def __init__(self, worker: Worker, beside: Sequence[asyncio.Task[None]]) -> None:
+        self._worker = worker
+        self._beside = beside
+
+    def stop(self) -> None:
+        for task in self._beside:
+            task.cancel()
+        self._worker.stop()

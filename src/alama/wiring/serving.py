@@ -17,6 +17,7 @@ from alama.api.asgi import Endpoints, application
 from alama.api.documents import DocumentEndpoints
 from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
+from alama.api.onboarding import OnboardingEndpoints
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.api.webhooks import WebhookEndpoints
@@ -31,7 +32,7 @@ from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
 from alama.service.scoring import Scoring
-from alama.service.upkeep import Upkeep
+from alama.service.upkeep import Keepers, Upkeep
 from alama.storage import database as databases
 from alama.storage.group_commit import GroupCommit
 from alama.telemetry.watch import watching
@@ -106,9 +107,7 @@ def assemble(
     upkeep = Upkeep(
         directory,
         registry,
-        scores,
-        installed.retention,
-        installed.witness,
+        Keepers(scores, installed.retention, installed.onboarding.histories, installed.witness),
         now_us,
         watch.chore_failed,
     )
@@ -122,6 +121,7 @@ def assemble(
             admission, installed.webhook_endpoints(settings.webhook_reach), installed.events
         ),
         events=EventEndpoints(admission, installed.events),
+        onboarding=OnboardingEndpoints(admission, installed.remote_onboarding, installed.approval),
         status=StatusEndpoints(health, builtin().id),
         documents=DocumentEndpoints(),
     )

@@ -1,0 +1,105 @@
+"""`alama worker --jobs`: the process that a worker starts to do jobs.
+
+It ends when there are none, when it is told to, or when whoever started it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.cli.installed import existing_installation
+from alama.core.errors import AlamaError
+from alama.jobs import rooms
+from alama.jobs.runner import Stopped
+from alama.telemetry.jobs import watching_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alama.jobs.runner import Runner
+    from alama.settings import Settings
+
+NICENESS: Final = 19
+"""Scoring and deliveries come first."""
+
+EXIT_FAILED: Final = 1
+_STDIN: Final = 0
+
+BROKE: Final = "the process that does jobs broke"
+BROKE_HINT: Final = "another takes its place; please report this line"
+
+
+def do_jobs(settings: Settings) -> int:
+    """Do the jobs that wait; whatever ends it is a line of the log."""
+    os.nice(NICENESS)
+    parent = os.getppid()
+    watch = watching_jobs(settings.log)
+    try:
+        with _room(), existing_installation() as installed:
+            installed.vault.signer()  # told here that keys are missing, before a job is claimed
+            # The libraries take seconds to load.
+            from alama.cli.terminal import usable_cores  # noqa: PLC0415
+            from alama.wiring import working  # noqa: PLC0415
+
+            runner = working.runner(installed, watch, usable_cores())
+            _stop_when_asked(runner)
+            runner.run()
+    except Stopped:
+        watch.log.flush()
+        _end_with_all_that_was_started(parent)
+    except AlamaError as error:
+        watch.log.fail("jobs_failed", message=str(error), hint=error.hint)
+        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001  a traceback is no line, and repeats what was read
+        watch.log.fail("jobs_failed", error, message=BROKE, hint=BROKE_HINT)
+        return EXIT_FAILED
+    return 0
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Have all that is written to disk gone in the end: histories lie there in clear for a moment.
+
+    It lies in the folder that was made for this process, not in one within: the training libraries
+    put sockets there, whose paths must be short (104 bytes on macOS). That folder is removed here
+    too, for whoever made it may be gone.
+    """
+    given = Path(tempfile.gettempdir())
+    with ExitStack() as stack:
+        if given.name.startswith(rooms.ROOM):
+            stack.callback(shutil.rmtree, given, ignore_errors=True)
+        else:
+            given = stack.enter_context(rooms.room()).folder
+        tempfile.tempdir = os.environ["TMPDIR"] = str(given)
+        yield
+
+
+def _stop_when_asked(runner: Runner) -> None:
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, lambda *_: runner.stop())
+
+    def stop_at_the_end_of_input() -> None:
+        # Not `sys.stdin`, whose lock would be held: processes that are forked meanwhile close it.
+        with suppress(OSError):
+            while os.read(_STDIN, 1):
+                pass
+        runner.stop()
+
+    threading.Thread(target=stop_at_the_end_of_input, name="input", daemon=True).start()
+
+
+def _end_with_all_that_was_started(parent: int) -> None:
+    """End at once: the thread of the job cannot be stopped, nor the processes it has started.
+
+    Whoever started this one ends those, or is gone.
+    """
+    if os.getppid() != parent and os.getpgrp() == os.getpid():
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+    os._exit(0)

@@ -1,0 +1,106 @@
+"""Beside deliveries: looks for jobs now and then, and has a process do them where there are any.
+
+A process of its own, behind everything else on the machine: it takes all of a core and much memory
+for minutes, and may be killed for that. What it leaves in clear is removed here, however it ended;
+and what both have left, if they were killed together, when the next one begins to look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Protocol
+
+from alama.jobs import rooms
+from alama.service.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+
+    from alama.service.onboarding.ports import Jobs
+    from alama.service.ports import Clock
+
+# Not from the folder that it happens to be started in.
+COMMAND: Final = (sys.executable, "-P", "-m", "alama", "worker", "--jobs")
+
+LOOK_EVERY_S: Final = 2.0
+PAUSE_S: Final = 10.0
+"""After a process that has failed, before the next one is started."""
+
+STOP_S: Final = 5.0
+"""For a process that is told to stop: to give its job back takes one transaction."""
+
+
+class Watch(Protocol):
+    """Whom the foreman tells what goes wrong."""
+
+    def jobs_failed(self, exit_code: int | None, error: Exception | None = None) -> None: ...
+
+
+class Foreman:
+    """Looks until cancelled. Lives in one event loop."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        clock: Clock,
+        watch: Watch,
+        command: tuple[str, ...] = COMMAND,
+        look_every_s: float = LOOK_EVERY_S,
+    ) -> None:
+        """Take where jobs are, and what does them."""
+        self._jobs = jobs
+        self._clock = clock
+        self._watch = watch
+        self._command = command
+        self._look_every_s = look_every_s
+
+    async def run(self) -> None:
+        """Look, and have done what is found, until cancelled."""
+        with suppress(OSError):  # of a folder for temporary files; whoever needs one says so
+            await asyncio.to_thread(rooms.sweep)
+        while True:
+            went_well = True
+            try:
+                if await asyncio.to_thread(lambda: self._jobs.is_any_free(self._clock())):
+                    went_well = await self._have_done()
+            except StoreUnavailable:
+                pass  # whoever delivers has told of it
+            except Exception as error:  # noqa: BLE001  whatever it was, another time it may go well
+                self._watch.jobs_failed(None, error)
+                went_well = False
+            await asyncio.sleep(self._look_every_s if went_well else PAUSE_S)
+
+    async def _have_done(self) -> bool:
+        """Start a process and wait for its end; False where it ended badly."""
+        # Whatever it writes to disk is below here, also what the training libraries do.
+        with rooms.room() as room:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,  # by its end it notices that this one is gone
+                env=os.environ | {"TMPDIR": str(room.folder)},
+                pass_fds=(room.lock,),  # held by it too: it may outlive this one for a moment
+                start_new_session=True,  # so that what it starts ends with it
+            )
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:
+                await _stopped(process)
+                raise
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        if code != 0:
+            self._watch.jobs_failed(code)
+        return code == 0
+
+
+async def _stopped(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(STOP_S):
+            await process.wait()

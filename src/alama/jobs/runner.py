@@ -1,0 +1,146 @@
+"""The process that does jobs: one after the other, until there is none, or it is told to stop.
+
+The work is done by a thread; the first thread tells how far it has come, and so keeps the job, also
+where a long step says nothing. It can stop at any moment, whatever the work is busy with.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from alama.service.errors import MasterKeyMissing, StoreUnavailable
+from alama.service.onboarding import work
+from alama.service.onboarding.records import LEASE_US
+
+if TYPE_CHECKING:
+    from alama.service.onboarding.ports import Jobs
+    from alama.service.onboarding.records import Job
+    from alama.service.onboarding.work import Turn
+    from alama.service.ports import Clock
+
+ADVANCE_EVERY_S: Final = 1.0
+
+Told = Callable[[float, str], None]
+Do = Callable[["Job", Told], None]
+"""Does a job, and tells the share of it that is done and what is being done."""
+
+
+class Stopped(BaseException):
+    """The process is to end: what it does is for another to do."""
+
+
+class Watch(Protocol):
+    """Whom a runner tells what it does. Jobs are named by their ids."""
+
+    def job_started(self, job: Job) -> None: ...
+    def job_ended(self, job: Job) -> None: ...
+    def job_given_back(self, job: Job) -> None: ...
+    def job_broke(self, job: Job, error: Exception) -> None: ...
+
+
+class Runner:
+    """Takes jobs in turn. `name` is that of no other worker."""
+
+    def __init__(
+        self,
+        name: str,
+        jobs: Jobs,
+        clock: Clock,
+        do: Do,
+        watch: Watch,
+        every_s: float = ADVANCE_EVERY_S,
+    ) -> None:
+        """Take what it works with."""
+        self._name = name
+        self._jobs = jobs
+        self._clock = clock
+        self._do = do
+        self._watch = watch
+        self._every_s = every_s
+        self._news = threading.Event()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Have it end at once, from any thread or from a signal."""
+        self._stopping = True
+        self._news.set()
+
+    def run(self) -> None:
+        """Do jobs until there is none; `Stopped` where it was told to.
+
+        `StoreUnavailable` or `MasterKeyMissing` where it can do none: its job is for another.
+        """
+        while not self._stopping:
+            turn = work.take(self._jobs, self._clock, self._name)
+            if turn is None:
+                return
+            self._take(turn)
+
+    def _take(self, turn: Turn) -> None:
+        self._watch.job_started(turn.job)
+        try:
+            with turn:
+                self._work(turn)
+        except Stopped:
+            self._watch.job_given_back(turn.job)
+            raise
+        except (StoreUnavailable, MasterKeyMissing):
+            self._give_back(turn)
+            self._watch.job_given_back(turn.job)
+            if self._stopping:  # the thread of the job may not have ended
+                raise Stopped from None
+            raise
+        except Exception as error:  # noqa: BLE001  one job that breaks is not all of them
+            self._watch.job_broke(turn.job, error)
+            return
+        self._watch.job_ended(self._jobs.find(turn.job.lender, turn.job.id))
+
+    def _give_back(self, turn: Turn) -> None:
+        """Have it not counted as an attempt, if the database is back before the lease is over."""
+        until_us = self._clock() + LEASE_US
+        self._news.clear()
+        while not self._stopping and self._clock() < until_us:
+            try:
+                return turn.give_back()
+            except StoreUnavailable:
+                self._news.wait(self._every_s)
+        return None
+
+    def _work(self, turn: Turn) -> None:
+        """Have the job done by a thread, and raise here what it raises there."""
+        self._news.clear()
+        told, failures = (0.0, ""), list[BaseException]()
+
+        def note(share: float, step: str) -> None:
+            nonlocal told
+            told = (share, step)
+
+        def do() -> None:
+            try:
+                self._do(turn.job, note)
+            except BaseException as error:  # noqa: BLE001  raised again where it can be told
+                failures.append(error)
+            finally:
+                self._news.set()
+
+        # A daemon: whoever is told to stop does not wait for it.
+        thread = threading.Thread(target=do, name="job", daemon=True)
+        thread.start()
+        while thread.is_alive():
+            if self._stopping:
+                raise Stopped
+            self._news.wait(self._every_s)
+            self._advance(turn, *told)
+            if self._news.is_set() and not self._stopping:
+                thread.join()
+        if failures:
+            raise failures[0]
+
+    def _advance(self, turn: Turn, share: float, step: str) -> None:
+        try:
+            turn.advance(share, step)
+        except work.JobLost:  # and the thread of it cannot be ended but with the process
+            self._stopping = True
+            raise Stopped from None

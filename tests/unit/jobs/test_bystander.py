@@ -1,0 +1,101 @@
+"""Whoever cannot do jobs: says once that some wait, and nothing where others do them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from alama import settings, wiring
+from alama.jobs.bystander import Bystander
+from alama.jobs.foreman import Foreman
+from alama.service.onboarding import work
+from alama.service.onboarding.ports import Jobs
+from alama.storage import database as databases
+from alama.telemetry.deliveries import DeliveryWatch
+from alama.telemetry.log import log_on_stderr
+from alama.wiring import Installation, working
+
+WITHIN_S = 15.0
+LOOK_S = 0.01
+SOME_LOOKS_S = 0.3
+
+
+class Watch:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def jobs_wait(self, why: str, hint: str) -> None:
+        self.told.append((why, hint))
+
+    def jobs_failed(self, exit_code: int | None, error: Exception | None = None) -> None:
+        raise AssertionError((exit_code, error))
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Iterator[Installation]:
+    opened = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def jobs(installed: Installation) -> Jobs:
+    return installed.onboarding.jobs
+
+
+def asked(jobs: Jobs) -> None:
+    work.ask_for_training(jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua")
+
+
+def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
+    """Have it look until something is so, and for some looks more."""
+    watch = Watch()
+
+    async def run() -> None:
+        bystander = Bystander(jobs, wiring.now_us, watch, "why", "what to do", LOOK_S)
+        looking = asyncio.create_task(bystander.run())
+        deadline = time.monotonic() + WITHIN_S
+        while not until(watch):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(SOME_LOOKS_S)
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+    asyncio.run(run())
+    return watch
+
+
+def test_a_job_that_waits_is_told_of_once(jobs: Jobs) -> None:
+    asked(jobs)
+    watch = look(jobs, lambda watch: watch.told != [])
+    assert watch.told == [("why", "what to do")]
+
+
+def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
+    asked(jobs)
+    assert work.take(jobs, wiring.now_us, "worker_1") is not None
+    assert look(jobs, lambda _: True).told == []
+
+
+def test_where_jobs_can_be_done_somebody_has_them_done(installed: Installation) -> None:
+    watch = DeliveryWatch(log_on_stderr("json"))
+    assert isinstance(working.overseer(installed, watch), Foreman)
+
+
+@pytest.mark.parametrize("lacking", ["a safe SQLite", "the libraries"])
+def test_where_jobs_cannot_be_done_somebody_says_why(
+    installed: Installation, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    if lacking == "a safe SQLite":
+        monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
+    else:
+        monkeypatch.setattr(working, "LIBRARIES", ("alama_no_such_library",))
+    watch = DeliveryWatch(log_on_stderr("json"))
+    assert isinstance(working.overseer(installed, watch), Bystander)
