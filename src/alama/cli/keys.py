@@ -11,11 +11,12 @@ from alama.service.book import Book, Mode
 if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.service.keys import Key, Scope
+    from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
 Issue, list, rotate and revoke the API keys of lenders. A key opens the book of one lender in one
-mode: a test key is answered by the built-in model, a live key by the lender's own, which is not
-in this version. Only a hash of a key is kept, so it is shown once, when it is made."""
+mode: a test key is answered by the built-in model, a live key by the lender's own, once one has
+been approved. Only a hash of a key is kept, so it is shown once, when it is made."""
 
 ISSUE_DESCRIPTION: Final = """\
 Make a key and print it, alone, on standard output; the words about it go to
@@ -30,7 +31,10 @@ examples:
   KEY=$(alama keys issue --lender demo --mode test)
 
   # a key that can read scores but give none, for 90 days
-  alama keys issue --lender demo --mode test --scope scores:read --days 90"""
+  alama keys issue --lender demo --mode test --scope scores:read --days 90
+
+  # a live key before there is a model: every decision is left to a person
+  alama keys issue --lender demo --mode live --shadow --by "W. Mutua\""""
 
 LIST_DESCRIPTION: Final = """\
 List the keys of this installation, oldest first: the id that commands take, the last four
@@ -68,10 +72,17 @@ def register(subparsers: Subparsers) -> None:
         "--scope",
         action="append",
         metavar="SCOPE",
-        help="scores:write, scores:read, webhooks:write or webhooks:read; may be repeated "
-        "(default: all)",
+        help="scores:write, scores:read, webhooks:write, webhooks:read, pilot:write or pilot:read; "
+        "may be repeated (default: all but those of pilot)",
     )
     add("--days", type=int, metavar="N", help="until it expires (default: never)")
+    add(
+        "--shadow",
+        action="store_true",
+        help="live, though no model is approved yet: each application is scored by the built-in "
+        "model and left to a person, until one is",
+    )
+    add("--by", metavar="NAME", help="who begins the shadow (default: the login name)")
     issued.set_defaults(run=issue)
 
     listed = actions.add_parser(
@@ -104,26 +115,45 @@ def register(subparsers: Subparsers) -> None:
 
 def issue(args: argparse.Namespace) -> int:
     """Make a key; nothing but the key goes to stdout."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import terminal  # noqa: PLC0415
+    from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import installation  # noqa: PLC0415
-    from alama.service import keys  # noqa: PLC0415
     from alama.service.policies import is_open  # noqa: PLC0415
 
     book = Book(args.lender, Mode(args.mode))
-    scopes = _scopes(args.scope) if args.scope else keys.ALL_SCOPES
+    _require_shadow_of_live(args, book)
     with installation() as opened:
-        text, key = keys.issue(
-            opened.registry, wiring.now_us, opened.pepper, book, scopes, args.days
-        )
-        closed = not is_open(opened.registry, book)
+        text, key = _issue(opened, book, args)
+        in_shadow = not is_open(opened.registry, book)
     _hand_over(text, key)
-    if closed:
-        terminal.warn(
-            f"{book.lender} has no live model, and training and approving one on its history is "
-            "not in this version: the service refuses to score with this key"
+    if in_shadow:
+        words.remark(
+            f"{book.lender} has no model of its own yet: every decision is REVIEW, by the rule "
+            "`shadow`, until one is approved."
         )
     return 0
+
+
+def _require_shadow_of_live(args: argparse.Namespace, book: Book) -> None:
+    from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
+
+    if args.shadow and book.mode is not Mode.LIVE:
+        raise InvalidName(
+            "a test key needs no shadow: the built-in model answers it",
+            hint="leave --shadow out, or say --mode live",
+        )
+
+
+def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[str, Key]:
+    from alama import wiring  # noqa: PLC0415  see `issue`
+    from alama.service import keys  # noqa: PLC0415
+
+    scopes = _scopes(args.scope) if args.scope else keys.USUAL_SCOPES
+    if book.mode is Mode.TEST:
+        return keys.issue(opened.registry, wiring.now_us, opened.pepper, book, scopes, args.days)
+    if args.shadow:
+        by = args.by or wiring.operator()
+        return opened.live_keys.issue_shadow(book.lender, by, scopes, args.days)
+    return opened.live_keys.issue(book.lender, scopes, args.days)
 
 
 def show(args: argparse.Namespace) -> int:
@@ -180,13 +210,13 @@ def revoke(args: argparse.Namespace) -> int:
 
 def _scopes(names: list[str]) -> tuple[Scope, ...]:
     from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
-    from alama.service.keys import ALL_SCOPES, Scope  # noqa: PLC0415
+    from alama.service.keys import Scope  # noqa: PLC0415
 
     try:
         return tuple(Scope(name) for name in names)
     except ValueError:
         raise InvalidName(
-            "there is no such scope", hint=f"a key can have {', '.join(ALL_SCOPES)}"
+            "there is no such scope", hint=f"a key can have {', '.join(Scope)}"
         ) from None
 
 

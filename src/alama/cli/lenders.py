@@ -22,12 +22,12 @@ lender, and nothing of one lender can be seen by another."""
 ADD_DESCRIPTION: Final = """\
 Add a lender. All its money is in one currency. It can score in test mode at
 once, with a test key. Live mode, where a model trained on the lender's own
-history answers, is not in this version."""
+history answers, begins with `alama onboard LENDER`."""
 
 LIST_DESCRIPTION: Final = """\
 List the lenders of this installation, oldest first: the id that commands take, the name, the
-currency, whether live keys are answered, which modes are paused, since when and why, and where the
-day stands if the policy bounds it. Live mode is not in this version."""
+currency, whether live keys are answered (shadow: without a model of its own, by REVIEW alone),
+which modes are paused, since when and why, and where the day stands if the policy bounds it."""
 
 PAUSE_DESCRIPTION: Final = """\
 Leave every decision of a lender to a person, within a second, in every
@@ -122,14 +122,12 @@ def show(_: argparse.Namespace) -> int:
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.tables import plain_table  # noqa: PLC0415
-    from alama.service.policies import is_open  # noqa: PLC0415
 
     table = plain_table("lender", "name", "currency", "added", "live mode", "paused")
     pauses: list[tuple[Book, Pause]] = []
     days: list[str] = []
     with existing_installation() as opened:
         for lender in opened.registry.lenders():
-            live = is_open(opened.registry, Book(lender.id, Mode.LIVE))
             found = dict(_pauses(opened.registry, lender.id))
             pauses += [(Book(lender.id, mode), pause) for mode, pause in found.items()]
             days += _days(opened, lender.id)
@@ -138,7 +136,7 @@ def show(_: argparse.Namespace) -> int:
                 lender.name,
                 lender.currency,
                 words.day(lender.created_us),
-                "open" if live else "not yet",
+                _live_mode(opened.registry, lender.id),
                 ", ".join(found),
             )
     if not table.row_count:
@@ -151,6 +149,16 @@ def show(_: argparse.Namespace) -> int:
     for said in days:
         words.say(f"\n{said}")
     return 0
+
+
+def _live_mode(registry: Registry, lender_id: str) -> str:
+    """Say what answers live keys of a lender: its own model, a shadow, or nothing yet."""
+    from alama.service.policies import is_open  # noqa: PLC0415  see `show`
+
+    book = Book(lender_id, Mode.LIVE)
+    if is_open(registry, book):
+        return "open"
+    return "shadow" if registry.in_shadow(book) else "not yet"
 
 
 def _days(opened: Installation, lender_id: str) -> Iterator[str]:
@@ -200,14 +208,14 @@ def pause(args: argparse.Namespace) -> int:
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         standing = opened.registry.pause_of(book)
-        is_open = policies.is_open(opened.registry, book)
+        is_answered = policies.is_open(opened.registry, book) or opened.registry.in_shadow(book)
         policies.pause(opened.registry, wiring.now_us, book, args.reason)
     if standing is not None:
         since = words.minute(standing.since_us)
         words.say(f"{book.lender} was paused in {book.mode} mode at {since} UTC already.")
         words.remark(f"The reason that stands: {standing.reason}")
         return 0
-    if is_open:
+    if is_answered:
         words.say(f"{_paused(book)}: every decision is REVIEW within a second.")
     else:
         words.say(f"{_paused(book)}: every decision will be REVIEW once that mode is open.")

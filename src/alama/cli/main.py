@@ -1,7 +1,7 @@
 """The front door: finds the command, runs it, and turns what went wrong into words.
 
-Exit codes: 0 done; 1 what was compared is not the same; 2 a person can put it right; 130
-interrupted; 141 the reader of a pipe left.
+Exit codes: 0 done; 1 what was compared is not the same, or what was judged did not hold; 2 a
+person can put it right; 130 interrupted; 141 the reader of a pipe left.
 Anything else that surfaces is a defect of Alama and keeps its traceback.
 """
 
@@ -21,7 +21,9 @@ from alama.cli import (
     keys,
     lenders,
     models,
+    onboard,
     openapi,
+    pilot,
     policy,
     population,
     receipt,
@@ -55,6 +57,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     score,
     models,
     lenders,
+    onboard,
+    pilot,
     webhooks,
     worker,
     applicants,
@@ -121,6 +125,10 @@ EXAMPLES: Final[tuple[tuple[str, str], ...]] = (
     (
         "alama models show model.json",
         "read the scorecard as a credit officer would",
+    ),
+    (
+        "alama onboard umoja",
+        "take a lender from its own loan history to a live key, step by step",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""`alama models`: read a model as a credit officer would, or take it elsewhere."""
+"""`alama models`: read a model as a credit officer would, take it elsewhere, or go back to one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from alama.core.tables import Card
 
 DESCRIPTION: Final = """\
-Read a model as a credit officer would, take its tables to another program, or make the built-in
-model again. A model is one JSON file, named by the hash of its content."""
+Read a model as a credit officer would, take its tables to another program, let the model before
+answer a lender again, or make the built-in model again. A model is one JSON file, named by the
+hash of its content."""
 
 SHOW_DESCRIPTION: Final = """\
 Show a scorecard: every band of every field with its points, its share of the population and
@@ -47,12 +48,22 @@ Write a model that any score of this installation names to a file: whoever has t
 score replays it with this file and its policy. The id is that of the receipt or of `alama scores
 show`, whole."""
 
+ROLLBACK_DESCRIPTION: Final = """\
+Go back to the model of its own that answered a lender in live mode before the one of now: every
+process uses it within a second, and each request is answered by one model from its beginning to
+its end. The policy stays as it is. Rolling back twice ends where it began. Where there was no
+model before, `alama lenders pause` leaves every decision to a person."""
+
+ROLLBACK_EXAMPLES: Final = """\
+examples:
+  alama models rollback umoja --by "W. Mutua" --reason "arrears of new loans, incident 44\""""
+
 FORMATS: Final = ("table", "json", "csv", "sql")
 
 
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
-        "models", help="read a model, or take it to another program", description=DESCRIPTION
+        "models", help="read a model, take it elsewhere, go back to one", description=DESCRIPTION
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = actions.add_parser(
@@ -81,6 +92,17 @@ def register(subparsers: Subparsers) -> None:
     exported.add_argument("id", metavar="ID", help="sha256: and 64 digits")
     exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="a JSON file")
     exported.set_defaults(run=export)
+    back = actions.add_parser(
+        "rollback",
+        help="let the model before answer a lender again",
+        description=ROLLBACK_DESCRIPTION,
+        epilog=ROLLBACK_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    back.add_argument("lender", metavar="LENDER", help="`alama lenders list` shows them")
+    back.add_argument("--by", required=True, metavar="NAME", help="who goes back")
+    back.add_argument("--reason", required=True, metavar="TEXT", help="why: the audit keeps it")
+    back.set_defaults(run=rollback)
     build = actions.add_parser(
         "build-builtin",
         help="make the built-in model again, to the same hash",
@@ -123,6 +145,18 @@ def export(args: argparse.Namespace) -> int:
     with promised(args.out) as output:
         output.write(artefact)
     words.remark(f"{args.out}: {model.name}.")
+    return 0
+
+
+def rollback(args: argparse.Namespace) -> int:
+    """Let the model before answer again."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        model_id = opened.approval.roll_back(args.lender, args.by, args.reason)
+    words.say(f"{model_id} answers for {args.lender} in live mode again.")
+    words.remark(f"Where it stands: alama pilot status {args.lender}")
     return 0
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ from alama.cli.main import EXIT_MISTAKE, main
 from alama.service import keys
 from alama.service.book import Book, Mode
 from alama.service.keys import Key
+from alama.service.onboarding.terms import Terms
 from alama.storage import schema
 from tests.lending import open_live
 
@@ -41,6 +43,14 @@ def issued(home: Path, capsys: pytest.CaptureFixture[str], *options: str) -> Key
     assert main([*ISSUE, *options]) == 0
     capsys.readouterr()
     return kept(home)[-1]
+
+
+def agree_terms(home: Path) -> None:
+    """Take the first step of an onboarding."""
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    terms = Terms(days_past_due=30)
+    opened.agreement.set("demo", terms, "W. Mutua")
+    opened.close()
 
 
 def grow_older(home: Path, key: Key, days: int) -> None:
@@ -81,24 +91,46 @@ def test_the_words_about_a_key_go_to_stderr_and_never_hold_it(
     assert key.expires_us == key.created_us + 90 * keys.US_PER_DAY
 
 
-def test_a_live_key_of_a_lender_without_a_live_model_comes_with_a_warning(
-    capsys: pytest.CaptureFixture[str],
+LIVE = ["keys", "issue", "--lender", "demo", "--mode", "live"]
+
+
+def test_a_live_key_before_approval_is_refused_with_the_missing_step(
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == 0
+    for more in ([], ["--shadow"]):
+        assert main([*LIVE, *more]) == EXIT_MISTAKE
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "the step lender is missing: its terms are not set" in " ".join(err.split())
+        assert "hint: alama pilot terms demo" in err
+    assert kept(home) == []
+
+
+def test_a_shadow_key_says_that_every_decision_is_left_to_a_person(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agree_terms(home)
+    assert main([*LIVE, "--shadow", "--by", "W. Mutua"]) == 0
     out, err = capsys.readouterr()
     assert KEY.fullmatch(out)
-    assert "warning: demo has no live model, and " in err
-    assert "is not in this version: the service refuses to score with this key" in err
+    assert "every decision is REVIEW, by the rule `shadow`" in " ".join(err.split())
+    assert main(LIVE) == EXIT_MISTAKE
+    assert "the step history is missing" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_live_key_of_a_lender_with_a_live_model_needs_no_warning(
+def test_a_test_key_has_no_shadow(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ISSUE, "--shadow"]) == EXIT_MISTAKE
+    assert "a test key needs no shadow" in capsys.readouterr().err
+
+
+def test_a_live_key_of_a_lender_with_a_live_model_needs_no_shadow(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened = wiring.open_installation(settings.Settings(home=str(home)))
     open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
-    assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == 0
-    assert "warning" not in capsys.readouterr().err
+    assert main(LIVE) == 0
+    assert "shadow" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -170,7 +202,7 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={"ALAMA_HOME": str(home), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+        env=os.environ | {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
     )
     key = kept(home)[-1]
     lines = done.stdout.splitlines()[1:]
@@ -183,7 +215,6 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
 
 NARROW = f"""
 from alama.cli.main import main
-from tests.lending import open_live
 main({[*ISSUE, "--days", "90"]!r})
 main(["keys", "list"])
 """
@@ -351,13 +382,14 @@ def test_the_commands_of_the_page_of_keys_work_in_their_order(
 ) -> None:
     lines = re.findall(r"^    (?:KEY=\$\()?(alama .*?)\)?$", PAGE.read_text("utf-8"), re.MULTILINE)
     actions = []
+    agree_terms(home)
     for line in lines:
         _, *arguments = shlex.split(line)
         last = kept(home)[-1:]
         known = [last[0].id if part == PLACEHOLDER else part for part in arguments]
         assert main(known) == 0, f"{line}: {capsys.readouterr().err}"
         actions.append(arguments[1])
-    assert actions == ["issue", "issue", "issue", "list", "rotate", "revoke"]
+    assert actions == ["issue", "issue", "issue", "issue", "list", "rotate", "revoke"]
 
 
 def test_the_key_on_the_page_is_as_long_as_a_real_one() -> None:

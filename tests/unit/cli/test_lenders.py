@@ -53,6 +53,18 @@ def test_a_lender_with_a_live_model_is_listed_as_open(
     assert re.search(r" open *$", capsys.readouterr().out)
 
 
+def test_a_lender_that_collects_repayments_is_listed_as_in_shadow(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["pilot", "terms", "demo", "--jurisdiction", "none", "--two-eyes"]) == 0
+    assert main(["keys", "issue", "--lender", "demo", "--mode", "live", "--shadow"]) == 0
+    capsys.readouterr()
+    assert main(["lenders", "list"]) == 0
+    assert re.search(r"\ndemo .* shadow *\n", capsys.readouterr().out + "\n")
+    assert main(["lenders", "pause", "demo", "--reason", "payments are down"]) == 0
+    assert "every decision is REVIEW within a second" in capsys.readouterr().out
+
+
 def test_a_database_without_lenders_says_how_to_add_one(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

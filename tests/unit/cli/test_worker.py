@@ -6,13 +6,17 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.cli.worker import EXIT_FAILED
+from alama.service.onboarding import work
 from alama.storage import database as databases
 from tests.ports import HOST, free_port
 from tests.workers import install, worker
@@ -62,6 +66,32 @@ def test_whatever_breaks_is_a_line_of_the_log_and_the_exit_code_1(
     assert (said["event"], said["errors"][0]["type"]) == ("deliveries_failed", "KeyError")
     assert "please report" in said["hint"]
     assert "what somebody sent" not in err
+
+
+def test_a_process_that_does_jobs_takes_none_without_the_master_key(
+    tmp_path: Path,
+) -> None:
+    with closing(wiring.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
+        asked = work.ask_for_training(
+            opened.onboarding.jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua"
+        )
+    key = tmp_path / "master-key"
+    key.rename(tmp_path / "elsewhere")
+    # In a process of its own: it has a folder for all that it writes, and that is gone with it.
+    ended = subprocess.run(
+        [sys.executable, "-m", "alama", "worker", "--jobs"],
+        env=os.environ | {"ALAMA_HOME": str(tmp_path), "ALAMA_LOG": "json"},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert ended.returncode == EXIT_FAILED
+    said = json.loads(ended.stderr.splitlines()[-1])
+    assert said["event"] == "jobs_failed"
+    assert "master key" in said["message"]
+    (tmp_path / "elsewhere").rename(key)
+    with closing(wiring.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
+        assert opened.onboarding.jobs.find("demo", asked.id) == asked
 
 
 def test_it_shows_metrics_and_ends_when_asked(tmp_path: Path) -> None:

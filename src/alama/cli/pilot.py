@@ -1,0 +1,343 @@
+"""`alama pilot`: each step of an onboarding by itself; `alama onboard` walks through them all."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.cli import pilot_arguments as arguments
+from alama.cli.confirm import add_yes, confirm, say_journal
+
+if TYPE_CHECKING:
+    from alama.cli.command import Subparsers
+    from alama.service.onboarding.records import Candidate
+    from alama.service.onboarding.steps import Standing
+    from alama.wiring import Installation
+
+DESCRIPTION: Final = """\
+The way of a lender from its loan history to a live key, step by step: terms, history, train,
+validate, approve; the key itself is made by `alama keys issue --mode live`. `alama onboard` walks
+through all of it. What is done is kept, and written to the audit with who and when, so that a walk
+can be left and taken up again by anybody. docs/onboarding.md is the whole walk."""
+
+EXAMPLES: Final = """\
+examples:
+  alama pilot terms umoja --name "Umoja SACCO" --currency KES --jurisdiction KE --four-eyes
+  alama pilot history umoja loans.csv --report history.html
+  alama pilot train umoja
+  alama pilot validate umoja --pack pack.html
+  alama pilot approve umoja --by "W. Mutua" --reason "read the pack, discussed on 14 November"
+  alama keys issue --lender umoja --mode live"""
+
+STATUS_DESCRIPTION: Final = """\
+Show where a lender stands: each step, whether it is done, by whom and when, and the command of the
+one that comes next. Changes nothing."""
+
+TERMS_DESCRIPTION: Final = """\
+Agree with a lender what a default is, whose law holds, and how many people approve a model. A
+lender that is new is added first, by its name and currency. What is not said stays as it was.
+After another definition of default the history has to be handed in again; after other gates a
+model has to be trained again: `alama pilot status` says so."""
+
+TERMS_EXAMPLES: Final = """\
+examples:
+  # a new lender in Kenya, where two people sign
+  alama pilot terms umoja --name "Umoja SACCO" --currency KES --jurisdiction KE --four-eyes
+
+  # a default is 90 days past due, and a model has to rank better than is asked of everyone
+  alama pilot terms umoja --days-past-due 90 --gate auc_low_min=0.65"""
+
+HISTORY_DESCRIPTION: Final = """\
+Hand in the past loans of a lender: CSV or Parquet, one row an application, the fields of a request
+under either spelling, and borrower_id (opaque), applied_on, disbursed_on (empty: no loan came of
+it), due_on, observed_on and largest_days_past_due; amount, term_days and restructured where they
+are known. docs/onboarding.md says what each means.
+
+Every row is checked. Rows that break a rule or repeat others are left out and counted; loans too
+young to judge are set aside, never counted as good. A column that gives the outcome away is named:
+where it is a field of a request, say --exclude NAME, or --keep NAME and give up approval. Then the
+file is sealed under the key of the lender. Without FILE the report of the newest one is shown."""
+
+HISTORY_EXAMPLES: Final = """\
+examples:
+  # read, check and seal; the report as a page beside the tables here
+  alama pilot history umoja loans.csv --report history.html
+
+  # avg_balance was filled in after the outcome; look at fairness by gender, too
+  alama pilot history umoja loans.csv --exclude avg_balance --group gender
+
+  # what was found in the newest file
+  alama pilot history umoja"""
+
+TRAIN_DESCRIPTION: Final = """\
+Train a model on the newest history of a lender and judge it on its last loans, those of borrowers
+whom it never met. Takes some minutes and the training extra. The model and its validation pack are
+kept as a candidate; nothing answers by it before it is approved. Exits with 1 where a gate failed.
+
+What the model may learn from stays as the history was read, but for what is said here: --exclude
+takes fields out, --keep leaves one in that gives the outcome away, and blocks approval. The region
+is no input unless asked for; then the pack shows what it buys and what it does to groups."""
+
+TRAIN_EXAMPLES: Final = """\
+examples:
+  alama pilot train umoja
+  alama pilot train umoja --region --seed 1
+  alama pilot train umoja --exclude avg_balance"""
+
+VALIDATE_DESCRIPTION: Final = """\
+Show the gates of the newest candidate: what was measured, what is asked for, and why one blocks
+approval. --pack writes the whole validation pack as one page to read and to file, --json the same
+for programs, --model the model itself. Exits with 1 where a gate failed."""
+
+VALIDATE_EXAMPLES: Final = """\
+examples:
+  alama pilot validate umoja --pack pack.html
+  alama pilot validate umoja --json pack.json --model model.json"""
+
+APPROVE_DESCRIPTION: Final = """\
+Sign for the newest candidate: a person, by name, with a reason. Where four eyes are agreed a second
+person has to sign, too. With the last signature the model answers every live request, in every
+process, within a second. A candidate that failed a gate cannot be signed by anybody. To go back:
+alama models rollback."""
+
+APPROVE_EXAMPLES: Final = """\
+examples:
+  alama pilot approve umoja --by "W. Mutua" --reason "read the pack, discussed on 14 November"
+  alama pilot approve umoja --by "J. Otieno" --reason "limits of the pack accepted\""""
+
+FORGET_DESCRIPTION: Final = """\
+Erase the file of a loan history for good. Its report and the models that were trained on it stay:
+neither holds what a borrower said. Backups keep a copy until they are gone themselves."""
+
+_WHICH_CANDIDATE: Final = "which (default: the newest that was trained on the newest history)"
+
+EXIT_FAILED: Final = 1
+"""What was judged did not hold: a gate failed, or the history cannot carry a model."""
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "pilot",
+        help="each step from a loan history to a live key",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    status = _action(actions, "status", "where a lender stands", STATUS_DESCRIPTION)
+    status.set_defaults(run=show_status)
+    agreed = _action(actions, "terms", "agree terms", TERMS_DESCRIPTION, TERMS_EXAMPLES)
+    arguments.add_terms(agreed)
+    arguments.add_by(agreed)
+    agreed.set_defaults(run=set_terms)
+    _register_history(actions)
+    _register_model_steps(actions)
+    forgotten = _action(actions, "forget", "erase the file of a history", FORGET_DESCRIPTION)
+    forgotten.add_argument("--history", metavar="ID", help="which (default: the newest)")
+    arguments.add_by(forgotten)
+    add_yes(forgotten)
+    forgotten.set_defaults(run=forget)
+
+
+def _action(
+    actions: Subparsers, name: str, summary: str, description: str, examples: str | None = None
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arguments.add_lender(parser)
+    return parser
+
+
+def _register_history(actions: Subparsers) -> None:
+    summary = "hand in past loans, and see what is wrong with them"
+    parser = _action(actions, "history", summary, HISTORY_DESCRIPTION, HISTORY_EXAMPLES)
+    add = parser.add_argument
+    add("file", type=Path, nargs="?", metavar="FILE", help="ends in .csv, .csv.gz or .parquet")
+    add("--report", type=Path, metavar="PAGE", help="the report as an HTML page")
+    add("--json", type=Path, metavar="FILE", help="the report for programs")
+    arguments.add_reading(parser)
+    arguments.add_by(parser)
+    parser.set_defaults(run=hand_in, extra="train")
+
+
+def _register_model_steps(actions: Subparsers) -> None:
+    trained = _action(
+        actions, "train", "train and judge a model", TRAIN_DESCRIPTION, TRAIN_EXAMPLES
+    )
+    arguments.add_training(trained)
+    arguments.add_inputs(trained)
+    arguments.add_by(trained)
+    trained.set_defaults(run=train, extra="train")
+    judged = _action(
+        actions, "validate", "the gates, and the validation pack", VALIDATE_DESCRIPTION,
+        VALIDATE_EXAMPLES,
+    )  # fmt: skip
+    judged.add_argument("--pack", type=Path, metavar="PAGE", help="the pack as an HTML page")
+    judged.add_argument("--json", type=Path, metavar="FILE", help="the pack for programs")
+    judged.add_argument("--model", type=Path, metavar="FILE", help="the model, a JSON file")
+    judged.add_argument("--candidate", metavar="ID", help=_WHICH_CANDIDATE)
+    judged.set_defaults(run=validate)
+    signed = _action(actions, "approve", "sign for a model", APPROVE_DESCRIPTION, APPROVE_EXAMPLES)
+    signed.add_argument("--by", required=True, metavar="NAME", help="who signs")
+    signed.add_argument("--reason", required=True, metavar="TEXT", help="why: the audit keeps it")
+    signed.add_argument("--candidate", metavar="ID", help=_WHICH_CANDIDATE)
+    signed.set_defaults(run=approve)
+
+
+# ----------------------------------------------------------------------------------- commands
+
+
+def show_status(args: argparse.Namespace) -> int:
+    """Show the six steps of a lender."""
+    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+
+    with existing_installation() as opened:
+        say_standing(opened, args.lender)
+    return 0
+
+
+def set_terms(args: argparse.Namespace) -> int:
+    """Agree terms, in the place of those before."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import installation  # noqa: PLC0415
+    from alama.cli.onboard_questions import asker  # noqa: PLC0415
+    from alama.cli.pilot_terms import settle  # noqa: PLC0415
+
+    with installation() as opened:
+        settled = settle(opened, args, asker())
+        if not settled.changed:
+            words.remark("These are its terms already.")
+        say_standing(opened, args.lender)
+    return 0
+
+
+def hand_in(args: argparse.Namespace) -> int:
+    """Read a file, show what is wrong with it, and seal it; or show what was found before."""
+    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.cli.pilot_show import read_and_keep, show_kept  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        if args.file is None:
+            _refuse_reading(args)
+            report = show_kept(opened, args.lender, args.report, args.json)
+        else:
+            report = read_and_keep(opened, args, args.file, args.report, args.json)
+            _say_next(opened, args.lender)
+    return EXIT_FAILED if report.enough == "nothing" else 0
+
+
+def _refuse_reading(args: argparse.Namespace) -> None:
+    """Refuse what says how a file is read: there is none to read."""
+    given = arguments.inputs_given(args) | {"--group": bool(args.groups)}
+    hint = f"name the file: alama pilot history {args.lender} FILE"
+    arguments.refuse_unused(given, "the report of a file that was read before is shown", hint)
+
+
+def train(args: argparse.Namespace) -> int:
+    """Train on the newest history, and show the gates of what came of it."""
+    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.cli.pilot_show import show_candidate, train_in_sight  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        candidate = train_in_sight(opened, args)
+        show_candidate(opened, candidate)
+        _say_next(opened, args.lender)
+    return 0 if candidate.passed else EXIT_FAILED
+
+
+def validate(args: argparse.Namespace) -> int:
+    """Show the gates of the newest candidate, and write its pack where asked for."""
+    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.cli.pilot_show import show_candidate, write_pack  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        candidate = _candidate(opened, args.lender, args.candidate)
+        show_candidate(opened, candidate)
+        write_pack(opened, candidate, page=args.pack, document=args.json, model=args.model)
+    return 0 if candidate.passed else EXIT_FAILED
+
+
+def approve(args: argparse.Namespace) -> int:
+    """Sign for a candidate; with the last signature it answers."""
+    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.cli.pilot_show import sign  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        found = _candidate(opened, args.lender, args.candidate)
+        sign(opened, found.lender, found.id, args.by, args.reason)
+        _say_next(opened, args.lender)
+    return 0
+
+
+def forget(args: argparse.Namespace) -> int:
+    """Erase the file of a history."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.service.onboarding.errors import UnknownHistory  # noqa: PLC0415
+    from alama.service.onboarding.files import forget_history  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        opened.registry.lender(args.lender)
+        histories = opened.onboarding.histories
+        newest = next(iter(histories.of(args.lender)), None)
+        history_id = args.history or (newest.id if newest else None)
+        if history_id is None:
+            raise UnknownHistory
+        histories.find(args.lender, history_id)
+        if not args.yes:
+            confirm(args.lender, f"The file of {history_id} will be erased for good")
+        by = args.by or wiring.operator()
+        forgotten = forget_history(histories, wiring.now_us, args.lender, history_id, by)
+    done = "is erased" if forgotten.is_news else "was erased before"
+    words.say(f"The file of {history_id} {done}; its report stays.")
+    say_journal(forgotten.journal_emptied)
+    return 0
+
+
+# ----------------------------------------------------------------------------------- shared
+
+
+def stand_of(opened: Installation, lender: str) -> Standing:
+    """Give where a lender stands."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.service.onboarding.steps import standing  # noqa: PLC0415
+
+    return standing(opened.onboarding, lender, wiring.now_us())
+
+
+def say_standing(opened: Installation, lender: str) -> None:
+    """Print where a lender stands."""
+    from alama.cli.pilot_tables import show_standing  # noqa: PLC0415  not for the front door
+
+    show_standing(stand_of(opened, lender), opened.registry.lender(lender))
+
+
+def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> Candidate:
+    """Give the candidate that is named, else the newest, or raise what has to be done first."""
+    from alama.service.onboarding.errors import StepMissing  # noqa: PLC0415  not for the front door
+
+    opened.registry.lender(lender)
+    if candidate_id is not None:
+        return opened.onboarding.candidates.find(lender, candidate_id)
+    stand = stand_of(opened, lender)
+    if stand.candidate is None:
+        missing = stand.next
+        assert missing is not None  # without a candidate a step is open
+        words = f"the step {missing.step} is missing: {missing.words}"
+        raise StepMissing(words, hint=missing.command)
+    return stand.candidate
+
+
+def _say_next(opened: Installation, lender: str) -> None:
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+
+    upcoming = stand_of(opened, lender).next
+    if upcoming is not None:
+        words.remark(f"\nNext, {upcoming.step}: {upcoming.command}")

@@ -1,0 +1,140 @@
+"""The first step of an onboarding: the lender, its terms, and a policy under its law."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama import wiring
+from alama.cli import terminal, words
+from alama.cli.onboard_questions import Question, yes_or_no
+from alama.cli.pilot_arguments import DAYS_PAST_DUE, whole
+from alama.core.money import REFERENCE_INFLOW_MONTHLY
+from alama.files.jurisdictions import jurisdiction, jurisdictions
+from alama.service import lenders
+from alama.service.errors import InvalidName, UnknownLender
+from alama.service.onboarding.terms import Terms
+from alama.training.validation.gates import limits_text
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from alama.service.lenders import Lender
+    from alama.service.onboarding.records import Pilot
+    from alama.wiring import Installation
+
+NO_LAW: Final = "none"
+"""How a person answers that no law is assumed."""
+
+
+class Settled(NamedTuple):
+    """The terms of a lender, and whether they were set just now."""
+
+    pilot: Pilot
+    changed: bool
+
+
+def settle(opened: Installation, args: argparse.Namespace, ask: Question) -> Settled:
+    """Add a lender that is new, and set its terms where they are new or other than before.
+
+    What the arguments leave open stays as it was; what never was is asked for.
+    """
+    by = args.by or wiring.operator()
+    before = opened.onboarding.pilots.find(args.lender)
+    lender = _lender(opened, args, ask)
+    terms = _terms(before, args, ask)
+    if before is not None and terms == _terms_of(before):
+        return Settled(before, changed=False)
+    agreed = opened.agreement.set(lender.id, terms, by)
+    place = agreed.pilot.jurisdiction
+    if agreed.drafted:
+        words.remark(
+            f"A live policy was drafted from the pack {place}, to be looked at and changed:\n"
+            f"  alama policy show --lender {lender.id} --mode live"
+        )
+    if agreed.other_law is not None:
+        terminal.warn(
+            f"the live policy of {lender.id} is one for {agreed.other_law}, not {place}; "
+            f"`alama policy init --jurisdiction {place}` drafts another"
+        )
+    return Settled(agreed.pilot, changed=True)
+
+
+def _lender(opened: Installation, args: argparse.Namespace, ask: Question) -> Lender:
+    """Find the lender or add it; a name or currency that is another one's is refused."""
+    try:
+        found = opened.registry.lender(args.lender)
+    except UnknownLender:
+        name = args.name or ask(f"The name of {args.lender}, for people", "--name", str)
+        currency = args.currency or ask(
+            "The currency that it lends in, such as KES", "--currency", _read_currency
+        )
+        return lenders.add(opened.registry, wiring.now_us, args.lender, name, currency)
+    for what, is_now, said in (
+        ("name", found.name, args.name),
+        ("currency", found.currency, args.currency),
+    ):
+        if said is not None and said != is_now:
+            raise InvalidName(
+                f"the {what} of {found.id} is {is_now}, and does not change",
+                hint=f"leave --{what} out, or take another word for another lender",
+            )
+    return found
+
+
+def _read_currency(text: str) -> str:
+    code = text.strip().upper()
+    if code not in REFERENCE_INFLOW_MONTHLY:
+        known = ", ".join(sorted(REFERENCE_INFLOW_MONTHLY))
+        raise InvalidName(f"{code} is not a currency that is known here", hint=f"known: {known}")
+    return code
+
+
+def _terms(before: Pilot | None, args: argparse.Namespace, ask: Question) -> Terms:
+    said: dict[str, int | str | None] = {
+        name: value
+        for name, value in (("days_past_due", args.days_past_due), ("approvers", args.approvers))
+        if value is not None
+    }
+    if args.jurisdiction is not None:
+        said["jurisdiction"] = _place(args.jurisdiction)
+    if args.gates is not None:
+        said["gates"] = limits_text(dict(args.gates))
+    if before is not None:
+        return msgspec.structs.replace(_terms_of(before), **said)
+    return msgspec.convert(said | _asked(said, ask), Terms)
+
+
+def _asked(said: Mapping[str, object], ask: Question) -> dict[str, int | str | None]:
+    """Ask for those terms of a new pilot about which nobody has said anything."""
+    answers: dict[str, int | str | None] = {}
+    if "jurisdiction" not in said:
+        law = f"Whose law: {', '.join(_codes())}, or {NO_LAW}"
+        answers["jurisdiction"] = ask(law, "--jurisdiction", _place, NO_LAW)
+    if "days_past_due" not in said:
+        late = "A default is a loan so many days past due"
+        answers["days_past_due"] = ask(late, "--days-past-due", whole(1), str(DAYS_PAST_DUE))
+    if "approvers" not in said:
+        eyes = "Do two people approve a model, rather than one"
+        answers["approvers"] = 1 + ask(eyes, "--four-eyes or --two-eyes", yes_or_no, "no")
+    return answers
+
+
+def _terms_of(pilot: Pilot) -> Terms:
+    return Terms(pilot.days_past_due, pilot.approvers, pilot.jurisdiction, pilot.gates)
+
+
+# ----------------------------------------------------------------------------------- the law
+
+
+def _codes() -> list[str]:
+    return [pack.code for pack in jurisdictions() if pack.currencies]
+
+
+def _place(text: str) -> str | None:
+    """Give the code of a place, or None where no law is assumed; `UnknownJurisdiction`."""
+    if text.strip().casefold() == NO_LAW:
+        return None
+    return jurisdiction(text).code
