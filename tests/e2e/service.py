@@ -11,11 +11,12 @@ from typing import Any
 import httpx
 
 from alama import settings, wiring
-from alama.service import keys, lenders
+from alama.service import lenders
 from alama.service.book import Book, Mode
-from alama.service.keys import ALL_SCOPES, Key, Scope
+from alama.service.keys import USUAL_SCOPES, Key, Scope
 from alama.wiring import Installation
 from tests.databases import through
+from tests.lending import early_key
 from tests.proxy import Proxy
 from tests.server import Server
 
@@ -84,14 +85,14 @@ class Service:
     def key(
         self,
         book: Book = Book("demo", Mode.TEST),  # noqa: B008  a tuple
-        scopes: tuple[Scope, ...] = ALL_SCOPES,
+        scopes: tuple[Scope, ...] = USUAL_SCOPES,
     ) -> str:
         """A new key."""
         return self.issue(book, scopes)[0]
 
-    def issue(self, book: Book, scopes: tuple[Scope, ...] = ALL_SCOPES) -> tuple[str, Key]:
-        """A new key, and what is kept of it."""
-        return keys.issue(
+    def issue(self, book: Book, scopes: tuple[Scope, ...] = USUAL_SCOPES) -> tuple[str, Key]:
+        """A new key, and what is kept of it; a live one whether or not its book is open yet."""
+        return early_key(
             self.installed.registry, wiring.now_us, self.installed.pepper, book, scopes
         )
 

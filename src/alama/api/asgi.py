@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from alama.api.events import EventEndpoints
     from alama.api.exchange import Call, Handler, Reply
     from alama.api.explain import ExplainEndpoint
+    from alama.api.onboarding import OnboardingEndpoints
     from alama.api.scores import ScoreEndpoints
     from alama.api.status import StatusEndpoints
     from alama.api.webhooks import WebhookEndpoints
@@ -37,6 +38,7 @@ class Endpoints(NamedTuple):
     explain: ExplainEndpoint
     webhooks: WebhookEndpoints
     events: EventEndpoints
+    onboarding: OnboardingEndpoints
     status: StatusEndpoints
     documents: DocumentEndpoints
 
@@ -64,6 +66,15 @@ def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
         "/v1/events": {"GET": serve.events.page},
         "/v1/events/{event_id}": {"GET": serve.events.find},
         "/v1/events/{event_id}/resend": {"POST": serve.events.resend},
+        "/v1/onboarding": {"GET": serve.onboarding.standing},
+        "/v1/onboarding/terms": {"PUT": serve.onboarding.set_terms},
+        "/v1/onboarding/histories": {"POST": serve.onboarding.hand_in},
+        "/v1/onboarding/histories/{history_id}": {"GET": serve.onboarding.history},
+        "/v1/onboarding/trainings": {"POST": serve.onboarding.train},
+        "/v1/onboarding/jobs/{job_id}": {"GET": serve.onboarding.job},
+        "/v1/onboarding/candidates/{candidate_id}": {"GET": serve.onboarding.candidate},
+        "/v1/onboarding/candidates/{candidate_id}/signatures": {"POST": serve.onboarding.sign},
+        "/v1/onboarding/rollbacks": {"POST": serve.onboarding.roll_back},
         "/livez": {"GET": serve.status.alive},
         "/readyz": {"GET": serve.status.health},
         "/openapi.json": {"GET": serve.documents.openapi},

@@ -1,4 +1,4 @@
-"""The body of a request: plain JSON, not too large."""
+"""The body of a request: plain JSON, not too large; or a file, part by part."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from alama.api.exchange import BODY_MAX
 from alama.api.problems import BodyTooLarge, UnsupportedMediaType
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection
+
     from alama.api.exchange import Call
 
 _JSON: Final = b"application/json"
@@ -19,11 +21,8 @@ async def json_body(call: Call) -> bytes:
     content_type = call.headers.get(b"content-type", b"")
     if content_type not in _JSON_TYPES and not _is_json(content_type):
         raise _wrong_type(content_type)
-    if call.headers.get(b"content-encoding", b"identity") != b"identity":
-        raise UnsupportedMediaType("the body must not be compressed")
-    length = call.headers.get(b"content-length", b"0")
-    announced_too_large = length.isdigit() and int(length) > BODY_MAX
-    body = None if announced_too_large else await call.body()
+    _refuse_compressed(call)
+    body = None if _is_announced_beyond(call, BODY_MAX) else await call.body()
     if body is None:
         raise BodyTooLarge(f"the body is larger than {BODY_MAX // 1024} KiB")
     return body
@@ -35,6 +34,52 @@ async def optional_json_body(call: Call) -> bytes:
     if not chunked and call.headers.get(b"content-length", b"0") == b"0":
         return b"{}"
     return await json_body(call) or b"{}"
+
+
+def file_type(call: Call, known: Collection[str]) -> str:
+    """Give the media type of a body that is a file of one of these types."""
+    content_type = call.headers.get(b"content-type", b"").decode("latin-1").lower()
+    media_type, _, rest = content_type.partition(";")
+    # CSV may say that it is UTF-8 and has a header; it is read as that anyway.
+    said = {part.strip().replace('"', "") for part in rest.split(";")}
+    if media_type.strip() not in known or not said <= {"", "charset=utf-8", "header=present"}:
+        raise UnsupportedMediaType(
+            "the body must be the file itself",
+            hint=f"send the header Content-Type: {' or '.join(known)}",
+        )
+    _refuse_compressed(call)
+    return media_type.strip()
+
+
+async def file_parts(call: Call, part_bytes: int, bytes_max: int) -> AsyncIterator[bytes]:
+    """Read a file in parts of equal length, but for the last; at most one is held at a time."""
+    too_large = BodyTooLarge(
+        f"the file is larger than {bytes_max >> 20} MiB",
+        hint="send the newest loans, or have the operator of the service hand it in",
+    )
+    if _is_announced_beyond(call, bytes_max):
+        raise too_large
+    held, length = bytearray(), 0
+    async for piece in call.pieces():
+        length += len(piece)
+        if length > bytes_max:
+            raise too_large
+        held += piece
+        while len(held) >= part_bytes:
+            yield bytes(held[:part_bytes])
+            del held[:part_bytes]
+    if held:
+        yield bytes(held)
+
+
+def _refuse_compressed(call: Call) -> None:
+    if call.headers.get(b"content-encoding", b"identity") != b"identity":
+        raise UnsupportedMediaType("the body must not be compressed")
+
+
+def _is_announced_beyond(call: Call, bytes_max: int) -> bool:
+    length = call.headers.get(b"content-length", b"0")
+    return length.isdigit() and int(length) > bytes_max
 
 
 def _is_json(content_type: bytes) -> bool:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from alama.api import components_webhooks, examples, render, schemas
+from alama.api import (
+    components_onboarding,
+    components_webhooks,
+    examples,
+    examples_onboarding,
+    render,
+    schemas,
+)
 from alama.api.explain import TARGET_DEFAULT
 from alama.api.scores import IDEMPOTENCY_KEY_MAX, PAGE_DEFAULT, PAGE_MAX
 from alama.core.product import PRODUCT
@@ -121,6 +128,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "example": examples.REQUEST_ID,
     },
     **components_webhooks.PARAMETERS,
+    **components_onboarding.PARAMETERS,
     "If-None-Match": {
         "name": "If-None-Match",
         "in": "header",
@@ -173,6 +181,18 @@ HEADERS: Final[dict[str, Json]] = {
         "required": True,
         "schema": {"type": "string"},
     },
+    "Location": {
+        "description": "Where to ask how far it has come.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": f"/v1/onboarding/jobs/{examples_onboarding.JOB_ID}",
+    },
+    "Vary": {
+        "description": "The reply depends on what the caller accepts.",
+        "required": True,
+        "schema": {"type": "string"},
+        "example": "accept",
+    },
     "ETag": {
         "description": "Names this version of the document.",
         "required": True,
@@ -197,4 +217,5 @@ LINKS: Final[dict[str, Json]] = {
         "parameters": {"cursor": "$response.body#/next_cursor"},
     },
     **components_webhooks.LINKS,
+    **components_onboarding.LINKS,
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from alama.api import examples_webhooks, problems, render
+from alama.api import examples_onboarding, examples_webhooks, problems, render
 from alama.api.explain import TARGET_DEFAULT
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
 from alama.api.render_explanation import explain_reply
@@ -40,6 +40,7 @@ from alama.service import errors, keys
 from alama.service.directory import Desk
 from alama.service.explaining import Explained, Question
 from alama.service.keys import Scope
+from alama.service.onboarding import errors as onboarding
 from alama.service.records import ScoreRow, ScoreSummary, Sealed, pack
 from alama.service.scoring import Given
 from alama.service.webhooks.records import ENDPOINTS_MAX
@@ -207,11 +208,29 @@ def problem(kind: type[AlamaError]) -> Reply:
         errors.Erased: score,
         errors.NoReceipt: f"{score}/receipt",
         errors.Busy: "/v1/explain",
+        **_ONBOARDING_PATHS,
     }
     reply = problems.reply(_happened(kind), paths.get(kind, "/v1/score"), REQUEST_ID)
     if kind is errors.TooManyRequests:  # only a key that is known can be over its rate
         reply.headers.extend([(b"ratelimit", b""), (b"ratelimit-policy", b"")])
     return reply
+
+
+_CANDIDATE: Final = f"/v1/onboarding/candidates/{examples_onboarding.CANDIDATE_ID}"
+_ONBOARDING_PATHS: Final[Mapping[type[AlamaError], str]] = {
+    onboarding.UnknownHistory: f"/v1/onboarding/histories/{examples_onboarding.HISTORY_ID}",
+    onboarding.UnknownJob: f"/v1/onboarding/jobs/{examples_onboarding.JOB_ID}",
+    onboarding.UnknownCandidate: _CANDIDATE,
+    onboarding.FewerEyes: "/v1/onboarding/terms",
+    onboarding.LawElsewhere: "/v1/onboarding/terms",
+    onboarding.StepMissing: "/v1/onboarding/histories",
+    onboarding.JobUnderWay: "/v1/onboarding/trainings",
+    onboarding.HistoryForgotten: "/v1/onboarding/trainings",
+    onboarding.ApprovalBlocked: f"{_CANDIDATE}/signatures",
+    onboarding.GateFailed: f"{_CANDIDATE}/signatures",
+    onboarding.SignatureRefused: f"{_CANDIDATE}/signatures",
+    onboarding.NothingBefore: "/v1/onboarding/rollbacks",
+}
 
 
 def _happened(kind: type[AlamaError]) -> AlamaError:
@@ -233,6 +252,13 @@ def _happened(kind: type[AlamaError]) -> AlamaError:
         errors.Erased: lambda: errors.Erased(AT_US),
         errors.TooManyEndpoints: lambda: errors.TooManyEndpoints(ENDPOINTS_MAX),
         problems.InvalidRequest: examples_webhooks.broken_rules,
+        onboarding.LawElsewhere: examples_onboarding.law_elsewhere,
+        onboarding.StepMissing: examples_onboarding.step_missing,
+        onboarding.JobUnderWay: examples_onboarding.job_under_way,
+        onboarding.ApprovalBlocked: examples_onboarding.approval_blocked,
+        onboarding.GateFailed: examples_onboarding.gate_failed,
+        onboarding.SignatureRefused: examples_onboarding.signature_refused,
+        onboarding.NothingBefore: examples_onboarding.nothing_before,
         MethodNotAllowed: lambda: MethodNotAllowed("POST"),
         BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),
         UnsupportedMediaType: lambda: UnsupportedMediaType(

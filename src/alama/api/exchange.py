@@ -6,7 +6,7 @@ turns that into a problem.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -88,6 +88,16 @@ class Call:
                 raise ClientLeft
             body += message.get("body", b"")
         return body if len(body) <= BODY_MAX else None
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Read the body as it comes, of whatever length."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            yield message.get("body", b"")
+            more = message.get("more_body", False)
 
 
 Handler = Callable[[Call], Awaitable[Reply]]

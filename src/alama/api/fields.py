@@ -10,7 +10,7 @@ import msgspec
 
 from alama.api.problems import InvalidRequest
 from alama.core.errors import FieldProblem
-from alama.core.intake import members
+from alama.core.intake import inner_object, members
 from alama.service.webhooks.urls import InvalidUrl
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 _NAME_MAX: Final = 64
 _SUGGESTIONS_MAX: Final = 10
 """To look for a near name costs more than all else; a body has room for thousands of them."""
+
+_WHOLE_MAX: Final = 2**53
+"""Beyond it a float stands for several whole numbers."""
 
 
 class Rule(NamedTuple):
@@ -49,7 +52,8 @@ def read(
     Rules and checks go by the names of the fields. No value that was sent is ever part of a fault.
     """
     sent = members(body)
-    given, fields = dict(sent), msgspec.structs.fields(kind)
+    given = {name: _whole(inner_object(value)) for name, value in sent}
+    fields = msgspec.structs.fields(kind)
     faults = [*_repeated(sent), *_unknown(given, [field.name for field in fields])]
     values: dict[str, Any] = {}
     for field in fields:
@@ -78,6 +82,15 @@ def read(
     if faults:
         raise InvalidRequest(faults)
     return kind(**values)
+
+
+def _whole(value: object) -> object:
+    """Give 30.0 as 30, also within an object: to JSON Schema it is as much an integer."""
+    if isinstance(value, dict):
+        return {name: _whole(inner) for name, inner in value.items()}
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _WHOLE_MAX:
+        return int(value)
+    return value
 
 
 def _strange(name: str, given: object, known: Sequence[str]) -> Iterator[FieldProblem]:

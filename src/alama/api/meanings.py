@@ -68,6 +68,18 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "There is no event with this id for this lender and mode, or none any more.",
         "Check the id. Events are kept for 30 days.",
     ),
+    "unknown_history": Meaning(
+        "There is no loan history with this id for this lender.",
+        "Check the id: the job that was asked for when it was handed in names it.",
+    ),
+    "unknown_candidate": Meaning(
+        "There is no candidate with this id for this lender.",
+        "Check the id: the job that trained it names it once it is done.",
+    ),
+    "unknown_job": Meaning(
+        "There is no job with this id for this lender.",
+        "Check the id; `/v1/onboarding` names the last of each kind.",
+    ),
     "method_not_allowed": Meaning(
         "The path is right, the method is not.",
         "Use a method that the header `Allow` names.",
@@ -88,13 +100,49 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "There are twenty webhook endpoints already for this lender and mode.",
         "Remove one, or have one of them pass events on.",
     ),
+    "fewer_eyes": Meaning(
+        "Two people approve a model of this lender, and over HTTP that cannot become one.",
+        "Send `approvers` as 2, or ask the operator to lower it.",
+    ),
+    "law_elsewhere": Meaning(
+        "Nobody lends in the lender's currency under the law that `jurisdiction` names.",
+        "Name the jurisdiction whose law holds for its loans, or leave it out.",
+    ),
+    "step_missing": Meaning(
+        "A step of the onboarding before this one is not done; `detail` names it.",
+        "Do that step first. `/v1/onboarding` shows all of them.",
+    ),
+    "job_under_way": Meaning(
+        "The same is being done for this lender already; `detail` names the job.",
+        "Ask how far that job has come, and send the request again when it is over.",
+    ),
+    "history_forgotten": Meaning(
+        "The file of this loan history was erased; only its report is left.",
+        "Hand the file in again, and train on that.",
+    ),
+    "gate_failed": Meaning(
+        "The candidate has failed a gate, so nobody can approve it; `detail` says which.",
+        "Read the pack, and train again on other or more loans.",
+    ),
+    "approval_blocked": Meaning(
+        "The model cannot answer as things stand; `detail` says why.",
+        "Do what `detail` says; mostly train again, or set another policy.",
+    ),
+    "signature_refused": Meaning(
+        "This signature does not count: the person or the key has signed, or the model answers.",
+        "Have somebody else sign, with a key of their own.",
+    ),
+    "nothing_before": Meaning(
+        "No other model of this lender ever answered live, so there is no way back.",
+        "Ask the operator to pause the lender: every decision is then left to a person.",
+    ),
     "body_too_large": Meaning(
-        "The body is larger than 64 KiB.",
-        "Send the fields that the operation knows and nothing else.",
+        "The body is larger than 64 KiB, or a loan history than 64 MiB.",
+        "Send the fields that the operation knows and nothing else; of a history the newest loans.",
     ),
     "unsupported_media_type": Meaning(
-        "The body is not said to be plain, uncompressed JSON.",
-        "Send the header `Content-Type: application/json`.",
+        "The body is not said to be plain, uncompressed JSON; a loan history, CSV or Parquet.",
+        "Send the header `Content-Type: application/json`, or the one that `detail` names.",
     ),
     "invalid_application": Meaning(
         "Fields of the application break rules; `errors` lists them, up to a hundred.",
@@ -175,7 +223,8 @@ FIELDS: Final[Mapping[str, Meaning]] = {
 RULES: Final[Mapping[str, Meaning]] = {
     "tier_below_cutoff": Meaning(
         "The score is in a tier that the policy declines.",
-        "Lend nothing. `shap_values` says which fields lowered the score, and by how much.",
+        "Lend nothing, unless a person decides otherwise: beside `seldom_booked` the decision is "
+        "REVIEW. `shap_values` says which fields lowered the score, and by how much.",
     ),
     "tier_in_review": Meaning(
         "The score is in a tier that the policy leaves to a person.",
@@ -210,6 +259,14 @@ RULES: Final[Mapping[str, Meaning]] = {
     "unlike_training": Meaning(
         "The fields together are unlike those of nearly every application in training.",
         "Have a person check the data: fields of two people, or made-up ones, look like this.",
+    ),
+    "seldom_booked": Meaning(
+        "Such applications were seldom booked in the history that the lender's model learned from.",
+        "Have a person decide: no loan of that history says how such applicants repay.",
+    ),
+    "shadow": Meaning(
+        "The lender has no model of its own yet; `score` is that of the built-in model.",
+        "Have a person decide on every application until a model is approved.",
     ),
     "paused": Meaning(
         "The lender's decisions are paused; `offer` is what would have applied.",

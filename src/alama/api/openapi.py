@@ -11,7 +11,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from alama import __version__
-from alama.api import examples, examples_webhooks, meanings, problems, schemas
+from alama.api import (
+    examples,
+    examples_onboarding,
+    examples_webhooks,
+    meanings,
+    problems,
+    schemas,
+)
 from alama.api.components import HEADERS, LINKS, PARAMETERS
 from alama.api.openapi_webhooks import webhooks
 from alama.api.operation import JSON, Operation, Success
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 PROBLEM_JSON: Final = problems.MEDIA_TYPE.decode()
+
+_FILE: Final = {"type": "string", "format": "binary"}
 
 DESCRIPTION: Final = """\
 Alama scores loan applications from mobile-money behaviour, for lenders in markets where \
@@ -47,8 +56,9 @@ reports every broken field at once, and no value that was sent is ever part of i
 hours the same request under the same key gets the same bytes, with the header \
 `Idempotent-Replayed: true`.
 
-**Limits.** A body has at most 64 KiB. A key may send 1,000 requests a second to one process \
-of the service, and 2,000 at once, unless the operator sets another rate. `RateLimit` and \
+**Limits.** A body has at most 64 KiB, a loan history 64 MiB. A key may send 1,000 requests a \
+second to one process of the service, and 2,000 at once, unless the operator sets another rate. \
+`RateLimit` and \
 `RateLimit-Policy` say how it stands, in every reply to a key that was recognised."""
 
 
@@ -122,6 +132,12 @@ def _operation(operation: Operation) -> Json:
             "description": operation.body_told,
             "content": {JSON: _content(schemas.reference(operation.body), operation.requests)},
         }
+    if operation.file_types:
+        told["requestBody"] = {
+            "required": True,
+            "description": operation.body_told,
+            "content": {media_type: {"schema": _FILE} for media_type in operation.file_types},
+        }
     told["responses"] = {
         **{str(status): _success(reply) for status, reply in operation.replies.items()},
         **{
@@ -140,6 +156,8 @@ def _success(reply: Success) -> Json:
     }
     if reply.schema is not None:
         told["content"] = {reply.media_type: _content(reply.schema, reply.examples)}
+        if reply.also is not None:
+            told["content"][reply.also] = _content({"type": "string"}, ())
     if reply.links:
         told["links"] = {name: LINKS[name] for name in reply.links}
     return told
@@ -188,6 +206,7 @@ def _request_examples() -> Json:
         "compact": {"summary": "The four required fields", "value": bodies["compact"]},
         "declined": {"summary": "An application that is declined", "value": bodies["declined"]},
         **examples_webhooks.requests(),
+        **examples_onboarding.requests(),
     }
 
 
@@ -225,6 +244,7 @@ def _reply_examples(said: examples.Replies) -> Json:
         "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},
         "receipt": {"summary": "Proof of a score", "value": said.receipt(examples.COMPACT)},
         **examples_webhooks.replies(said.model_id, said.policy_id),
+        **examples_onboarding.replies(said.model_id),
         **{name: {"value": value} for name, value in status.items()},
     }
 

@@ -35,6 +35,7 @@ class Success:
     """A reply that is no problem. A schema of None: there is no body.
 
     `headers` names what comes beside `Request-Id`; `links` lead to operations that go on from here.
+    `also` is a media type in which people can have the same.
     """
 
     description: str
@@ -43,13 +44,15 @@ class Success:
     headers: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    also: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One method of one path. With a scope it needs a key that has it.
 
-    `requests` are examples of its body, the one to show first; `body_told` says what it is.
+    `requests` are examples of its body, the one to show first; `body_told` says what it is. A body
+    that is a file has one of the media types `file_types`, and no schema.
     """
 
     path: str
@@ -62,6 +65,7 @@ class Operation:
     scope: Scope | None = None
     parameters: tuple[str, ...] = ()
     body: str | None = None
+    file_types: tuple[str, ...] = ()
     body_told: str = "One application. At most 64 KiB of UTF-8, not compressed."
     body_required: bool = True
     requests: tuple[str, ...] = ()

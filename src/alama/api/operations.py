@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.api.operation import HTML, JSON, RATE, Operation, Success
+from alama.api.operations_onboarding import ONBOARDING_OPERATIONS
 from alama.api.operations_webhooks import WEBHOOK_OPERATIONS
 from alama.api.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
 from alama.api.schemas import reference
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, and read scores.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
+    "Onboarding": "From a lender's loan history to a model of its own that answers live keys.",
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
 }
@@ -182,6 +184,7 @@ OPERATIONS: Final = (
         refusals=(BadParameter, errors.UnknownScore, errors.NoReceipt, errors.Erased),
     ),
     *WEBHOOK_OPERATIONS,
+    *ONBOARDING_OPERATIONS,
     Operation(
         path="/v1/health",
         method="GET",

@@ -16,6 +16,7 @@ from alama.api.render import listed
 from alama.api.wire import FieldFault, Problem
 from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.service import errors
+from alama.service.onboarding import errors as onboarding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,6 +94,13 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
         HTTPStatus.NOT_FOUND, "unknown_webhook_endpoint", "Unknown webhook endpoint"
     ),
     errors.UnknownEvent: Kind(HTTPStatus.NOT_FOUND, "unknown_event", "Unknown event"),
+    onboarding.UnknownHistory: Kind(
+        HTTPStatus.NOT_FOUND, "unknown_history", "Unknown loan history"
+    ),
+    onboarding.UnknownCandidate: Kind(
+        HTTPStatus.NOT_FOUND, "unknown_candidate", "Unknown candidate"
+    ),
+    onboarding.UnknownJob: Kind(HTTPStatus.NOT_FOUND, "unknown_job", "Unknown job"),
     MethodNotAllowed: Kind(
         HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed"
     ),
@@ -105,6 +113,19 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     errors.TooManyEndpoints: Kind(
         HTTPStatus.CONFLICT, "too_many_endpoints", "Too many webhook endpoints"
     ),
+    onboarding.FewerEyes: Kind(HTTPStatus.CONFLICT, "fewer_eyes", "Fewer eyes"),
+    onboarding.LawElsewhere: Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere"),
+    onboarding.StepMissing: Kind(HTTPStatus.CONFLICT, "step_missing", "Step missing"),
+    onboarding.JobUnderWay: Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way"),
+    onboarding.HistoryForgotten: Kind(
+        HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten"
+    ),
+    onboarding.GateFailed: Kind(HTTPStatus.CONFLICT, "gate_failed", "Gate failed"),
+    onboarding.ApprovalBlocked: Kind(HTTPStatus.CONFLICT, "approval_blocked", "Approval blocked"),
+    onboarding.SignatureRefused: Kind(
+        HTTPStatus.CONFLICT, "signature_refused", "Signature refused"
+    ),
+    onboarding.NothingBefore: Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before"),
     errors.Erased: Kind(HTTPStatus.GONE, "erased", "Erased"),
     BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),
     UnsupportedMediaType: Kind(

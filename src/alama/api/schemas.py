@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from alama.api import meanings, problems, wire, wire_events, wire_explanation, wire_webhooks
+from alama.api import (
+    meanings,
+    problems,
+    wire,
+    wire_events,
+    wire_explanation,
+    wire_onboarding,
+    wire_webhooks,
+)
 from alama.core.catalogue import WORD_LENGTH_MAX, Kind, Use
 from alama.core.characters import HIDDEN
 from alama.core.intake import request_type
@@ -34,6 +42,7 @@ REPLIES: Final = (
     wire.Problem,
     Receipt,
     *wire_webhooks.REPLIES,
+    *wire_onboarding.REPLIES,
     *dict.fromkeys(wire_events.DATA.values()),
 )
 
@@ -79,13 +88,16 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """Give every schema by name."""
     request = request_type(catalogue)
     _, made = msgspec.json.schema_components(
-        [request, *wire_webhooks.REQUESTS, *REPLIES], ref_template="#/components/schemas/{name}"
+        [request, *wire_webhooks.REQUESTS, *wire_onboarding.REQUESTS, *REPLIES],
+        ref_template="#/components/schemas/{name}",
     )
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     # No more than that is promised: what was stored keeps the rules of its own day.
     tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
     tidy["Event"]["properties"]["payload"]["type"] = "object"
+    tidy["LoanHistory"]["properties"]["report"]["type"] = ["object", "null"]
+    tidy["Candidate"]["properties"]["pack"]["type"] = "object"
     kinds = {"type": "string", "enum": tidy.pop("EventKind")["enum"]}
     for name in ("NewWebhookEndpoint", "WebhookEndpointChange"):
         tidy[name]["properties"]["kinds"]["items"] = kinds

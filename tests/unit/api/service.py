@@ -14,6 +14,7 @@ from alama.api.asgi import Endpoints, application
 from alama.api.documents import DocumentEndpoints
 from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
+from alama.api.onboarding import OnboardingEndpoints
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.api.webhooks import WebhookEndpoints
@@ -65,20 +66,34 @@ class Service(NamedTuple):
         sent = {name: value for name, value in (usual | (headers or {})).items() if value}
         notes = notes or Notes()
         method = method or ("GET" if body is None else "POST")
-        received = asyncio.run(self._ask(notes, method, target, sent, body))
+        received = asyncio.run(self._ask(notes, method, target, sent, [body or b""]))
         assert received is not None
         assert notes.defects == []
         return received
 
+    def ask_in_pieces(
+        self, target: str, pieces: list[bytes | None], headers: dict[str, str]
+    ) -> Received | None:
+        """POST a body that comes in pieces; one that is None is a caller who has left."""
+        notes, sent = Notes(), {"authorization": f"Bearer {self.key}"} | headers
+        received = asyncio.run(self._ask(notes, "POST", target, sent, pieces))
+        assert notes.defects == []
+        return received
+
     async def _ask(
-        self, notes: Notes, method: str, target: str, headers: dict[str, str], body: bytes | None
+        self,
+        notes: Notes,
+        method: str,
+        target: str,
+        headers: dict[str, str],
+        pieces: list[bytes | None],
     ) -> Received | None:
         ledger = GroupCommit(self.installed.scores, lambda _: None)
         explaining = Explaining(Intake(PRODUCT))
         ledger.start()
         try:
             served = self._application(ledger, explaining, notes)
-            return await ask(served, method, target, headers, [body or b""])
+            return await ask(served, method, target, headers, pieces)
         finally:
             explaining.close()
             await ledger.close()
@@ -104,6 +119,9 @@ class Service(NamedTuple):
                 ExplainEndpoint(admission, explaining, told),
                 WebhookEndpoints(admission, endpoints, events),
                 EventEndpoints(admission, events),
+                OnboardingEndpoints(
+                    admission, self.installed.remote_onboarding, self.installed.approval
+                ),
                 StatusEndpoints(Health(registry, ledger, vault, wiring.stopwatch_us), MODEL.id),
                 DocumentEndpoints(),
             ),

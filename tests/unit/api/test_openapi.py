@@ -15,6 +15,7 @@ from alama.api.asgi import Endpoints, routes
 from alama.api.documents import DocumentEndpoints
 from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
+from alama.api.onboarding import OnboardingEndpoints
 from alama.api.operations import OPERATIONS
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
@@ -73,6 +74,7 @@ def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
         cast("ExplainEndpoint", ExplainEndpoint),
         cast("WebhookEndpoints", WebhookEndpoints),
         cast("EventEndpoints", EventEndpoints),
+        cast("OnboardingEndpoints", OnboardingEndpoints),
         cast("StatusEndpoints", StatusEndpoints),
         cast("DocumentEndpoints", DocumentEndpoints),
     )

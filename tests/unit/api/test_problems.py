@@ -1,6 +1,7 @@
 """Each error is a problem of RFC 9457: one status, one code, whole sentences, the due headers."""
 
 import inspect
+import re
 from collections import Counter
 from typing import Any
 
@@ -18,6 +19,8 @@ from alama.core.errors import (
     MalformedDocument,
 )
 from alama.service import errors
+from alama.service.onboarding import errors as onboarding
+from alama.service.onboarding.records import Gate
 from tests.entries import NOON_US, an_entry
 
 PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
@@ -39,11 +42,26 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
     errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
+    onboarding.UnknownHistory: onboarding.UnknownHistory(),
+    onboarding.UnknownCandidate: onboarding.UnknownCandidate(),
+    onboarding.UnknownJob: onboarding.UnknownJob(),
+    onboarding.FewerEyes: onboarding.FewerEyes(),
+    onboarding.LawElsewhere: onboarding.LawElsewhere("Uganda", "demo", "KES"),
+    onboarding.JobUnderWay: onboarding.JobUnderWay("job_" + "0" * 28),
+    onboarding.HistoryForgotten: onboarding.HistoryForgotten(),
+    onboarding.GateFailed: onboarding.GateFailed([Gate("psi", passed=False, words="0.31")]),
+    onboarding.NothingBefore: onboarding.NothingBefore("demo"),
     InvalidApplication: ONE_FAULT,
     InvalidRequest: InvalidRequest([FieldProblem("url", "missing_field", "is required")]),
     MalformedDocument: MalformedDocument("is not JSON"),
     MethodNotAllowed: MethodNotAllowed("GET, HEAD"),
 }
+
+ONBOARDING = [
+    kind
+    for _, kind in inspect.getmembers(onboarding, inspect.isclass)
+    if issubclass(kind, AlamaError) and kind is not AlamaError
+]
 
 
 def example(kind: type[AlamaError]) -> AlamaError:
@@ -107,6 +125,18 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
         if issubclass(kind, AlamaError) and kind is not AlamaError
     }
     assert raised - for_operators <= KINDS.keys()
+
+
+@pytest.mark.parametrize("kind", ONBOARDING, ids=lambda kind: kind.__name__)
+def test_every_error_on_the_way_to_a_live_key_is_told_with_its_hint(kind: type[AlamaError]) -> None:
+    error = example(kind)
+    problem = said(error)
+    missing = kind.__name__.startswith("Unknown")
+    assert problem["status"] == (404 if missing else 409)
+    assert problem["code"] == re.sub("(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+    assert (error.hint is None) == missing
+    if error.hint is not None:
+        assert problem["detail"].endswith(f"{error.hint[0].upper()}{error.hint[1:]}.")
 
 
 def test_what_is_left_of_an_erased_score_is_told_with_it() -> None:

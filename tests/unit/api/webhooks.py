@@ -9,11 +9,12 @@ from typing import Any
 from sqlalchemy import select
 
 from alama import wiring
-from alama.service import keys, lenders
+from alama.service import lenders
 from alama.service.book import Book, Mode
-from alama.service.keys import ALL_SCOPES, Scope
+from alama.service.keys import USUAL_SCOPES, Scope
 from alama.storage import schema
 from alama.wiring import Installation
+from tests.lending import early_key
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import Service
 
@@ -31,7 +32,7 @@ class Lender:
         self,
         installed: Installation,
         book: Book | None = None,
-        scopes: tuple[Scope, ...] = ALL_SCOPES,
+        scopes: tuple[Scope, ...] = USUAL_SCOPES,
     ) -> None:
         """Issue a key; without a book, for a lender that is new."""
         self.installed = installed
@@ -39,7 +40,7 @@ class Lender:
             book = Book(f"lender-{next(_numbers)}", Mode.TEST)
             lenders.add(installed.registry, wiring.now_us, book.lender, book.lender, "KES")
         self.book = book
-        key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book, scopes)
+        key, _ = early_key(installed.registry, wiring.now_us, installed.pepper, book, scopes)
         self.service = Service(installed, key)
 
     def ask(

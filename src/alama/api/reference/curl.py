@@ -29,13 +29,20 @@ def curl(reader: Reader, operation: Told, body: str | None = None) -> str:
             path = path.replace("{" + parameter["name"] + "}", parameter["example"])
     options = ['-H "Authorization: Bearer $KEY"'] if told["security"] else []
     if "requestBody" in told:
-        ((media_type, content),) = told["requestBody"]["content"].items()
+        media_type, content = next(iter(told["requestBody"]["content"].items()))
         options.append(f"-H {shlex.quote('Content-Type: ' + media_type)}")
-        shown = content["examples"]
-        example = reader.resolve(shown[body or next(iter(shown))])["value"]
-        options.append(f"-d {shlex.quote(pretty(example, '  '))}")
+        options.append(_data(reader, content, body))
     method = "" if operation.method == _usual(told) else f"-X {operation.method} "
     return CONTINUE.join([f"curl -s {method}{{origin}}{path}", *options])
+
+
+def _data(reader: Reader, content: Json, body: str | None) -> str:
+    """Give an example of the body; one without any is a file."""
+    shown = content.get("examples")
+    if shown is None:
+        return "--data-binary @loans.csv"
+    example = reader.resolve(shown[body or next(iter(shown))])["value"]
+    return f"-d {shlex.quote(pretty(example, '  '))}"
 
 
 def _usual(told: Json) -> str:

@@ -208,6 +208,8 @@ class Reference:
         schema = self._reader.resolve(_content(body).get("schema", {}))
         if not schema or schema == self._reader.schema("Application"):  # which has its own section
             return []
+        if "properties" not in schema:
+            return [heading("The body"), note(prose(body["description"]))]
         return [
             heading("Fields of the request"),
             note(prose(schema["description"]), " ", prose(body["description"])),
@@ -364,7 +366,7 @@ def _chip(status: str, shown: str, href: str) -> Markup:
 
 
 def _content(reply: Json) -> Json:
-    """Give the one content of a reply; nothing where it has none."""
+    """Give the content of a reply, the first where there are more; nothing where it has none."""
     contents: list[Json] = list(reply.get("content", {}).values())
     return contents[0] if contents else {}
 
