@@ -22,11 +22,11 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks model reliability mutate test-all lock clean
+.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-onboarding model reliability mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
-	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## Create .venv with everything locked in requirements/dev.txt
 
@@ -93,6 +93,10 @@ bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 min
 bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 12 minutes, into docs/benchmarks.md)
 	$(BIN)/python -m bench.webhooks $(SIZE)
 
+bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score, then hold a model against the truth: some minutes
+	$(BIN)/python -m bench.onboarding
+	$(BIN)/python -m bench.pilot
+
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
 
@@ -100,9 +104,10 @@ ROUNDS := 50
 EVENTS := 10000
 
 # The lines that say how far it is are the log of the tests.
-reliability: setup ## Kill the service and its worker under load, ROUNDS=50 EVENTS=10000: about fifteen minutes
+reliability: setup ## Kill the service and its worker, and change models, under load: about twenty minutes
 	RELIABILITY_ROUNDS=$(ROUNDS) RELIABILITY_EVENTS=$(EVENTS) $(BIN)/python -m pytest --quiet \
 		tests/reliability/test_kills.py tests/reliability/test_webhooks.py \
+		tests/reliability/test_activation.py \
 		--override-ini log_cli=true --log-cli-level=INFO --log-cli-format="%(asctime)s  %(message)s"
 
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?

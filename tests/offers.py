@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from alama.core import calibration
@@ -14,19 +15,22 @@ from alama.core.assess import assess
 from alama.core.expressions import Expression, parse
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.policy import SEVERITY, Decision
+from alama.core.lending.policy import SEVERITY, Decision, Rule
+from alama.core.lending.policy_check import seal
 from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
 from tests.applications import random_application
 from tests.factories import ready_model
 from tests.policies import STEADY_RULES, random_policy
+from tests.recourse import random_booking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.core.assess import Assessment
     from alama.core.lending.policy import OwnRule, Policy, Tier
-    from alama.core.model import ReadyModel
+    from alama.core.lending.ready_policy import Objection
     from alama.core.units import Points
 
 
@@ -61,6 +65,9 @@ def random_case(seed: int) -> Case:
     if application.values[place] is not None and rng.random() < 0.3:
         # Less than a step: then every loan on offer is larger than the one asked for.
         application = changed(application, {place: float(rng.integers(1, 600))})
+    if seed % 4 == 0:
+        known = tuple(random_booking(rng, card) for card in model.model.cards)
+        model = ReadyModel(msgspec.structs.replace(model.model, booking=known), model.currency)
     return Case(model, ReadyPolicy(policy, model), application)
 
 
@@ -89,7 +96,8 @@ def existing(case: Case) -> float:
 def by_trying(case: Case) -> tuple[Decision, int, int]:
     """Find the offer as a person would: write down every loan, cross out, take the best.
 
-    The decision is the best that any loan would get, or a worse one of the application itself.
+    The decision is the best that any loan would get, or a worse one of the application itself. To
+    the seldom booked whom a tier declines, or leaves no loan, no tier declines.
     """
     policy, learned = case.policy.policy, case.policy.terms_days
     wanted = case.value(AMOUNT) or policy.standard_loan.amount
@@ -102,6 +110,9 @@ def by_trying(case: Case) -> tuple[Decision, int, int]:
         for days in learned
         for amount in repayable(case, tier, days)
     }
+    declines = [one for one in policy.tiers if one.decision is Decision.DECLINED]
+    if declines and (tier in declines or not judged) and is_seldom(case, wanted, int(asked)):
+        return by_trying(without_declining_tiers(case))
     from_asked = [days for days in learned if days >= asked] or [learned[-1]]
     if not judged:
         return Decision.DECLINED, 0, from_asked[0]
@@ -184,11 +195,28 @@ def speaks_of_loans(rule: OwnRule) -> bool:
 
 def doubted(case: Case, amount: float, days: int) -> Decision:
     """Say what is left to a person; strangeness is taken as it comes."""
-    policy, model = case.policy, case.model
-    card = model.scorecard_for(case.application)
+    return Decision.REVIEW if doubts_about(case, amount, days) else Decision.APPROVED
+
+
+def is_seldom(case: Case, amount: float, days: int) -> bool:
+    return any(doubt.code == Rule.SELDOM_BOOKED for doubt in doubts_about(case, amount, days))
+
+
+def doubts_about(case: Case, amount: float, days: int) -> list[Objection]:
+    card = case.model.scorecard_for(case.application)
     values = asking(case, amount, days).values
-    doubts = policy.doubts(card, values, card.score(values))
-    return Decision.REVIEW if doubts else Decision.APPROVED
+    return case.policy.doubts(card, values, card.score(values))
+
+
+def without_declining_tiers(case: Case) -> Case:
+    tiers = tuple(
+        msgspec.structs.replace(tier, decision=Decision.REVIEW)
+        if tier.decision is Decision.DECLINED
+        else tier
+        for tier in case.policy.tiers
+    )
+    eased = seal(msgspec.structs.replace(case.policy.policy, tiers=tiers))
+    return Case(case.model, ReadyPolicy(eased, case.model), case.application)
 
 
 def tier_of(policy: Policy, points: Points) -> Tier:
