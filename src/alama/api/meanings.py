@@ -223,8 +223,8 @@ FIELDS: Final[Mapping[str, Meaning]] = {
 RULES: Final[Mapping[str, Meaning]] = {
     "tier_below_cutoff": Meaning(
         "The score is in a tier that the policy declines.",
-        "Lend nothing, unless a person decides otherwise: beside `seldom_booked` the decision is "
-        "REVIEW. `shap_values` says which fields lowered the score, and by how much.",
+        "Lend nothing; with `seldom_booked` beside it a person decides, and not the score. "
+        "`shap_values` says which fields lowered the score, and by how much.",
     ),
     "tier_in_review": Meaning(
         "The score is in a tier that the policy leaves to a person.",
