@@ -196,6 +196,8 @@ def _narrowed(pair: _Pair, path: str, old: Json, new: Json) -> Found:
     for what in _only_first(old, new):
         yield path, f"no longer accepts {what}"
     yield from _narrowed_object(pair, path, old, new)
+    for before, after in _same_alternatives(old, new):
+        yield from _narrowed(pair, path, before, after)
     if "items" in old and "items" in new:
         yield from _narrowed(pair, f"{path}[]", old["items"], new["items"])
     elif "items" in new:
@@ -239,6 +241,8 @@ def _widened(pair: _Pair, path: str, old: Json, new: Json) -> Found:
         if name in old.get("required", []) and name not in new.get("required", []):
             yield inner, "may be missing"
         yield from _widened(pair, inner, told, new["properties"][name])
+    for before, after in _same_alternatives(old, new):
+        yield from _widened(pair, path, before, after)
     if "items" in old:
         yield from _widened(pair, f"{path}[]", old["items"], new.get("items", {}))
     pair.open.discard(key)
@@ -298,6 +302,15 @@ def _listed(schema: Json) -> list[Any] | None:
         return [schema["const"]]
     listed: list[Any] | None = schema.get("enum")
     return listed
+
+
+def _same_alternatives(old: Json, new: Json) -> Iterator[tuple[Json, Json]]:
+    """Yield the alternatives that both name: what they point at may differ."""
+    for rule in ("anyOf", "oneOf"):
+        named = {each["$ref"]: each for each in new.get(rule, []) if "$ref" in each}
+        for each in old.get(rule, []):
+            if each.get("$ref") in named:
+                yield each, named[each["$ref"]]
 
 
 def _inner(path: str, name: str) -> str:
