@@ -37,7 +37,7 @@ from tests.server import Server
 
 pytestmark = pytest.mark.xdist_group("activation")
 
-ROUNDS = int(os.environ.get("RELIABILITY_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("RELIABILITY_ROUNDS", "1"))
 CONNECTIONS = 6
 BOOK = Book("umoja", Mode.LIVE)
 ANSWERS = 40
