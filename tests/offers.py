@@ -16,13 +16,12 @@ from alama.core.expressions import Expression, parse
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.policy import SEVERITY, Decision, Rule
-from alama.core.lending.policy_check import seal
 from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from tests.applications import random_application
 from tests.factories import ready_model
-from tests.policies import STEADY_RULES, random_policy
+from tests.policies import STEADY_RULES, random_policy, with_parts
 from tests.recourse import random_booking
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def by_trying(case: Case) -> tuple[Decision, int, int]:
     """Find the offer as a person would: write down every loan, cross out, take the best.
 
     The decision is the best that any loan would get, or a worse one of the application itself. To
-    the seldom booked whom a tier declines, or leaves no loan, no tier declines.
+    the seldom booked whom a tier declines, or leaves no loan, no tier and no loss declines.
     """
     policy, learned = case.policy.policy, case.policy.terms_days
     wanted = case.value(AMOUNT) or policy.standard_loan.amount
@@ -110,13 +109,15 @@ def by_trying(case: Case) -> tuple[Decision, int, int]:
         for days in learned
         for amount in repayable(case, tier, days)
     }
-    declines = [one for one in policy.tiers if one.decision is Decision.DECLINED]
-    if declines and (tier in declines or not judged) and is_seldom(case, wanted, int(asked)):
-        return by_trying(without_declining_tiers(case))
+    found = (decision for decision, _ in judged.values())
+    best = min(found, key=SEVERITY.__getitem__, default=Decision.DECLINED)
+    if Decision.DECLINED in {tier.decision, best} and is_seldom(case, wanted, int(asked)):
+        eased = to_confirm(case)
+        if eased.policy.id != case.policy.id:
+            return by_trying(eased)
     from_asked = [days for days in learned if days >= asked] or [learned[-1]]
     if not judged:
         return Decision.DECLINED, 0, from_asked[0]
-    best = min((decision for decision, _ in judged.values()), key=SEVERITY.__getitem__)
     decision = worst(own, best)
     if tier.decision is Decision.DECLINED:
         decision = Decision.DECLINED
@@ -208,15 +209,26 @@ def doubts_about(case: Case, amount: float, days: int) -> list[Objection]:
     return case.policy.doubts(card, values, card.score(values))
 
 
-def without_declining_tiers(case: Case) -> Case:
-    tiers = tuple(
-        msgspec.structs.replace(tier, decision=Decision.REVIEW)
-        if tier.decision is Decision.DECLINED
-        else tier
-        for tier in case.policy.tiers
+def to_confirm(case: Case) -> Case:
+    """Have nothing that comes from a score decline: a person confirms by the worst tier that lends.
+
+    Where all tiers are declined, by the best of them.
+    """
+    tiers = case.policy.tiers
+    lending = [tier for tier in tiers if tier.decision is not Decision.DECLINED]
+    worst_lending = lending[-1] if lending else tiers[0]
+    confirmed = {
+        "decision": Decision.REVIEW,
+        "inflow_share": worst_lending.inflow_share,
+        "limit_max": worst_lending.limit_max,
+    }
+    declined = [tier for tier in tiers if tier.decision is Decision.DECLINED]
+    eased = msgspec.structs.replace(
+        case.policy.policy,
+        tiers=(*lending, *(msgspec.structs.replace(tier, **confirmed) for tier in declined)),
     )
-    eased = seal(msgspec.structs.replace(case.policy.policy, tiers=tiers))
-    return Case(case.model, ReadyPolicy(eased, case.model), case.application)
+    policy = with_parts(eased, caps={"below_break_even": Decision.REVIEW})
+    return Case(case.model, ReadyPolicy(policy, case.model), case.application)
 
 
 def tier_of(policy: Policy, points: Points) -> Tier:

@@ -98,12 +98,14 @@ class Gaps:
 class Compared:
     """A candidate on fresh applications: how far it is from the truth, part by part.
 
-    `approved_unseen` counts those outside booked support whom no person looks at.
+    `approved_unseen` counts those outside booked support whom no person looks at, and
+    `declined_by_score` those whose like were seldom booked and who could repay some loan.
     """
 
     parts: Mapping[str, Gaps]
     everyone_booked: bool
     approved_unseen: int
+    declined_by_score: int
 
 
 def main() -> int:
@@ -152,6 +154,11 @@ def limits_missed(found: Compared) -> Iterator[str]:
         )
     if found.approved_unseen:
         yield f"{found.approved_unseen:,} outside booked support are approved without a person"
+    if found.declined_by_score:
+        yield (
+            f"{found.declined_by_score:,} whose like were seldom booked are declined by a score "
+            "that can only guess"
+        )
 
 
 def policy_for(model: Model) -> ReadyPolicy:
@@ -217,9 +224,11 @@ def _compare(candidate: Candidate, fresh: Fresh) -> Compared:
     decided = decide_rows(policy_for(candidate.model), data.columns, len(data))
     outside, booked = decided.outside, fresh.booked
     unseen = int(np.count_nonzero(outside & decided.approved))
+    declined = int(np.count_nonzero(decided.seldom_declined_by_score))
     print(
         f"  fresh {len(data):,}: {np.mean(outside):.2%} are outside what was booked, and "
-        f"{unseen:,} of those are approved unseen"
+        f"{unseen:,} of those are approved unseen; of the seldom booked {declined:,} are declined "
+        "by a score"
     )
     complete = np.all([kernel.present(column) for column in data.columns.values()], axis=0)
     parts = {
@@ -241,7 +250,7 @@ def _compare(candidate: Candidate, fresh: Fresh) -> Compared:
     gaps = {
         name: _print_part(name, data, chances, fresh.truth, rows) for name, rows in parts.items()
     }
-    return Compared(gaps, bool(booked.all()), unseen)
+    return Compared(gaps, bool(booked.all()), unseen, declined)
 
 
 def _print_part(name: str, data: Dataset, chances: Floats, truth: Floats, rows: Mask) -> Gaps:

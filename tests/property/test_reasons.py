@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from alama.core.application import Application
 from alama.core.assess import Assessment, assess
 from alama.core.lending.draft import default_policy
-from alama.core.lending.offer import OFFER_BELOW_CUTOFF, find_loan, find_loan_to_confirm
+from alama.core.lending.offer import find_loan, find_loan_to_confirm
 from alama.core.lending.policy import HOLDS, SEVERITY, Decision, Rule
 from alama.core.lending.ready_policy import Objection, ReadyPolicy
 from alama.core.model import ReadyModel
@@ -92,7 +92,8 @@ def objections(case: Case) -> list[Objection]:
     _, obstacles = find_loan(policy, tier, values, loans, found)
     if any(doubt.code == Rule.SELDOM_BOOKED for doubt in doubts):
         # Of these a score can only guess: it declines nobody, and so decides nothing.
-        if tier.decision is Decision.DECLINED or OFFER_BELOW_CUTOFF in obstacles:
+        declines = any(one.decision is Decision.DECLINED for one in obstacles)
+        if tier.decision is Decision.DECLINED or declines:
             _, obstacles = find_loan_to_confirm(policy, tier, values, loans, found)
         if tier.decision is not Decision.DECLINED:
             found += policy.objections_of_tier(tier)

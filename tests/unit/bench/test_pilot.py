@@ -18,8 +18,10 @@ from bench.pilot.__main__ import (
 
 NEAR = Gaps(mean=0.002, banded=0.005, auc_short=0.01)
 FAR = Gaps(mean=0.05, banded=0.05, auc_short=0.07)
-SOUND = Compared({EVERYONE: NEAR, INSIDE: NEAR}, everyone_booked=True, approved_unseen=0)
-BOOKED = Compared({EVERYONE: FAR, INSIDE: NEAR}, everyone_booked=False, approved_unseen=0)
+SOUND = Compared(
+    {EVERYONE: NEAR, INSIDE: NEAR}, everyone_booked=True, approved_unseen=0, declined_by_score=0
+)
+BOOKED = replace(SOUND, parts={EVERYONE: FAR, INSIDE: NEAR}, everyone_booked=False)
 
 
 def test_what_is_near_the_truth_misses_nothing() -> None:
@@ -48,3 +50,8 @@ def test_of_a_booked_history_those_inside_have_to_be_nearer_to_the_truth_than_al
 def test_whoever_is_approved_unseen_is_counted() -> None:
     [missed] = limits_missed(replace(BOOKED, approved_unseen=3))
     assert missed == "3 outside booked support are approved without a person"
+
+
+def test_whoever_was_seldom_booked_and_is_declined_by_a_score_is_counted() -> None:
+    [missed] = limits_missed(replace(BOOKED, declined_by_score=2))
+    assert missed == "2 whose like were seldom booked are declined by a score that can only guess"

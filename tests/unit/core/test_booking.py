@@ -12,15 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import booking as bookings
+from alama.core import calibration
 from alama.core import model as models
-from alama.core.application import read
+from alama.core.application import Application, read
 from alama.core.assess import assess
 from alama.core.booking import STEP, Booking, FieldBooking, on_step
 from alama.core.errors import InvalidModel
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, OwnRule
+from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.room import owed_monthly, room_monthly
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tables import Card
@@ -97,8 +99,8 @@ def test_a_score_that_can_only_guess_declines_nobody() -> None:
     # At the risk that the score guesses the loan loses money: a person who lends is told so.
     assert left.rules == ("tier_below_cutoff", "below_break_even", "seldom_booked")
     assert (left.decision, left.tier, left.score) == (Decision.REVIEW, "E", declined.score)
-    # There is a loan that a person can confirm, within what the tier allows.
-    assert 0 < left.offer.limit <= policy_on(model).tiers[-1].limit_max
+    # There is a loan that a person can confirm.
+    assert left.offer.limit == policy_on(model).limit_step
     # A policy that does not look declines by the score, as it does everyone.
     assert assess(model, policy_on(model, None), read(PRODUCT, POOR)).rules == declined.rules
 
@@ -116,20 +118,81 @@ def test_the_lenders_own_rules_and_the_applicants_money_still_decline_the_seldom
     assert broke.offer.limit == 0
 
 
-@given(st.integers(0, 2**32 - 1).map(lambda seed: seed - seed % 3))
-def test_the_seldom_booked_are_approved_by_nobody_and_declined_by_no_score(seed: int) -> None:
+def strict_below_the_cutoff(policy: Policy) -> Policy:
+    """A policy that lends nothing to those it declines, and declines what would lose money."""
+    tiers = tuple(
+        msgspec.structs.replace(tier, inflow_share=0.0)
+        if tier.decision is Decision.DECLINED
+        else tier
+        for tier in policy.tiers
+    )
+    lent = msgspec.structs.replace(policy, tiers=tiers)
+    return with_parts(lent, caps={"below_break_even": Decision.DECLINED})
+
+
+def test_no_share_of_a_declined_tier_and_no_guessed_loss_declines_the_seldom_booked() -> None:
+    model = with_booking(*(short_of_months(card) for card in BUILTIN.cards))
+    policy = ReadyPolicy(strict_below_the_cutoff(policy_on(model).policy), model)
+    left = assess(model, policy, read(PRODUCT, POOR))
+    assert left.rules == ("tier_below_cutoff", "below_break_even", "seldom_booked")
+    assert (left.decision, left.tier) == (Decision.REVIEW, "E")
+    # Whoever lends at a loss lends the least.
+    assert left.offer.limit == policy.limit_step
+    cheap = with_parts(policy.policy, pricing={"loss_given_default": 0.0, "cost_per_loan": 0.0})
+    lent = assess(model, ReadyPolicy(cheap, model), read(PRODUCT, POOR))
+    assert lent.rules == ("tier_below_cutoff", "seldom_booked")
+    # By the share and the cap of the worst tier that is not declined.
+    assert policy.limit_step < lent.offer.limit <= policy.tiers[-2].limit_max
+
+
+def test_a_guessed_loss_declines_nobody_in_a_better_tier_either() -> None:
+    model = with_booking(*(short_of_months(card) for card in BUILTIN.cards))
+    costly = with_parts(policy_on(model).policy, pricing={"cost_per_loan": 1e6})
+    policy = ReadyPolicy(strict_below_the_cutoff(costly), model)
+    left = assess(model, policy, read(PRODUCT, {**GOOD, "mm_months": 0}))
+    assert left.tier != policy.tiers[-1].name
+    assert {"below_break_even", "seldom_booked"} <= set(left.rules)
+    assert (left.decision, left.offer.limit) == (Decision.REVIEW, policy.limit_step)
+    # Of everyone else the score knows enough to say that.
+    known = assess(model, policy, read(PRODUCT, GOOD))
+    assert known.decision is Decision.DECLINED
+
+
+def can_repay(policy: ReadyPolicy, application: Application) -> bool:
+    """Whether the smallest loan fits into the worst tier that is not declined, for some term."""
+    lending = [tier for tier in policy.tiers if tier.decision is not Decision.DECLINED]
+    values = policy.as_asked(application.values)
+    scorecard = policy.model.scorecard_for(application)
+    loans = policy.loans(scorecard, scorecard.score(values))
+    inflow = float(values[policy.inflow_place] or 0.0)
+    worst = lending[-1] if lending else policy.tiers[0]
+    room = room_monthly(worst, inflow, owed_monthly(policy, values, inflow))
+    return any(
+        tariff.due_monthly(calibration.shown_probability(loans.points(term, 0)), policy.limit_step)
+        <= room
+        for term, tariff in enumerate(policy.tariffs)
+    )
+
+
+@given(st.integers(0, 2**32 - 1).map(lambda seed: seed - seed % 3), st.booleans())
+def test_the_seldom_booked_are_approved_by_nobody_and_declined_by_no_score(
+    seed: int,
+    strict: bool,  # noqa: FBT001  Hypothesis gives it by its place
+) -> None:
     case = random_case(seed)
     policy = case.ready.policy
+    if strict:
+        policy = ReadyPolicy(strict_below_the_cutoff(policy.policy), policy.model)
     said = assess(policy.model, policy, case.application)
     if "seldom_booked" not in said.rules:
         return
     assert said.decision is not Decision.APPROVED
-    declining = {"unaffordable"} | {
-        rule.name for rule in policy.policy.rules if rule.decision is Decision.DECLINED
-    }
-    if policy.below_break_even is Decision.DECLINED:
-        declining.add("below_break_even")
-    assert (said.decision is Decision.DECLINED) == (not declining.isdisjoint(said.rules))
+    rules = {rule.name for rule in policy.policy.rules if rule.decision is Decision.DECLINED}
+    if not rules.isdisjoint(said.rules):
+        assert said.decision is Decision.DECLINED
+    elif said.decision is Decision.DECLINED:
+        assert "unaffordable" in said.rules
+        assert not can_repay(policy, case.application)
     assert (said.offer.limit > 0) == (said.decision is Decision.REVIEW)
 
 

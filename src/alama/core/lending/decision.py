@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.lending.offer import OFFER_BELOW_CUTOFF, Found, find_loan, find_loan_to_confirm
+from alama.core.lending.offer import Found, find_loan, find_loan_to_confirm
 from alama.core.lending.policy import SEVERITY, Decision, Tier
 from alama.core.lending.ready_policy import SELDOM_BOOKED, TIER_TO_CONFIRM
 
@@ -51,7 +51,8 @@ def decide(
     loans = policy.loans(scorecard, scored)
     loan, obstacles = find_loan(policy, tier, values, loans, objections)
     is_declined = tier.decision is _DECLINED
-    if SELDOM_BOOKED in doubts and (is_declined or OFFER_BELOW_CUTOFF in obstacles):
+    # Whatever stands in the way of a loan may come from the score that it would have.
+    if SELDOM_BOOKED in doubts and (is_declined or _declines(obstacles)):
         loan, obstacles = find_loan_to_confirm(policy, tier, values, loans, objections)
         objections += TIER_TO_CONFIRM if is_declined else policy.objections_of_tier(tier)
         objections += obstacles
@@ -65,6 +66,10 @@ def decide(
         return Verdict(tier, _APPROVED, (), loan)
     codes = tuple(objection.code for objection in objections)
     return Verdict(tier, _worst(objections), codes, loan)
+
+
+def _declines(objections: Sequence[Objection]) -> bool:
+    return any(objection.decision is _DECLINED for objection in objections)
 
 
 def _worst(objections: Sequence[Objection]) -> Decision:

@@ -19,6 +19,7 @@ from alama.core import calibration
 from alama.core.lending.policy import Decision, Rule
 from alama.core.lending.pricing import Price
 from alama.core.lending.ready_policy import Objection
+from alama.core.lending.room import number_at, owed_monthly, room_monthly
 from alama.core.units import Apr, Money, Probability
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 _DECLINED: Final = Decision.DECLINED
 
 _UNAFFORDABLE: Final = Objection(Rule.UNAFFORDABLE.value, Decision.DECLINED)
-OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
+_LOSING_TO_CONFIRM: Final = Objection(Rule.BELOW_BREAK_EVEN.value, Decision.REVIEW)
+_OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):
@@ -63,23 +65,10 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     probability: Probability
 
 
-def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:
-    """Give what falls due per 30 days on other loans, as far as it is known."""
-    existing = None if policy.existing_place is None else values[policy.existing_place]
-    # Silence must not earn a larger loan than an ordinary answer would.
-    return policy.existing_share * inflow if existing is None else existing  # type: ignore[return-value]  # no word
-
-
-def room_monthly(tier: Tier, inflow: float, owed: float) -> float:
-    """Give what may fall due per 30 days on one more loan, in a tier."""
-    return tier.inflow_share * inflow - owed
-
-
 class _Search:
     """The loans to one applicant, whose tier and money decide on them together with the loan.
 
     `cuts_losses` is whether loans below break-even are left out; `cut` whether one was.
-    `cuts_declined` is whether those are that would be declined for their own score.
     """
 
     __slots__ = (
@@ -93,7 +82,6 @@ class _Search:
         "_tier",
         "_values",
         "cut",
-        "cuts_declined",
         "cuts_losses",
     )
 
@@ -103,14 +91,13 @@ class _Search:
         self._policy = policy
         self._tier = tier
         self._loans = loans
-        self._inflow = _number(values, policy.inflow_place)
+        self._inflow = number_at(values, policy.inflow_place)
         self._owed = owed_monthly(policy, values, self._inflow)
         self._room = room_monthly(tier, self._inflow, self._owed)
         self._values = values
         self._binding: Sequence[ReadyRule] = ()
         self._bounds: dict[int, int] = {}
         self.cuts_losses = tier.decision is not _DECLINED
-        self.cuts_declined = True
         self.cut = False
 
     def bind(self, rules: Sequence[ReadyRule]) -> None:
@@ -179,7 +166,7 @@ class _Search:
             probability, tier = self.judge(term, band)
             allowed = 0
             # To somebody who is declined we say what would have applied, by the tier they have.
-            if tier is self._tier or tier.decision is not _DECLINED or not self.cuts_declined:
+            if tier is self._tier or tier.decision is not _DECLINED:
                 cap = min(highest, tier.limit_max)
                 room = room_monthly(tier, self._inflow, self._owed)
                 allowed = tariff.largest(probability, room, cap, step)
@@ -214,11 +201,15 @@ class _Search:
                 return Found(largest.term, lasts[band], probability)
         return None
 
+    def losing(self) -> Objection:
+        """Give what there is against a loan that loses money at the cap."""
+        return Objection(Rule.BELOW_BREAK_EVEN.value, self._policy.below_break_even)
+
     def smallest(self, term: int) -> tuple[Found, tuple[Objection, ...]]:
         """Give the smallest loan of a term, and why not even that is offered."""
         step, terms = self._policy.limit_step, range(len(self._policy.terms_days))
         repayable = any(self._could_repay(other, step) for other in terms)
-        against = OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
+        against = _OFFER_BELOW_CUTOFF if repayable else _UNAFFORDABLE
         probability, _ = self.judge(term, 0)
         return Found(term, step, probability), (against,)
 
@@ -232,11 +223,26 @@ class _Search:
         return tariff.due_monthly(probability, amount) <= room
 
 
-def _number(values: Sequence[Value], place: int | None) -> float:
-    """Give a number of the application; 0 where it, or the field itself, is not there."""
-    if place is None:
-        return 0.0
-    return values[place] or 0.0  # type: ignore[return-value]  # these fields hold no words
+class _SearchToConfirm(_Search):
+    """The same for somebody of whom a score can only guess: a person decides on the loan.
+
+    So a tier that is declined gives way to the worst that is not, and a loss declines nobody.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, policy: ReadyPolicy, tier: Tier, values: Sequence[Value], loans: Loans
+    ) -> None:
+        super().__init__(policy, policy.tier_to_confirm(tier), values, loans)
+        self.cuts_losses = True
+
+    def judge(self, term: int, band: int) -> tuple[Probability, Tier]:
+        probability, tier = super().judge(term, band)
+        return probability, self._policy.tier_to_confirm(tier)
+
+    def losing(self) -> Objection:
+        return _LOSING_TO_CONFIRM
 
 
 class _Binding(NamedTuple):
@@ -273,11 +279,10 @@ def find_loan_to_confirm(
 ) -> tuple[Found, tuple[Objection, ...]]:
     """Do as `find_loan` for somebody whose score declines nothing: a person decides on the loan.
 
-    So it has to be repaid and to pay for itself, in whatever tier.
+    Where a tier is declined, the share and the cap of the worst that is not hold in its place.
     """
-    search = _Search(policy, tier, values, loans)
-    search.cuts_losses, search.cuts_declined = True, False
-    return _find(search, policy, tier, values, objections)
+    search = _SearchToConfirm(policy, tier, values, loans)
+    return _find(search, policy, policy.tier_to_confirm(tier), values, objections)
 
 
 def _find(
@@ -319,8 +324,8 @@ def _worse_loan(
         search.cuts_losses = False
         for term in (*range(start, len(policy.terms_days)), *range(start)):
             if found := search.largest(term, policy.limit_step, policy.limit_step):
-                loses = Objection(Rule.BELOW_BREAK_EVEN.value, policy.below_break_even)
-                return found, (loses, *_objections_to(found, binding.referring, policy, values))
+                against = _objections_to(found, binding.referring, policy, values)
+                return found, (search.losing(), *against)
     if binding.declining:
         search.bind(())
         if found := _best_term(policy, tier, values, search):
@@ -338,7 +343,7 @@ def _objections_to(
 
 def _first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:
     """Give the place of the shortest term on offer that is no shorter than the one asked for."""
-    days = _number(values, policy.term_place) or policy.standard_loan.term_days
+    days = number_at(values, policy.term_place) or policy.standard_loan.term_days
     return min(bisect_left(policy.terms_days, days), len(policy.terms_days) - 1)
 
 
@@ -354,7 +359,7 @@ def _best_term(
     the term asked for on.
     """
     step, start, count = policy.limit_step, _first_term(policy, values), len(policy.terms_days)
-    amount = _number(values, policy.amount_place) or policy.standard_loan.amount
+    amount = number_at(values, policy.amount_place) or policy.standard_loan.amount
     wanted = math.ceil(amount / step) * step
     for term in range(start, count):
         if found := search.largest(term, wanted, tier.limit_max):

@@ -198,6 +198,7 @@ class ReadyPolicy:
         "_outflow_place",
         "_outflow_ratio_max",
         "_scores_min",
+        "_tier_to_confirm",
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
@@ -233,6 +234,8 @@ class ReadyPolicy:
         self._tiers_worst_first = policy.tiers[::-1]
         # All but the worst tier, which has whatever is left: clamping the score changes no tier.
         self._scores_min = tuple(tier.score_min for tier in self._tiers_worst_first[1:])
+        lending = [tier for tier in policy.tiers if tier.decision is not Decision.DECLINED]
+        self._tier_to_confirm = lending[-1] if lending else policy.tiers[0]
         self.standard_loan = policy.standard_loan
         self.limit_step = policy.limit_step
         self.terms_days = _known_terms(policy, model)
@@ -263,6 +266,14 @@ class ReadyPolicy:
     def tier(self, points: Points) -> Tier:
         """Give the tier by the score as shown."""
         return self._tiers_worst_first[bisect_right(self._scores_min, round(points))]
+
+    def tier_to_confirm(self, tier: Tier) -> Tier:
+        """Give the tier by which a person confirms loans to those of whom a score can only guess.
+
+        Where theirs is declined it is the worst that is not: the figures of a declined tier are
+        for nobody to lend by. Where all are, it is the best.
+        """
+        return tier if tier.decision is not Decision.DECLINED else self._tier_to_confirm
 
     def loans(self, scorecard: Scorecard, scored: Scored) -> Loans:
         """Give the loans that the applicant could ask for."""

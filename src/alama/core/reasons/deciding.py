@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.offer import owed_monthly
 from alama.core.lending.policy import Decision, Rule
 from alama.core.lending.ready_policy import OUTFLOW, known_ranges
+from alama.core.lending.room import owed_monthly
 from alama.core.reasons import wording
 from alama.core.reasons.dictionary import LENDER_RULE, Shown
 from alama.core.reasons.known import listed
@@ -70,9 +70,11 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
     }
     # A rule that objects to the loan asked for, and then to what could be offered, stands twice.
     named = dict.fromkeys(assessment.rules)
-    # Of those who were seldom booked a score can only guess: it declines none of them.
+    # Of those who were seldom booked a score can only guess: it declines none of them, nor does a
+    # loss that it expects.
     if Rule.SELDOM_BOOKED in named:
         named.pop(Rule.TIER_BELOW_CUTOFF, None)
+        decisions[Rule.BELOW_BREAK_EVEN] = Decision.REVIEW
     return tuple(name for name in named if decisions[name] is assessment.decision)
 
 

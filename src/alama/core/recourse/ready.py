@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alama.core.lending.offer import owed_monthly, room_monthly
 from alama.core.lending.policy import Rule
 from alama.core.lending.ready_policy import EXISTING, INFLOW, OUTFLOW
+from alama.core.lending.room import owed_monthly, room_monthly
 from alama.core.recourse import turning
 from alama.core.recourse.card import ReadyCard
 from alama.core.recourse.gates import OPEN, SHUT, Condition

@@ -32,8 +32,9 @@ from alama.core.expressions.tree import (
     Or,
     fields_read,
 )
-from alama.core.lending.offer import find_loan, owed_monthly, room_monthly
+from alama.core.lending.offer import find_loan
 from alama.core.lending.policy import Decision, Rule
+from alama.core.lending.room import owed_monthly, room_monthly
 from alama.core.recourse.meeting import DOWN, UP, Bond
 from alama.core.recourse.values import FAR, Edge, above, below, turn_of
 from alama.core.units import Points
