@@ -37,7 +37,12 @@ def policy_for(model: Model) -> ReadyPolicy:
     return ReadyPolicy(default_policy(TERMS.currency), ReadyModel(model, TERMS.currency))
 
 
-def judged_again(history: History, model: Model, policy: PolicyFor = policy_for) -> Pack:
+def judged_again(
+    history: History,
+    model: Model,
+    policy: PolicyFor = policy_for,
+    current: Model | None = None,
+) -> Pack:
     """The pack of a model that was trained elsewhere, judged on the late part of a history."""
     parts = split_history(history, SEED)
     trained = Trained(model, (), parts.split.learning, parts.holdout)
@@ -48,7 +53,7 @@ def judged_again(history: History, model: Model, policy: PolicyFor = policy_for)
         parts.facts,
         FOR_EVERYONE,
         policy=policy,
-        current=None,
+        current=current,
         without_region=None,
     )
 

@@ -197,6 +197,8 @@ def _train(args: argparse.Namespace, data: Dataset) -> Judged:
     order = _order(args, data)
     with terminal.share("Training") as watch:
         trained = train(data, order, watch)
+    for warning in trained.warnings:
+        terminal.warn(warning)
     with terminal.share("Measuring") as watch:
         return judge(trained, args.seed, watch)
 

@@ -54,7 +54,7 @@ p { margin: 8px 0; max-width: 46em; }
 .findings li { margin: 3px 0; }
 .note, figcaption { color: var(--soft); font-size: 0.9rem; }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 8px 0 14px; }
-.tile { flex: 1 1 158px; background: var(--panel); border: 1px solid var(--rule);
+.tile { flex: 1 1 136px; background: var(--panel); border: 1px solid var(--rule);
   border-radius: 8px; padding: 12px 14px; }
 .tile p { margin: 0; }
 .tile-name { font-size: 0.85rem; color: var(--soft); }
@@ -82,6 +82,7 @@ th, td { padding: 5px 16px 5px 0; text-align: left; border-bottom: 1px solid var
 thead th { color: var(--soft); font-weight: 600; font-size: 0.82rem; vertical-align: bottom; }
 tbody th { font-weight: 500; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+thead .number { white-space: normal; }
 td small { display: block; color: var(--soft); font-size: 0.78rem; }
 details { margin: 4px 0 10px; }
 summary { cursor: pointer; color: var(--soft); font-size: 0.84rem; }

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
 
-_LABEL: Final = "days past due and restructuring, of the history"
-
 _TRAINING_SHARE: Final = 0.84
 """Of the whole run, measured; the rest is for judging."""
 
@@ -81,13 +79,15 @@ class Candidate:
 class Parts:
     """A history split: `judging` are the places, among all loans, of those that judge.
 
-    `returned` are the later loans of borrowers from whom the model learned.
+    `returned` are the later loans of borrowers from whom the model learned. `restructured` says
+    whether the history tells which loans were restructured in distress.
     """
 
     split: Split
     judging: Places
     returned: Dataset
     facts: SplitFacts
+    restructured: bool
 
     @property
     def holdout(self) -> Dataset:
@@ -168,6 +168,7 @@ def split_history(history: History, seed: int) -> Parts:
             returned=Returned(len(came_back), came_back.defaults),
             terms=term_bands(terms[learning], terms[judging]),
         ),
+        history.report.tells_restructuring,
     )
 
 
@@ -203,13 +204,14 @@ def learn(parts: Parts, order: PilotOrder, part: Part) -> Judged:
 
 
 def _trained(parts: Parts, order: PilotOrder, part: Part) -> Trained:
+    outcome = "days past due and restructuring" if parts.restructured else "days past due"
     asked = Order(
         name=order.name,
-        label=_LABEL,
+        label=f"{outcome}, of the history",
         recipe=replace(order.recipe, seed=order.seed),
         currency=order.currency,
         days_past_due=order.days_past_due,
-        restructured=True,
+        restructured=parts.restructured,
         jobs=order.jobs,
     )
     return train_on(parts.split, asked, part.at)

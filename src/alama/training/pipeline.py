@@ -21,6 +21,7 @@ from alama.training.making.booking import learn_booking
 from alama.training.making.likeness import learn_likeness
 from alama.training.making.make import Part, make_card
 from alama.training.making.masking import rows_for
+from alama.training.recipe import PAIRS_NEED_DEFAULTS
 from alama.training.validation.validate import metrics_for_model, validate
 
 if TYPE_CHECKING:
@@ -65,6 +66,18 @@ class Trained:
     notes: tuple[CardNotes, ...]
     train: Dataset
     holdout: Dataset | None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Say what the rows that were learnt from could not carry."""
+        rarer = min(self.train.defaults, len(self.train) - self.train.defaults)
+        if rarer >= PAIRS_NEED_DEFAULTS:
+            return ()
+        told = (
+            f"{rarer:,} of the rarer outcome are left to learn from, fewer than "
+            f"{PAIRS_NEED_DEFAULTS:,}: each field is learnt by itself, without pairs"
+        )
+        return (told,)
 
 
 @dataclass(frozen=True, slots=True)

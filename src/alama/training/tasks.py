@@ -228,12 +228,14 @@ def limits_of(pilot: Pilot) -> Gates:
 def options_of(report: HistoryReport, read_on: date) -> Options:
     """Give the options that read a file again as it was read for a report.
 
-    A field that is no input stays none. One that gives the outcome away and about which nobody has
-    decided is not left out in silence: `refuse_open_suspects` names it again.
+    A field that is no input stays none; a group is none by itself. One that gives the outcome away
+    and about which nobody has decided is not left out in silence: `refuse_open_suspects` names it
+    again.
     """
     undecided = {PRODUCT.field(name).name for name in report.open_suspects}
     inputs = set(report.inputs)
-    left_out = {field.name for field in PRODUCT.model_fields} - inputs - undecided - {REGION}
+    of_themselves = {*report.groups, REGION}
+    left_out = {field.name for field in PRODUCT.model_fields} - inputs - undecided - of_themselves
     return Options(
         region=REGION in inputs,
         exclude=frozenset(left_out),

@@ -228,16 +228,14 @@ def test_a_leaking_column_that_is_kept_is_blocked(history: History, candidate: C
 def test_a_last_quarter_that_shifted_is_blocked_by_stability(
     history: History, candidate: Candidate
 ) -> None:
-    assert history.loans.dates is not None
-    days = history.loans.dates.astype("datetime64[D]")
+    days = history.applied_on.astype("datetime64[D]")
     late = days >= days.max() - LATELY_DAYS
-    columns = dict(history.loans.columns)
+    columns = dict(history.applications)
     for name in ("avg_inflow", "balance_stability"):
         column = columns[name]
         assert not isinstance(column, kernel.Words)
         columns[name] = np.where(late, 0.35 * column, column)
-    shifted = replace(history, loans=replace(history.loans, columns=columns))
-    pack = judged_again(shifted, candidate.model)
+    pack = judged_again(replace(history, applications=columns), candidate.model)
     assert Gate.STABILITY in blocked(pack)
     assert pack.recent_psi is not None
     assert pack.recent_psi > 2.0 * pack.score_psi, "the quarters before it water the whole down"

@@ -1,11 +1,14 @@
 """The run as a whole: sound, judged on what it did not see, and telling what it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from alama.core import model as models
 from alama.core import tables
 from alama.core.kernel import BatchScorecard, probabilities
+from alama.training.dataset import Dataset
 from alama.training.pipeline import Judged, Order, Trained, judge, train
 from alama.training.validation.metrics import auc
 from tests.patterned import CATALOGUE, QUICK, patterned, unwatched
@@ -81,6 +84,34 @@ def test_the_model_says_what_it_was_made_of(trained: Trained) -> None:
     assert set(model.money.reference_inflows) == {"KES", "UGX"}
     for reference in model.references:
         assert sum(reference.score_shares) == pytest.approx(1.0)
+
+
+def test_that_pairs_are_left_out_is_said_of_the_rows_that_were_learnt_from(
+    trained: Trained,
+) -> None:
+    everything = patterned(5_000)
+    few, enough = (
+        replace(trained, train=with_defaults(everything, defaults)) for defaults in (999, 1_000)
+    )
+    [said] = few.warnings
+    assert said == (
+        "999 of the rarer outcome are left to learn from, fewer than 1,000: each field is learnt "
+        "by itself, without pairs"
+    )
+    assert enough.warnings == ()
+
+
+def test_what_is_set_apart_does_not_count_towards_pairs() -> None:
+    order = Order(name="small", label="bad", recipe=QUICK, holdout=0.2)
+    trained = train(with_defaults(patterned(5_000), 1_200), order, unwatched)
+    assert trained.train.defaults == 960
+    assert not any(card.pairs for card in trained.model.cards)
+    assert any("without pairs" in said for said in trained.warnings)
+
+
+def with_defaults(data: Dataset, defaults: int) -> Dataset:
+    """Give the same rows, of which the first so many defaulted."""
+    return replace(data, labels=(np.arange(len(data)) < defaults).astype(np.int8))
 
 
 def test_the_judged_model_carries_its_figures_and_another_id(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -96,6 +97,19 @@ def _shift(column: Column, late: Mask) -> float:
 # ----------------------------------------------------------------------------------- enough?
 
 
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """What day it is, and on which the books were last looked at."""
+
+    today: np.datetime64
+    books_read_on: np.datetime64
+
+    @property
+    def books_age_days(self) -> int:
+        """Give how many days ago that was."""
+        return int((self.today - self.books_read_on) / np.timedelta64(1, "D"))
+
+
 def enough(split: OutOfTime | None) -> Enough:
     """Say what the loans that teach can carry, where enough others judge; the rarer outcome counts.
 
@@ -115,7 +129,7 @@ def advice(
     applied_on: Days,
     labels: Labels,
     split: OutOfTime | None,
-    today: np.datetime64,
+    calendar: Calendar,
 ) -> tuple[str, ...]:
     """Say what to do about too little evidence, and about when there will be enough."""
     if verdict is Enough.PAIRS:
@@ -128,20 +142,19 @@ def advice(
         return (
             f"Each field is learnt by itself: pairs of fields need {PAIRS_NEED_DEFAULTS:,} "
             f"{scarce} to learn from, {lacking:,} more than there are."
-            + (_forecast(lacking, applied_on, labels, today) if bad_is_rarer else ""),
+            + (_forecast(lacking, applied_on, labels, calendar) if bad_is_rarer else ""),
         )
     return (
-        _lacking(applied_on, labels, split, today),
+        _lacking(applied_on, labels, split, calendar),
         (
             "Until then a shadow live key collects what is needed: every decision goes to a "
-            "person, and every score is kept (`alama keys issue --mode live --shadow`)."
+            "person, and every score is kept "
+            "(`alama keys issue --lender LENDER --mode live --shadow`)."
         ),
     )
 
 
-def _lacking(
-    applied_on: Days, labels: Labels, split: OutOfTime | None, today: np.datetime64
-) -> str:
+def _lacking(applied_on: Days, labels: Labels, split: OutOfTime | None, calendar: Calendar) -> str:
     """Say how many more loans of which outcome it takes before a model can be made and judged."""
     learning, judging = (
         (0, 0) if split is None else (split.learning.defaults, split.judging.defaults)
@@ -158,12 +171,15 @@ def _lacking(
         f"{learning:,} and {judging:,}: {lacking:,} more are needed."
     )
     if scarce == "defaults":
-        told += _forecast(lacking, applied_on, labels, today)
+        told += _forecast(lacking, applied_on, labels, calendar)
     return told
 
 
-def _forecast(lacking: int, applied_on: Days, labels: Labels, today: np.datetime64) -> str:
-    """Say when there will be so many more, at the rate of the last half-year of mature loans."""
+def _forecast(lacking: int, applied_on: Days, labels: Labels, calendar: Calendar) -> str:
+    """Say when there will be so many more, at the rate of the last half-year of mature loans.
+
+    Counted from the last look at the books: what matured since then is not in the file.
+    """
     if lacking <= 0 or not len(labels):
         return ""
     last = applied_on.max()
@@ -173,8 +189,14 @@ def _forecast(lacking: int, applied_on: Days, labels: Labels, today: np.datetime
     if rate <= 0.0 or lacking / rate > _FORECAST_MONTHS_MAX:
         return ""
     waiting = int(np.ceil(lacking / rate))
-    when = today.astype("datetime64[M]") + waiting
+    when = calendar.books_read_on.astype("datetime64[M]") + waiting
+    if when <= calendar.today.astype("datetime64[M]"):
+        return (
+            f" At about {rate:,.0f} a month, counted from the books of {calendar.books_read_on}, "
+            f"there were so many around {when}: hand in books read today."
+        )
     return (
-        f" At the present rate of about {rate:,.0f} a month there will be so many in about "
-        f"{waiting:,} month{'' if waiting == 1 else 's'}, around {when}."
+        f" At the present rate of about {rate:,.0f} a month there will be so many about "
+        f"{waiting:,} month{'' if waiting == 1 else 's'} after {calendar.books_read_on}, around "
+        f"{when}."
     )

@@ -9,9 +9,10 @@ import numpy as np
 
 from alama.core.product import PRODUCT
 from alama.training.history import checks, evidence, outcomes
+from alama.training.history.evidence import Calendar
 from alama.training.history.gather import VOCABULARY_MAX
-from alama.training.history.report import FIRST_ROWS_MAX, Fault, HistoryReport
-from alama.training.history.roles import OBSERVED_ON, REGION, RESTRUCTURED
+from alama.training.history.report import FIRST_ROWS_MAX, STALE_DAYS, Fault, HistoryReport
+from alama.training.history.roles import BORROWER_ID, OBSERVED_ON, REGION, RESTRUCTURED
 from alama.training.history.split import Counted
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
+    from alama.training.history.checks import Book
     from alama.training.history.report import Drift, Duplicate, Suspect
     from alama.training.history.roles import Roles
     from alama.training.history.rows import Rows
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
 
 _MUCH: Final = 0.05
 """Where more of the rows are unsound, those that stay may not be like those that go."""
+
+_OVERLOOKED: Final = 0.01
+"""Where more of the loans that are old enough were not looked at again, it is no slip of a hand."""
+
+_MANY_PHONES: Final = 0.1
+"""Below this share, ids of another making may look like phone numbers by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +65,11 @@ def report_of(found: Findings, currency: str, days_past_due: int, today: date) -
     verdict = evidence.enough(split)
     unread = _unread(found, days_past_due)
     drift = evidence.drift(found.rows.fields, book.applied_on)
+    calendar = _calendar(book, today)
     return HistoryReport(
         currency=currency,
         days_past_due=days_past_due,
+        tells_restructuring=RESTRUCTURED in found.roles.loan,
         rows=found.rows.rows,
         unsound=found.rows.unsound,
         repeated=found.repeated,
@@ -89,11 +99,45 @@ def report_of(found: Findings, currency: str, days_past_due: int, today: date) -
         notes=(*_notes(found, drift), *found.notes),
         enough=verdict,
         advice=(
+            *_own_words(found.rows),
             *_mend_first(found.rows),
-            *_read_the_books_again(unread),
-            *evidence.advice(verdict, dates, labels, split, np.datetime64(today, "D")),
+            *_read_the_books_again(unread, len(labels)),
+            *_read_them_today(calendar),
+            *evidence.advice(verdict, dates, labels, split, calendar),
         ),
+        excluded=tuple(sorted(found.roles.excluded)),
+        books_age_days=calendar.books_age_days if booked.any() else None,
     )
+
+
+def _calendar(book: Book, today: date) -> Calendar:
+    """Give the days that count; without any loan the books are those of today."""
+    now = np.datetime64(today, "D")
+    looked = book.observed_on[book.booked]
+    return Calendar(now, looked.max() if len(looked) else now)
+
+
+def _read_them_today(calendar: Calendar) -> list[str]:
+    """Send books back that are too old to speak of the loans of today."""
+    if calendar.books_age_days <= STALE_DAYS:
+        return []
+    told = (
+        f"The books were last looked at on {calendar.books_read_on}, "
+        f"{calendar.books_age_days:,} days ago: of who borrows and repays since then nothing is "
+        "known. Hand in books read today."
+    )
+    return [told]
+
+
+def _own_words(rows: Rows) -> list[str]:
+    """Ask for ids that mean nothing elsewhere; a phone number names a person."""
+    if rows.phone_ids < _MANY_PHONES * rows.rows or not rows.phone_ids:
+        return []
+    told = (
+        f"{rows.phone_ids:,} of {rows.rows:,} {BORROWER_ID} look like phone numbers: put words of "
+        "your own in their place, which mean nothing elsewhere, and hand the file in again."
+    )
+    return [told]
 
 
 def _mend_first(rows: Rows) -> list[str]:
@@ -110,23 +154,25 @@ def _mend_first(rows: Rows) -> list[str]:
 
 def _unread(found: Findings, days_past_due: int) -> list[Fault]:
     """Find loans that look immature only because nobody looked at them again."""
-    book = found.rows.book
-    rows = found.rows.numbers[
-        book.booked & outcomes.unread(book.due_on, book.observed_on, days_past_due)
-    ]
+    booked = np.flatnonzero(found.rows.book.booked)
+    book = found.rows.book.take(booked)
+    overlooked = outcomes.unread(book.due_on, book.observed_on, days_past_due)
+    rows = found.rows.numbers[booked[overlooked]]
     if not len(rows):
         return []
     first = tuple(rows[:FIRST_ROWS_MAX].tolist())
     return [Fault(OBSERVED_ON, checks.DAY_OF_THE_BOOKS, len(rows), first)]
 
 
-def _read_the_books_again(unread: list[Fault]) -> list[str]:
+def _read_the_books_again(unread: list[Fault], mature: int) -> list[str]:
+    """Say what so many loans that nobody looked at again mostly mean."""
     return [
         f"{fault.rows:,} loans count as too young although the file was written long enough after "
         f"they were due. {OBSERVED_ON} must be the day on which the books were read, not that on "
         "which a loan was closed: else good loans are set aside and bad ones stay. Put it right "
         "and read the file again."
         for fault in unread
+        if fault.rows > _OVERLOOKED * (fault.rows + mature)
     ]
 
 

@@ -24,7 +24,6 @@ from alama.training.dataset import Dataset
 from alama.training.history import quality
 from alama.training.history.gather import VOCABULARY_MAX, Gathered, Request, gather
 from alama.training.history.survey import survey
-from alama.training.recipe import PAIRS_NEED_DEFAULTS
 from alama.training.validation.gates import FOR_EVERYONE
 
 if TYPE_CHECKING:
@@ -304,11 +303,6 @@ def _about_rows(gathered: Gathered, label: str) -> list[str]:
         said.append(
             f"{outcomes}: with fewer than {LENDING_OUTCOMES_MIN} of each outcome this model is for "
             "study, not for lending"
-        )
-    if minority < PAIRS_NEED_DEFAULTS:
-        said.append(
-            f"fewer than {PAIRS_NEED_DEFAULTS:,} of each outcome: each field is learnt by itself, "
-            "without pairs"
         )
     said += [
         f"column {name}: {count:,} values such as NA or null are read as missing"

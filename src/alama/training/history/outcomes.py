@@ -11,7 +11,7 @@ and counting the early ones would make every recent month look worse than it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Mask = NDArray[np.bool_]
+
+_NEARLY_ALL: Final = 0.99
+"""So many loans were observed by the day on which the books were read; the rest may be mistakes."""
 
 
 def mature(
@@ -32,7 +35,7 @@ def mature(
 def unread(
     due_on: NDArray[np.datetime64], observed_on: NDArray[np.datetime64], days_past_due: int
 ) -> Mask:
-    """Say which loans would be mature, had they been observed when the last of the file was.
+    """Say which loans would be mature, had they been observed when the books were read.
 
     Where the books are read on one day there is none. Where `observed_on` holds the day on which
     a loan was closed, these are the loans that were repaid in time: setting them aside would leave
@@ -41,8 +44,9 @@ def unread(
     known = observed_on[~np.isnat(observed_on)]
     if not len(known):
         return np.zeros(len(observed_on), dtype=np.bool_)
-    when_read = np.full_like(observed_on, known.max())
-    in_time: Mask = mature(due_on, when_read, days_past_due)
+    # Not the last day of all: one wrong one would make every young loan look overlooked.
+    day = np.sort(known)[int(_NEARLY_ALL * (len(known) - 1))]
+    in_time: Mask = mature(due_on, np.full_like(observed_on, day), days_past_due)
     return in_time & ~np.isnat(observed_on) & ~mature(due_on, observed_on, days_past_due)
 
 

@@ -13,6 +13,9 @@ import msgspec
 
 from alama.service.onboarding.records import Enough
 
+STALE_DAYS: Final = 180
+"""Books that nobody has looked at for longer say little about those who borrow now."""
+
 FIRST_ROWS_MAX: Final = 5
 """Rows that are named where a rule is broken: enough to find the cause of all of them."""
 
@@ -100,6 +103,9 @@ class HistoryReport(msgspec.Struct, frozen=True):
     and `borrowers` the people behind them. `out_of_time_from` is the first day of the out-of-time
     part (YYYY-MM-DD), None without any loan: earlier loans teach the model, and those of the part
     judge it (`out_of_time_loans`), but for `returned_loans`, of borrowers with an earlier one.
+    Where the file does not tell of restructuring, days past due alone make a default. `excluded`
+    are fields of a request that somebody left out of the inputs. `books_age_days` is how old the
+    last look at the books was on the day when the file was read, None without any loan.
     """
 
     currency: str
@@ -133,6 +139,22 @@ class HistoryReport(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     enough: Enough
     advice: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+    books_age_days: int | None = None
+    tells_restructuring: bool = True
+
+    @property
+    def stale(self) -> bool:
+        """Say whether the books are too old to speak of the loans of today."""
+        return self.books_age_days is not None and self.books_age_days > STALE_DAYS
+
+    @property
+    def books_age(self) -> str:
+        """Say how old the books were when the file was read; call it where their age is known."""
+        return (
+            f"The books were last looked at on {self.last_observed_on}, {self.books_age_days:,} "
+            "days before the file was read"
+        )
 
     @property
     def default_rate(self) -> float | None:

@@ -62,6 +62,7 @@ def _header(report: HistoryReport, lender: str) -> Markup:
     period = ""
     if report.first_applied_on is not None:
         period = f", applied for from {report.first_applied_on} to {report.last_applied_on}"
+    also = ", or is restructured in distress" if report.tells_restructuring else ""
     return join(
         tag("p", "Report of a loan history", class_="kicker"),
         tag("h1", lender),
@@ -69,7 +70,7 @@ def _header(report: HistoryReport, lender: str) -> Markup:
             "p",
             f"{numbers.plural(report.rows, 'row')}{period}; amounts in {report.currency}. "
             f"A loan defaults that is {report.days_past_due} days past due by its due date + "
-            f"{report.days_past_due} days, or is restructured in distress.",
+            f"{report.days_past_due} days{also}.",
             class_="lead",
         ),
     )

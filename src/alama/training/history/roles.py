@@ -68,13 +68,15 @@ class Roles:
     """Columns by what they are for.
 
     `fields` maps columns to fields of a request, `inputs` names those of them that a model may
-    read, `others` are the columns that nobody reads but to see whether they tell the outcome, and
-    `unread` those that must not be looked at or cannot be.
+    read and `excluded` those that somebody asked to leave out. `others` are the columns that nobody
+    reads but to see whether they tell the outcome, and `unread` those that must not be looked at or
+    cannot be.
     """
 
     loan: tuple[str, ...]
     fields: Mapping[str, Field]
     inputs: frozenset[str]
+    excluded: frozenset[str]
     groups: tuple[str, ...]
     others: tuple[str, ...]
     unread: tuple[str, ...]
@@ -102,7 +104,8 @@ def assign(table: Table, wishes: Wishes) -> Roles:
     _require_core(table, fields)
     loan = (*REQUIRED, *(name for name in OPTIONAL if name in table.names))
     groups = _groups(table, wishes.groups, loan)
-    excluded = _known_names(table, wishes.exclude, "--exclude") | {_spelled(g) for g in groups}
+    asked = _known_names(table, wishes.exclude, "--exclude")
+    excluded = asked | {_spelled(g) for g in groups}
     _known_names(table, wishes.keep, "--keep")
     if both := {_spelled(name) for name in wishes.keep} & excluded:
         raise TrainingProblem(f"{min(both)} cannot be both kept as an input and left out")
@@ -116,6 +119,7 @@ def assign(table: Table, wishes: Wishes) -> Roles:
         loan=loan,
         fields=fields,
         inputs=frozenset(served - excluded),
+        excluded=frozenset(served & asked),
         groups=groups,
         others=tuple(name for name in rest if name not in unread),
         unread=unread,

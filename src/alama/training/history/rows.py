@@ -15,6 +15,7 @@ from alama.training.dataset import take_column
 from alama.training.history import checks
 from alama.training.history.checks import Book, Inspection
 from alama.training.history.gather import VOCABULARY_MAX, breaks_rule
+from alama.training.history.phones import may_be_phone
 from alama.training.history.report import Missing
 from alama.training.history.roles import (
     AMOUNT,
@@ -59,7 +60,8 @@ class Rows:
     """The sound rows of a file. `numbers` are their places in it, from 1 on.
 
     `fields` are columns of fields of a request by their names, `groups` by those of the columns;
-    `overflowing` names columns of more words than anyone could learn from.
+    `overflowing` names columns of more words than anyone could learn from. `phone_ids` counts the
+    rows of the file whose borrower_id looks like a phone number.
     """
 
     book: Book
@@ -71,6 +73,7 @@ class Rows:
     faults: tuple[Fault, ...]
     missing: tuple[Missing, ...]
     overflowing: tuple[str, ...]
+    phone_ids: int
 
     def take(self, places: NDArray[np.intp]) -> Rows:
         """Give these of the sound rows; the counts stay those of the file."""
@@ -109,6 +112,7 @@ class _Reader:
         self._words = {f.name: _Words() for f in roles.fields.values() if not f.numeric}
         self._groups = {name: _Words() for name in roles.groups}
         self._missing = dict.fromkeys(roles.read, 0)
+        self._phone_ids = 0
 
     def add(
         self, batch: pa.RecordBatch, found: BatchInspection, first_row: int, today: np.datetime64
@@ -132,6 +136,7 @@ class _Reader:
             self._words[name].add(text, sound)
         for name, text in groups.items():
             self._groups[name].add(text, sound)
+        self._phone_ids += told.phone_ids
         for name in self._missing:
             self._missing[name] += int(np.count_nonzero(~told.given[name]))
 
@@ -155,6 +160,7 @@ class _Reader:
             faults=inspection.faults(),
             missing=tuple(Missing(name, many / rows) for name, many in self._missing.items()),
             overflowing=tuple(overflowing),
+            phone_ids=self._phone_ids,
         )
 
 
@@ -164,6 +170,7 @@ class _Told:
     def __init__(self, batch: pa.RecordBatch, found: BatchInspection) -> None:
         self.given: dict[str, Mask] = {}
         self.rows = batch.num_rows
+        self.phone_ids = 0
         self._batch = batch
         self._found = found
 
@@ -195,6 +202,8 @@ class _Told:
 
     def people(self) -> NDArray[np.int64]:
         ids = self.as_written(without_markers(plain(self._batch.column(BORROWER_ID))), BORROWER_ID)
+        phones = np.array([*map(may_be_phone, ids.vocabulary), False])
+        self.phone_ids = int(np.count_nonzero(phones[ids.codes]))
         return _people(ids)
 
     def restructured(self) -> Mask:

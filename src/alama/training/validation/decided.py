@@ -34,23 +34,33 @@ class Decided:
     """For each application: approved, left to a person; and whether it is unlike the training.
 
     `seldom` are those whose like were seldom booked, whether or not the policy looks at that; they
-    are outside as well.
+    are outside as well. `unaffordable` are those to whom not even the smallest loan can be offered
+    that they could repay.
     """
 
     approved: Mask
     review: Mask
     outside: Mask
     seldom: Mask
+    unaffordable: Mask
 
     @property
     def declined(self) -> Mask:
         """Say which were declined, by whatever rule."""
         return ~self.approved & ~self.review
 
+    @property
+    def seldom_declined_by_score(self) -> Mask:
+        """Say which of the seldom booked were declined although they could repay some loan.
+
+        Where a policy has no rules of its own that decline, nothing but a score is left.
+        """
+        return self.seldom & self.declined & ~self.unaffordable
+
 
 def decide_rows(policy: ReadyPolicy, columns: Mapping[str, Column], rows: int) -> Decided:
     """Decide on every row. A field that the policy forbids is not looked at: nobody may send it."""
-    found = np.zeros((4, rows), dtype=np.bool_)
+    found = np.zeros((5, rows), dtype=np.bool_)
     for row, values in enumerate(_rows_of_values(policy, columns, rows)):
         scorecard = policy.model.scorecard_for(Application(values))
         asked = policy.as_asked(values)
@@ -62,6 +72,7 @@ def decide_rows(policy: ReadyPolicy, columns: Mapping[str, Column], rows: int) -
         found[1, row] = verdict.decision is Decision.REVIEW
         found[2, row] = seldom or not _OUTSIDE.isdisjoint(verdict.rules)
         found[3, row] = seldom
+        found[4, row] = Rule.UNAFFORDABLE.value in verdict.rules
     return Decided(*found)
 
 

@@ -135,8 +135,9 @@ class GateResult(msgspec.Struct, frozen=True):
 class Measured:
     """What the gates look at; all but the first on the out-of-time part, as served.
 
-    `recent_psi` is of its last three months, which the whole would water down; None where it holds
-    too few loans to tell.
+    `score_psi` is of all that was booked in it, also of what has no outcome yet. `recent_psi` is of
+    its last three months, which the whole would water down; None where it holds too few loans to
+    tell.
     """
 
     defaults: int
@@ -327,7 +328,10 @@ def _inversion(better: _Pool, worse: _Pool) -> str:
 def _stability(measured: Measured, limits: Gates) -> GateResult:
     moved = [psi for psi in (measured.score_psi, measured.recent_psi) if psi is not None]
     passed = all(psi < limits.psi_max for psi in moved)
-    words = f"The scores of the out-of-time part moved by a PSI of {measured.score_psi:.3f}"
+    words = (
+        "The scores of all that was booked in the out-of-time part moved by a PSI of "
+        f"{measured.score_psi:.3f}"
+    )
     if measured.recent_psi is not None:
         words += f", those of its last three months by {measured.recent_psi:.3f}"
     return GateResult(

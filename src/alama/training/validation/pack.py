@@ -77,8 +77,9 @@ class RegionEffect(msgspec.Struct, frozen=True):
 class Pack(msgspec.Struct, frozen=True):
     """The pack of one candidate. `score_psi` is of the model as served, out of time.
 
-    `recent_psi` is that of the last three months, None where there are too few loans. Without
-    `support` the history knew of nobody, or of too few, who were not booked.
+    It is of all that was booked, also of what has no outcome yet. `recent_psi` is that of the last
+    three months, None where there are too few loans. Without `support` the history knew of nobody,
+    or of too few, who were not booked. `questions` are what stands out although no gate blocks.
     """
 
     schema: str
@@ -101,6 +102,7 @@ class Pack(msgspec.Struct, frozen=True):
     current: Comparison | None
     region: RegionEffect | None
     support: Support | None = None
+    questions: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.pages.markup import Markup
+    from alama.training.validation.metrics import Interval
     from alama.training.validation.pack import Pack
     from alama.training.validation.rivals import Comparison, Ranked
     from alama.training.validation.tiers import LoanRate
@@ -63,8 +64,7 @@ def loan_rates(rates: Mapping[str, LoanRate]) -> Markup:
             "Loans",
             "Defaults",
             "Predicted",
-            "Observed",
-            "Jeffreys 95 %",
+            "Observed, Jeffreys 95 %",
             "Chance",
         ],
         [_loan_row(name, rate) for name, rate in rates.items()],
@@ -73,18 +73,18 @@ def loan_rates(rates: Mapping[str, LoanRate]) -> Markup:
 
 
 def _loan_row(name: str, rate: LoanRate) -> list[str]:
-    between = numbers.between(
-        numbers.percent(rate.interval.low, 2), numbers.percent(rate.interval.high, 2)
-    )
     told = (
         numbers.percent(rate.predicted, 2),
-        numbers.percent(rate.observed, 2),
-        between,
+        join(numbers.percent(rate.observed, 2), tag("small", _jeffreys(rate.interval))),
         numbers.percent(rate.chance),
     )
     counts = (numbers.count(rate.loans), numbers.count(rate.defaults))
     rest = told if rate.loans else (numbers.NOTHING,) * len(told)
     return [name, lamps(rate.light), *counts, *rest]
+
+
+def _jeffreys(interval: Interval) -> str:
+    return numbers.between(numbers.percent(interval.low, 2), numbers.percent(interval.high, 2))
 
 
 def _returned(pack: Pack) -> list[Markup]:
@@ -145,8 +145,7 @@ def _tiers_table(pack: Pack) -> Markup:
             "Score from",
             "Loans",
             "Predicted",
-            "Observed",
-            "Jeffreys 95 %",
+            "Observed, Jeffreys 95 %",
             "Chance",
         ],
         [
@@ -157,11 +156,7 @@ def _tiers_table(pack: Pack) -> Markup:
                 numbers.count(tier.score_min) if place + 1 < len(pack.tiers) else "below",
                 numbers.count(tier.loans),
                 numbers.percent(tier.predicted, 2),
-                numbers.percent(tier.observed, 2),
-                numbers.between(
-                    numbers.percent(tier.interval.low, 2),
-                    numbers.percent(tier.interval.high, 2),
-                ),
+                join(numbers.percent(tier.observed, 2), tag("small", _jeffreys(tier.interval))),
                 numbers.percent(tier.chance),
             ]
             for place, tier in enumerate(pack.tiers)
@@ -174,8 +169,9 @@ def stability(pack: Pack) -> Markup:
     """Show how far scores and fields moved."""
     return join(
         page.paragraph(
-            "As served, the scores of the out-of-time part moved by a PSI of "
-            f"{numbers.fixed(pack.score_psi)} from those that the model learned from, "
+            "As served, the scores of all that was booked in the out-of-time part, whether or not "
+            f"its outcome is known, moved by a PSI of {numbers.fixed(pack.score_psi)} from those "
+            "that the model learned from, "
             f"{_recently(pack)}; the gate stands at {numbers.exact(pack.limits.psi_max)}."
         ),
         report_evidence.stability(tuple(reversed(pack.validation.cards))),
@@ -216,10 +212,23 @@ def comparison(pack: Pack) -> Markup:
                 listed, lambda v: numbers.signed(v, 4), "The candidate's lead", "lead in AUC"
             )
         ),
-        beside(pack.current)
+        join(*_withheld(pack.current), beside(pack.current))
         if pack.current is not None
         else page.note("No model is in use for this lender yet, so there is none to compare with."),
     )
+
+
+def _withheld(comparison: Comparison) -> list[Markup]:
+    """Say which fields the model in use was not shown, lest its figures be taken for its usual."""
+    if not comparison.withheld:
+        return []
+    return [
+        page.paragraph(
+            f"The model in use also reads {', '.join(comparison.withheld)}, excluded from this "
+            "history. What was filled in after a loan would make it look better here than it can "
+            "be in service. So here it scores and decides as if nobody had given that."
+        )
+    ]
 
 
 def beside(comparison: Comparison) -> Markup:

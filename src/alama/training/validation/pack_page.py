@@ -42,6 +42,8 @@ _GATES: Final = {
     Gate.LEAKAGE: "Nothing gives the outcome away",
 }
 
+_SHORT_ID: Final = 8
+
 
 def pack_page(pack: Pack, model: Model) -> str:
     """Give the pack as one self-contained HTML page, without script."""
@@ -72,13 +74,18 @@ def pack_page(pack: Pack, model: Model) -> str:
         Section("signoff", "Sign-off", _signoff(pack)),
     ]
     return page.document(
-        f"Validation pack of {pack.name}",
+        f"Validation pack of {pack.name} ({_short_id(pack)})",
         _header(pack, model),
         sections,
         f"Alama validation pack of model {pack.model_id}. Intervals are 95 %; those of "
         "figures come "
         f"from {numbers.count(pack.validation.draws)} bootstrap draws of the out-of-time loans.",
     )
+
+
+def _short_id(pack: Pack) -> str:
+    """Tell two models of one name and day apart, in few letters."""
+    return pack.model_id.removeprefix("sha256:")[:_SHORT_ID]
 
 
 def _header(pack: Pack, model: Model) -> Markup:
@@ -91,7 +98,7 @@ def _header(pack: Pack, model: Model) -> Markup:
     )
     return join(
         tag("p", "Validation pack", class_="kicker"),
-        tag("h1", pack.name),
+        tag("h1", pack.name, " ", page.badge(_short_id(pack))),
         tag(
             "p",
             tag("strong", verdict),
@@ -117,6 +124,16 @@ def _verdict(pack: Pack) -> Markup:
             "everyone, or tighter ones that the lender has set."
         ),
         page.tiles(_tiles(pack)),
+        _questions(pack),
+    )
+
+
+def _questions(pack: Pack) -> str:
+    if not pack.questions:
+        return ""
+    return join(
+        page.heading("To be answered before signing"),
+        tag("ul", *(tag("li", question) for question in pack.questions), class_="findings"),
     )
 
 
@@ -236,6 +253,8 @@ def _limits(pack: Pack, model: Model) -> Markup:
             "alone."
         ),
     ]
+    if pack.history.stale:
+        limits.append(f"{pack.history.books_age}: of what changed since then nothing is known.")
     if (thin := seldom_judged(pack.split.terms)) is not None:
         limits.append(thin)
     if forbidden:

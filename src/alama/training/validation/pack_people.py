@@ -14,6 +14,7 @@ from alama.training.validation.pack_evidence import beside
 if TYPE_CHECKING:
     from alama.pages.markup import Markup
     from alama.training.validation.fairness import Attribute
+    from alama.training.validation.metrics import Interval
     from alama.training.validation.pack import Pack, RegionEffect
 
 
@@ -74,8 +75,7 @@ def _attribute(one: Attribute) -> Markup:
                 "Group",
                 "Light",
                 "Applications",
-                "Approved",
-                "95 % interval",
+                "Approved, 95 % interval",
                 "Ratio",
                 "Booked loans",
                 "Predicted",
@@ -86,10 +86,7 @@ def _attribute(one: Attribute) -> Markup:
                     group.name,
                     lamps(group.light),
                     numbers.count(group.applications),
-                    numbers.percent(group.approved),
-                    numbers.between(
-                        numbers.percent(group.interval.low), numbers.percent(group.interval.high)
-                    ),
+                    join(numbers.percent(group.approved), tag("small", _between(group.interval))),
                     numbers.fixed(group.ratio, 2),
                     numbers.count(group.loans),
                     numbers.percent(group.predicted) if group.loans else numbers.NOTHING,
@@ -100,6 +97,10 @@ def _attribute(one: Attribute) -> Markup:
             words=2,
         ),
     )
+
+
+def _between(interval: Interval) -> str:
+    return numbers.between(numbers.percent(interval.low), numbers.percent(interval.high))
 
 
 def _region(pack: Pack, effect: RegionEffect) -> Markup:

@@ -10,6 +10,8 @@ from alama.pages import bands, numbers, page
 from alama.pages.markup import Markup, join, tag
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from alama.core.model import Model
     from alama.core.tables import Card, Feature
 
@@ -20,7 +22,8 @@ def scorecard(model: Model) -> Markup:
         page.paragraph(
             "A score is the base plus the points of one band of each field, plus what pairs of "
             "fields add (drawn under Pairs, where the card has them). Share is how many of the "
-            "loans learned from fall into the band, default rate how many of those defaulted."
+            "loans that a card learned from fall into the band, default rate how many of those "
+            "defaulted."
         ),
         *(_card(model, card) for card in reversed(model.cards)),
     )
@@ -35,8 +38,19 @@ def _card(model: Model, card: Card) -> Markup:
             f"{numbers.plural(len(card.features), 'field')}, "
             f"{numbers.plural(len(card.pairs), 'pair')}"
         ),
+        page.note(_whose_shares(model, card, required)),
         page.side_by_side(*(_table(f, always_given=f.field in required) for f in ordered)),
     )
+
+
+def _whose_shares(model: Model, card: Card, required: Collection[str]) -> str:
+    """Say of which loans the shares are: a card learns from those that no smaller one answers."""
+    if all(feature.field in required for feature in card.features):
+        return "Shares are of all the loans learned from."
+    told = "Shares are of the loans learned from that give at least one field that may be missing"
+    if len(model.cards) > 1:
+        told += f"; loans that give none are answered by the {model.cards[0].name} card"
+    return f"{told}."
 
 
 def _reach(feature: Feature) -> float:

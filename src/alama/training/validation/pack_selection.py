@@ -173,7 +173,7 @@ def _verdict(pack: Pack, support: Support) -> Markup:
         "None is declined."
         if not support.outside_declined
         else f"{numbers.plural(support.outside_declined, 'application')} would be declined by a "
-        "rule of the policy, by the cap of its prices, or because no loan can be repaid."
+        "rule of the policy, or because no loan can be repaid."
     )
     return page.paragraph(
         "Nobody outside is approved or declined by a score: each goes to REVIEW, with "

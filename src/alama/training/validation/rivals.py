@@ -38,12 +38,22 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The candidate and another; `ahead` is the candidate's AUC less the other's, paired."""
+    """The candidate and another; `ahead` is the candidate's AUC less the other's, paired.
+
+    `withheld` are fields that the other reads and that were excluded from the history: here it saw
+    them as not given.
+    """
 
     candidate: Ranked
     other: Ranked
     ahead: float
     ahead_interval: Interval
+    withheld: tuple[str, ...] = ()
+
+    @property
+    def behind(self) -> bool:
+        """Say whether the candidate ranks worse, more than chance explains."""
+        return self.ahead_interval.high < 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from alama.core import kernel
 from alama.core.kernel import Words
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model
+from alama.core.product import PRODUCT
 from alama.training.dataset import take_column
 from alama.training.history.roles import REGION
 from alama.training.validation.decided import decide_rows
@@ -20,6 +22,7 @@ from alama.training.validation.fairness import Approvals, Repayments, attribute
 from alama.training.validation.figures import Measure
 from alama.training.validation.gates import Measured, judge_gates
 from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect
+from alama.training.validation.questions import open_questions
 from alama.training.validation.rivals import Comparison, Entrant, compare
 from alama.training.validation.selection import select
 from alama.training.validation.served import served_points
@@ -28,7 +31,7 @@ from alama.training.validation.support import Applied, support_of
 from alama.training.validation.tiers import loan_rate, tier_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -69,6 +72,11 @@ class Trial:
         return np.flatnonzero(days >= np.datetime64(self.history.report.out_of_time_from))
 
     @cached_property
+    def late_booked(self) -> Places:
+        """Give the places of what was booked of them, whether or not its outcome is known."""
+        return self.late[self.history.booked[self.late]]
+
+    @cached_property
     def places(self) -> Places:
         """Give the places of the hold-out loans among the applications."""
         return self.history.places[self.judging]
@@ -77,9 +85,17 @@ class Trial:
 class Tried:
     """A model tried on every application, under the lender's policy."""
 
-    def __init__(self, name: str, model: Model, policy: ReadyPolicy, trial: Trial) -> None:
-        """Score and decide everything once."""
-        columns = trial.history.applications
+    def __init__(
+        self,
+        name: str,
+        model: Model,
+        policy: ReadyPolicy,
+        trial: Trial,
+        withheld: Collection[str] = (),
+    ) -> None:
+        """Score and decide everything once; fields that are `withheld` count as not given."""
+        given = trial.history.applications
+        columns = {field: column for field, column in given.items() if field not in withheld}
         rows = len(trial.history.booked)
         self.name = name
         self.model = model
@@ -109,7 +125,7 @@ def try_candidate(
     history = trial.history
     tried = Tried(model.name, model, policy(model), trial)
     measured = _measured(tried, trial, validation, split)
-    return Pack(
+    pack = Pack(
         schema=SCHEMA,
         model_id=model.id,
         name=model.name,
@@ -129,10 +145,11 @@ def try_candidate(
         recent_psi=measured.recent_psi,
         fairness=tuple(_attributes(tried, trial)),
         selection=select(model, history.applications, history.booked, tried.points, tried.decided),
-        current=_against(tried, current, "in use now", policy, trial),
+        current=_against_current(tried, current, policy, trial),
         region=_region_effect(tried, without_region, policy, trial),
         support=support_of(model, _applied(tried, trial)),
     )
+    return msgspec.structs.replace(pack, questions=open_questions(pack))
 
 
 def _measured(tried: Tried, trial: Trial, validation: Validation, split: SplitFacts) -> Measured:
@@ -140,8 +157,10 @@ def _measured(tried: Tried, trial: Trial, validation: Validation, split: SplitFa
     model, holdout, learning = tried.model, trial.holdout, trial.learning
     points, _ = served_points(model, holdout.columns, len(holdout))
     learned, _ = served_points(model, learning.columns, len(learning))
-    assert holdout.dates is not None
-    recent = lately(holdout.dates)
+    # Scores need no outcome. Of the last loans only the short ones have one, so that those alone
+    # would look like another book.
+    later = tried.points[trial.late_booked]
+    recent = lately(trial.history.applied_on[trial.late_booked])
     served = validation.served
     area = served.figure(Measure.AUC)
     return Measured(
@@ -153,8 +172,8 @@ def _measured(tried: Tried, trial: Trial, validation: Validation, split: SplitFa
         predicted_rate=served.predicted_rate,
         observed_rate=served.default_rate,
         tiers=tier_rates(tried.policy, holdout.labels, points, kernel.probabilities(points)),
-        score_psi=score_psi(learned, points),
-        recent_psi=None if recent is None else score_psi(learned, points[recent]),
+        score_psi=score_psi(learned, later),
+        recent_psi=None if recent is None else score_psi(learned, later[recent]),
         suspects_kept=[s.column for s in trial.history.report.suspects if s.kept],
     )
 
@@ -172,13 +191,21 @@ def _applied(tried: Tried, trial: Trial) -> Applied:
     )
 
 
-def _against(
-    tried: Tried, other: Model | None, name: str, policy: PolicyFor, trial: Trial
+def _against_current(
+    tried: Tried, current: Model | None, policy: PolicyFor, trial: Trial
 ) -> Comparison | None:
-    if other is None:
+    """Compare with the model in use, which does not see what was excluded either.
+
+    In the rows of a history such a field may give the outcome away: on it no model that reads the
+    field can be beaten, and none keeps that lead in service. What every request gives stays.
+    """
+    if current is None:
         return None
-    rival = Tried(name, other, policy(other), trial)
-    return _compared(tried, rival, trial)
+    read = {feature.field for card in current.cards for feature in card.features}
+    withheld = sorted(read & set(trial.history.report.excluded) - set(PRODUCT.core_names))
+    rival = Tried("in use now", current, policy(current), trial, withheld)
+    found = _compared(tried, rival, trial)
+    return msgspec.structs.replace(found, withheld=tuple(withheld))
 
 
 def _compared(tried: Tried, rival: Tried, trial: Trial) -> Comparison:

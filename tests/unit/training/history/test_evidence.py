@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 from alama.core.kernel import Column, Words
 from alama.service.onboarding.records import Enough
 from alama.training.history import evidence
+from alama.training.history.evidence import Calendar
 from alama.training.history.split import OutOfTime, out_of_time
 
 FIRST = np.datetime64("2024-01-01")
 TODAY = np.datetime64("2026-11-15")
+CALENDAR = Calendar(TODAY, np.datetime64("2026-09-30"))
 
 
 def days_and_labels(rows: int, bad_every: int) -> tuple[NDArray[np.datetime64], NDArray[np.int8]]:
@@ -52,21 +54,39 @@ def test_defaults_that_all_lie_on_one_side_are_not_enough() -> None:
 def test_too_little_says_how_many_more_about_when_and_what_to_do_meanwhile() -> None:
     days, labels = days_and_labels(2_000, 20)
 
-    needed, meanwhile = evidence.advice(Enough.NOTHING, days, labels, split_of(days, labels), TODAY)
+    needed, meanwhile = evidence.advice(
+        Enough.NOTHING, days, labels, split_of(days, labels), CALENDAR
+    )
 
     assert needed == (
         "A model needs 150 defaults to learn from and 150 to be judged by, among the last loans "
         "and of people it has not met. There are 80 and 20: 200 more are needed. At the present "
-        "rate of about 5 a month there will be so many in about 41 months, around 2030-04."
+        "rate of about 5 a month there will be so many about 41 months after 2026-09-30, around "
+        "2030-02."
     )
-    assert "`alama keys issue --mode live --shadow`" in meanwhile
+    assert "`alama keys issue --lender LENDER --mode live --shadow`" in meanwhile
+
+
+def test_a_forecast_that_is_past_asks_for_books_of_today() -> None:
+    days, labels = days_and_labels(10_000, 20)
+    split = split_of(days, labels)
+
+    [past] = evidence.advice(
+        Enough.MAINS, days, labels, split, Calendar(TODAY, np.datetime64("2023-09-30"))
+    )
+    [ahead] = evidence.advice(Enough.MAINS, days, labels, split, Calendar(TODAY, TODAY))
+
+    assert "counted from the books of 2023-09-30, there were so many around 2025-" in past
+    assert past.endswith("hand in books read today.")
+    assert "after 2026-11-15, around 20" in ahead
+    assert "hand in books" not in ahead
 
 
 def test_where_hardly_anybody_repaid_the_repaid_loans_are_what_is_lacking() -> None:
     days, labels = days_and_labels(2_000, 20)
     split = split_of(days, 1 - labels)
 
-    needed, _ = evidence.advice(Enough.NOTHING, days, 1 - labels, split, TODAY)
+    needed, _ = evidence.advice(Enough.NOTHING, days, 1 - labels, split, CALENDAR)
 
     assert "150 repaid loans to learn from" in needed
     assert "There are 80 and 20: 200 more are needed." in needed
@@ -78,8 +98,8 @@ def test_enough_for_fields_says_what_pairs_would_need_and_enough_for_pairs_says_
     assert split is not None
     lacking = 1_000 - split.learning.defaults
 
-    [told] = evidence.advice(Enough.MAINS, days, labels, split, TODAY)
-    [turned] = evidence.advice(Enough.MAINS, days, 1 - labels, split_of(days, 1 - labels), TODAY)
+    [told] = evidence.advice(Enough.MAINS, days, labels, split, CALENDAR)
+    [turned] = evidence.advice(Enough.MAINS, days, 1 - labels, split_of(days, 1 - labels), CALENDAR)
 
     assert told.startswith(
         "Each field is learnt by itself: pairs of fields need 1,000 defaults to learn from, "
@@ -87,7 +107,7 @@ def test_enough_for_fields_says_what_pairs_would_need_and_enough_for_pairs_says_
     )
     assert "1,000 repaid loans to learn from, 0 more" not in turned
     assert "1,000 repaid loans to learn from" in turned
-    assert evidence.advice(Enough.PAIRS, days, labels, split, TODAY) == ()
+    assert evidence.advice(Enough.PAIRS, days, labels, split, CALENDAR) == ()
 
 
 def test_months_count_applications_loans_and_defaults() -> None:

@@ -15,7 +15,6 @@ from alama.training.history.report import DuplicateKind, HistoryReport, Standing
 from tests.histories import (
     TERMS,
     TODAY,
-    fault,
     history_columns,
     read,
     repeat,
@@ -54,24 +53,6 @@ def test_every_row_is_counted_once(tmp_path: Path) -> None:
 
     assert (r.unsound, r.not_booked, r.immature, r.repeated, r.mature) == (1, 1, 1, 1, 497)
     assert r.rows == r.unsound + r.not_booked + r.immature + r.repeated + r.mature
-
-
-def test_closing_dates_in_the_place_of_the_day_of_the_books_are_named_with_what_to_do(
-    tmp_path: Path,
-) -> None:
-    columns = history_columns(500)
-    for row, late in enumerate(columns["largest_days_past_due"]):
-        if late == 0:
-            columns["observed_on"][row] = columns["due_on"][row]
-    closed = columns["largest_days_past_due"].count(0)
-
-    report = read(write_csv(tmp_path, columns)).report
-
-    found = fault(report, "observed_on")
-    assert (found.rule, found.rows) == ("must be the day on which the books were read", closed)
-    assert report.immature == closed
-    assert report.unsound == 0
-    assert "not that on which a loan was closed" in report.advice[0]
 
 
 def test_the_term_of_a_loan_is_what_the_file_says_or_the_days_until_it_was_due(

@@ -3,6 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import msgspec
+
+from alama.training.history.report import HistoryReport
 from alama.training.history.report_page import history_page
 from tests.histories import history_columns, read, repeat, write_csv
 
@@ -45,3 +48,15 @@ def test_a_history_with_nothing_in_it_has_a_page_too(tmp_path: Path) -> None:
 
     assert "Not enough" in shown
     assert "shadow" in shown
+
+
+def test_a_report_that_was_kept_before_it_told_of_restructuring_still_has_its_page(
+    tmp_path: Path,
+) -> None:
+    report = read(write_csv(tmp_path, history_columns(100))).report
+    kept = msgspec.to_builtins(report)
+    del kept["tells_restructuring"]
+
+    again = msgspec.json.decode(msgspec.json.encode(kept), type=HistoryReport)
+
+    assert history_page(again, "Mkopo") == history_page(report, "Mkopo")

@@ -21,7 +21,7 @@ from alama.core.product import PRODUCT
 from alama.files.models import builtin
 from alama.training.history.loans import History
 from alama.training.population.people import PopulationOptions
-from alama.training.validation.decided import decide_rows
+from alama.training.validation.decided import Decided, decide_rows
 from alama.training.validation.selection import Selection, select
 from alama.training.validation.served import served_points
 from bench.pilot.loans import loan_table
@@ -73,6 +73,7 @@ def test_every_row_is_decided_as_if_it_were_asked_alone(history: History, model:
         assert found.approved[row] == (alone.decision is Decision.APPROVED)
         assert found.review[row] == (alone.decision is Decision.REVIEW)
         assert found.seldom[row] == ("seldom_booked" in alone.rules)
+        assert found.unaffordable[row] == ("unaffordable" in alone.rules)
         asked = policy.as_asked(application.values)
         if asked is application.values:
             assert points[row] == alone.points
@@ -159,3 +160,17 @@ def test_a_selection_of_nobody_is_no_error(history: History) -> None:
     assert found.booked_share == 1.0
     assert found.score_psi == 0.0
     assert found.outside_not_booked == 0.0
+
+
+def test_of_the_seldom_booked_only_what_can_be_afforded_is_declined_by_a_score() -> None:
+    seldom = np.array([True, True, True, False])
+    declined = np.array([True, True, False, True])
+    unaffordable = np.array([True, False, False, False])
+    decided = Decided(
+        approved=np.zeros(4, dtype=np.bool_),
+        review=~declined,
+        outside=seldom,
+        seldom=seldom,
+        unaffordable=unaffordable,
+    )
+    assert decided.seldom_declined_by_score.tolist() == [False, True, False, False]
