@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from typing import Any
 
+from sqlalchemy import select
+
 from alama.core import document
+from alama.core.chain import MAIN
 from alama.service import ids
+from alama.service.audit import acts
+from alama.service.audit.acts import Act
 from alama.service.onboarding.approval import Approval, Signing
 from alama.service.onboarding.records import (
     CANDIDATE_PREFIX,
@@ -24,6 +30,8 @@ from alama.service.onboarding.records import (
     Pilot,
 )
 from alama.service.onboarding.steps import Stores
+from alama.storage import bundles, schema
+from alama.storage.audit import SqlTrail
 from alama.storage.candidates import SqlCandidates
 from alama.storage.database import Database
 from alama.storage.histories import SqlHistories
@@ -140,3 +148,18 @@ class House:
         """Have somebody sign; whether the model answers from then on."""
         signing = Signing(person, "it holds what it promises", key_id)
         return self.approval.sign(candidate.lender, candidate.id, signing).live
+
+
+def acts_of(database: Database) -> list[Act]:
+    """All that was done, oldest first."""
+    return [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 1_000)]
+
+
+def announced(database: Database) -> list[tuple[str, str, object]]:
+    """What live books were told, oldest first: the lender, the kind and the model."""
+    held = schema.bundles
+    query = select(*bundles.COLUMNS).where(held.c.mode == "live").order_by(held.c.id)
+    with database.reading() as connection:
+        rows = connection.execute(query).all()
+    told = [one for row in rows for one in bundles.unfolded(bundles.Bundle._make(row))]
+    return [(one.lender, one.kind, json.loads(one.payload)["data"]["model"]) for one in told]

@@ -1,6 +1,5 @@
-"""Signing: enough people, each once, and a model answers; all of it or nothing, and a way back."""
+"""Signing: enough people, each once, and a model answers; all of it or nothing."""
 
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,24 +9,20 @@ import pytest
 from sqlalchemy import select, update
 
 from alama.core import document
-from alama.core.chain import MAIN
 from alama.core.errors import AlamaError
-from alama.service.audit import acts
 from alama.service.audit.acts import Act, Kind
 from alama.service.audit.findings import Trouble
 from alama.service.errors import InvalidName, UnknownLender
 from alama.service.onboarding.errors import (
     ApprovalBlocked,
     GateFailed,
-    NothingBefore,
     SignatureRefused,
     UnknownCandidate,
     UnknownHistory,
 )
 from alama.service.policies import Signed
-from alama.storage import bundles, schema
+from alama.storage import schema
 from alama.storage.acts import ActLog
-from alama.storage.audit import SqlTrail
 from alama.storage.candidates import SqlCandidates
 from alama.storage.database import Database
 from tests.audited import verdict_on
@@ -42,6 +37,8 @@ from tests.onboarded import (
     a_candidate,
     a_history,
     a_pilot,
+    acts_of,
+    announced,
 )
 from tests.stores import lenders_in
 
@@ -55,20 +52,6 @@ def house(database: Database) -> House:
     house.stores.pilots.set(a_pilot(approvers=2))
     house.stores.pilots.set(a_pilot("umoja"))
     return house
-
-
-def acts_of(database: Database) -> list[Act]:
-    return [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 1_000)]
-
-
-def announced(database: Database) -> list[tuple[str, str, object]]:
-    """What live books were told, oldest first: the lender, the kind and the model."""
-    held = schema.bundles
-    query = select(*bundles.COLUMNS).where(held.c.mode == "live").order_by(held.c.id)
-    with database.reading() as connection:
-        rows = connection.execute(query).all()
-    told = [one for row in rows for one in bundles.unfolded(bundles.Bundle._make(row))]
-    return [(one.lender, one.kind, json.loads(one.payload)["data"]["model"]) for one in told]
 
 
 # ------------------------------------------------------------------------------- candidates
@@ -273,40 +256,6 @@ def test_of_two_who_sign_at_once_one_is_the_last(house: House, elsewhere: Databa
     assert len(house.stores.registry.deployments(LIVE)) == 5
 
 
-# ------------------------------------------------------------------------------- the way back
-
-
-def test_roll_back_goes_to_the_model_before_and_forth_again(house: House) -> None:
-    for model in (MODEL, OTHER_MODEL):
-        house.signed(house.trained("umoja", model), NJERI)
-        house.now_us += 1
-    assert house.approval.roll_back("umoja", MUTUA, "it approves too many") == MODEL.id
-    book = LIVE._replace(lender="umoja")
-    assert house.stores.registry.deployed(book) == (MODEL.id, None)
-    last = house.stores.registry.deployments(book)[-1]
-    assert last.signed == Signed(NOON_US + 2, MUTUA, "it approves too many")
-    assert announced(house.database)[-1] == ("umoja", "model.activated", MODEL.id)
-    assert house.approval.roll_back("umoja", MUTUA, "it was not that") == OTHER_MODEL.id
-
-
-def test_a_change_of_policy_is_nothing_to_go_back_over(house: House) -> None:
-    for model in (MODEL, OTHER_MODEL):
-        house.signed(house.trained("umoja", model), NJERI)
-    house.stores.registry.deploy_policy(LIVE._replace(lender="umoja"), None, Signed(NOON_US))
-    assert house.approval.roll_back("umoja", MUTUA, "it approves too many") == MODEL.id
-
-
-def test_where_there_was_no_model_before_nothing_is_rolled_back(house: House) -> None:
-    house.signed(house.trained("umoja"), NJERI)
-    before = acts_of(house.database)
-    for lender in ("umoja", "demo"):
-        with pytest.raises(NothingBefore, match=f"no other model of {lender}"):
-            house.approval.roll_back(lender, MUTUA, "it approves too many")
-    with pytest.raises(UnknownLender):
-        house.approval.roll_back("nobody", MUTUA, "it approves too many")
-    assert acts_of(house.database) == before
-
-
 # ------------------------------------------------------------------------------- the audit
 
 
@@ -334,6 +283,12 @@ def test_every_deed_is_in_the_audit_with_who_and_when(house: House) -> None:
         ("deployed", "umoja", MUTUA),
     ]
     assert done[-2].details == {"leaves": OTHER_MODEL.id, "reason": "it approves too many"}
+    assert verdict_on(house.database).findings == []
+
+
+def test_why_fewer_people_approve_is_in_the_audit(house: House) -> None:
+    house.stores.pilots.set(a_pilot(approvers=1), reason="J. Otieno has left")
+    assert acts_of(house.database)[-1].details["reason"] == "J. Otieno has left"
     assert verdict_on(house.database).findings == []
 
 

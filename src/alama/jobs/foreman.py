@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Not from the folder that it happens to be started in.
 COMMAND: Final = (sys.executable, "-P", "-m", "alama", "worker", "--jobs")
 
-LOOK_EVERY_S: Final = 2.0
+LOOK_EVERY_S: Final = 1.0
 PAUSE_S: Final = 10.0
 """After a process that has failed, before the next one is started."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection, Row
 
     from alama.service.audit.acts import Act
-    from alama.service.onboarding.ports import Choose, Judge
+    from alama.service.onboarding.ports import Choose, Counted, Judge
     from alama.storage.acts import ActLog
     from alama.storage.database import Database
 
@@ -98,23 +98,21 @@ class SqlCandidates:
 
     # -------------------------------------------------------------------------------- signing
 
-    def sign(
-        self, lender: str, candidate_id: str, signature: Signature, judge: Judge
-    ) -> Sequence[Signature]:
+    def sign(self, lender: str, candidate_id: str, signature: Signature, judge: Judge) -> Counted:
         book = Book(lender, Mode.LIVE)
         with self._database.writing() as connection:
             _lock(connection, lender)
             dossier = _dossier(connection, book, candidate_id)
-            is_last = judge(dossier)
-            candidate, signed = dossier.candidate, [*dossier.signatures, signature]
-            _write(connection, candidate, len(signed), signature)
-            done = [pilot_acts.candidate_signed(candidate, len(signed), signature)]
-            if is_last:
-                done.append(_activate(connection, book, dossier, signed))
+            counted = judge(dossier)
+            candidate, number = dossier.candidate, len(dossier.signatures) + 1
+            _write(connection, candidate, number, signature)
+            done = [pilot_acts.candidate_signed(candidate, number, signature)]
+            if counted.enough:
+                done.append(_activate(connection, book, dossier, counted.signatures))
             # All that can wait for others is over: from here on nobody else can note an act.
             for act in done:
                 self._log.append(connection, act)
-        return signed
+        return counted
 
     def roll_back(self, lender: str, signed: Signed, choose: Choose) -> str:
         book = Book(lender, Mode.LIVE)
@@ -136,14 +134,12 @@ def _lock(connection: Connection, lender: str) -> None:
 
 def _dossier(connection: Connection, book: Book, candidate_id: str) -> Dossier:
     lender = book.lender
-    model_id, policy_id = deploying.deployed(connection, book) or (None, None)
     return Dossier(
         pilot=pilot_of(connection, lender),
         candidate=_found(connection, lender, candidate_id),
         signatures=_signatures(connection, lender, candidate_id),
         document=_document(connection, lender, candidate_id),
-        live_model_id=model_id,
-        policy_id=policy_id,
+        deployments=deploying.deployments(connection, book),
     )
 
 
@@ -161,9 +157,10 @@ def _activate(
 ) -> Act:
     """Let the model of a candidate answer, and give the act of it."""
     model_id, last = dossier.candidate.model_id, signatures[-1]
+    _, policy_id = dossier.live
     people = ", ".join(dict.fromkeys(signature.person for signature in signatures))
     signed = Signed(last.signed_us, people, last.reason)
-    deployment = Deployment(model_id, dossier.policy_id, signed)
+    deployment = Deployment(model_id, policy_id, signed)
     deploying.keep_document(connection, schema.models, model_id, dossier.document, last.signed_us)
     deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
     return acts.deployed(book, deployment)

@@ -31,7 +31,9 @@ class SqlPilots:
         self._database = database
         self._log = log
 
-    def set(self, pilot: Pilot, judge: JudgeTerms = whatever_was_before) -> None:
+    def set(
+        self, pilot: Pilot, judge: JudgeTerms = whatever_was_before, reason: str | None = None
+    ) -> None:
         table = schema.onboarding.pilots
         agreed = msgspec.structs.asdict(pilot)
         del agreed["shadow_us"]  # which no terms begin or end
@@ -43,7 +45,7 @@ class SqlPilots:
                 connection.execute(
                     update(table).where(table.c.lender == pilot.lender).values(agreed)
                 )
-            self._log.append(connection, pilot_acts.pilot_set(pilot))
+            self._log.append(connection, pilot_acts.pilot_set(pilot, reason))
 
     def find(self, lender: str) -> Pilot | None:
         with self._database.reading() as connection:

@@ -15,6 +15,7 @@ from alama.service.audit.acts import (
     LIMITS,
     PACK_HASH,
     PAGE_HASH,
+    REASON,
     Act,
     Detail,
     Kind,
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from alama.service.policies import Signed
 
 
-def pilot_set(pilot: Pilot) -> Act:
+def pilot_set(pilot: Pilot, reason: str | None = None) -> Act:
+    """Say what was agreed; `reason` is why fewer people approve than before, where they do."""
     details: dict[str, Detail] = {
         "jurisdiction": pilot.jurisdiction,
         "days_past_due": pilot.days_past_due,
@@ -37,6 +39,8 @@ def pilot_set(pilot: Pilot) -> Act:
         "set_us": pilot.set_us,
         "set_by": pilot.set_by,
     }
+    if reason is not None:
+        details[REASON] = reason
     return Act(Kind.PILOT_SET, pilot.lender, details=details, by=pilot.set_by)
 
 

@@ -15,6 +15,7 @@ from alama.service.audit.acts import (
     HOLD,
     PACK_HASH,
     PAGE_HASH,
+    REASON,
     REPLACED_EXPIRES_US,
     REPLACES,
     Kind,
@@ -139,6 +140,7 @@ class Standing:
             said.pop("model_id", None)  # that of the candidate, not of the signature
             self.things[thing] = {"lender": act.lender, "person": act.by, **said}
         else:
+            said.pop(REASON, None)  # why fewer approve is said here alone
             self.things.setdefault(pilot_of(act.lender), {"shadow_us": None}).update(said)
 
     def against(self, there: Mapping[Thing, Columns]) -> Iterator[Finding]:

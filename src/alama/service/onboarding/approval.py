@@ -10,13 +10,17 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.service import policies
 from alama.service.book import Book, Mode
+from alama.service.onboarding.counting import that_count
 from alama.service.onboarding.errors import (
     ApprovalBlocked,
     GateFailed,
+    ModelWithdrawn,
     NothingBefore,
     SignatureRefused,
 )
+from alama.service.onboarding.ports import Counted
 from alama.service.onboarding.records import Signature
+from alama.service.onboarding.way_back import way_back
 from alama.service.onboarding.words import is_same_person, require_person, require_reason
 from alama.service.policies import Signed
 
@@ -40,7 +44,7 @@ class Signing(NamedTuple):
 
 
 class Approved(NamedTuple):
-    """What became of a signature: all that there are, and whether the model answers now."""
+    """What became of a signature: all that count, and whether the model answers now."""
 
     candidate: Candidate
     signatures: Sequence[Signature]
@@ -62,7 +66,8 @@ class Approval:
         `ApprovalBlocked` where nobody could sign it as it is: a gate failed (`GateFailed`), the
         lender's terms have changed since, or the policy in force does not fit it.
         `SignatureRefused` where it answers already, or more than one must sign and this person, or
-        over HTTP this key, has signed it before. `UnknownLender`, `UnknownCandidate`,
+        over HTTP this key, has signed it before. What was signed before the model was left counts
+        no more, neither for nor against anybody. `UnknownLender`, `UnknownCandidate`,
         `InvalidName`. What is refused leaves nothing behind. Every process of the service answers
         by the new model within a second, each request by one model from its beginning to its end.
         """
@@ -72,25 +77,27 @@ class Approval:
             signed_us=self._clock(),
             key_id=signing.key_id,
         )
-        needed: list[int] = []
 
-        def judge(dossier: Dossier) -> bool:
-            needed.append(_require_countable(dossier, signature))
-            model = self._require_fit(lender, dossier.document, dossier.policy_id)
+        def judge(dossier: Dossier) -> Counted:
+            counted = _count(dossier, signature)
+            _, policy_id = dossier.live
+            model = self._require_fit(lender, dossier.document, policy_id)
             if model.id != dossier.candidate.model_id:
                 raise ApprovalBlocked(
                     "the stored model is not the one that was judged", hint="train it again"
                 )
-            return len(dossier.signatures) + 1 >= needed[0]
+            return counted
 
-        signed = self._stores.candidates.sign(lender, candidate_id, signature, judge)
+        counted = self._stores.candidates.sign(lender, candidate_id, signature, judge)
         candidate = self._stores.candidates.find(lender, candidate_id)
-        return Approved(candidate, signed, needed[0], live=len(signed) >= needed[0])
+        return Approved(candidate, counted.signatures, counted.needed, live=counted.enough)
 
     def roll_back(self, lender: str, person: str, reason: str, key_id: str | None = None) -> str:
         """Go back to the model of its own that answered live before this one; give its id.
 
-        The policy stays as it is. Going back twice ends where it began. `NothingBefore`;
+        The policy stays as it is. A model that was itself rolled back is nothing to go back to:
+        one person would undo what several may have to sign. Said again, it goes further back;
+        `ModelWithdrawn` where only such models are left, `NothingBefore` where there are none.
         `ApprovalBlocked` where the policy in force does not fit the model before. `UnknownLender`,
         `InvalidName`. `key_id` is the API key it came with, and stands beside the name.
         """
@@ -98,14 +105,24 @@ class Approval:
         signed = Signed(self._clock(), by, require_reason(reason))
 
         def choose(steps: Sequence[Deployment]) -> str:
-            model_id = _before(steps)
-            if model_id is None:
-                raise NothingBefore(lender)
+            model_id = self._before(lender, steps)
             document = self._stores.registry.model(model_id)
             self._require_fit(lender, document, steps[-1].policy_id)
             return model_id
 
         return self._stores.candidates.roll_back(lender, signed, choose)
+
+    def _before(self, lender: str, steps: Sequence[Deployment]) -> str:
+        """Give the model that answered before the one of now and was never withdrawn."""
+        models, withdrawn = way_back(steps)
+        if len(models) > 1:
+            return models[-2]
+        if not withdrawn:
+            raise NothingBefore(lender)
+        model_id, signed = list(withdrawn.items())[-1]
+        candidates = self._stores.candidates.of(lender)
+        candidate_id = next((one.id for one in candidates if one.model_id == model_id), "ID")
+        raise ModelWithdrawn(lender, model_id, candidate_id, signed)
 
     def _require_fit(self, lender: str, document: bytes, policy_id: str | None) -> Model:
         """Give the model, or raise where it and the policy in force could not answer together."""
@@ -122,16 +139,8 @@ class Approval:
         return model
 
 
-def _before(steps: Sequence[Deployment]) -> str | None:
-    """Give the model that answered before the one of now, if a lender ever had another."""
-    if not steps:
-        return None
-    others = (step.model_id for step in reversed(steps) if step.model_id != steps[-1].model_id)
-    return next((model_id for model_id in others if model_id is not None), None)
-
-
-def _require_countable(dossier: Dossier, signature: Signature) -> int:
-    """Give how many signatures are asked for, or raise why this one does not count."""
+def _count(dossier: Dossier, signature: Signature) -> Counted:
+    """Give the signatures that count, this one with them, or raise why it does not."""
     pilot, candidate = dossier.pilot, dossier.candidate
     if pilot is None:
         raise ApprovalBlocked(
@@ -145,16 +154,18 @@ def _require_countable(dossier: Dossier, signature: Signature) -> int:
         )
     if not candidate.passed:
         raise GateFailed(candidate.failed)
-    if dossier.live_model_id == candidate.model_id:
+    live_id, _ = dossier.live
+    if live_id == candidate.model_id:
         raise SignatureRefused(
             "this model answers in live mode already", hint="nothing is left to be signed"
         )
-    # Where one person is enough, earlier signatures are of other terms, or of a model that was
-    # left since: to stand for it now, whoever signed may sign again.
+    earlier = that_count(dossier.signatures, candidate.model_id, dossier.deployments)
+    # Where one person is enough, earlier signatures are of other terms: to stand for it now,
+    # whoever signed may sign again.
     if pilot.approvers > 1:
-        for earlier in dossier.signatures:
-            _require_other(earlier, signature)
-    return pilot.approvers
+        for one in earlier:
+            _require_other(one, signature)
+    return Counted([*earlier, signature], pilot.approvers)
 
 
 def _require_other(earlier: Signature, signature: Signature) -> None:

@@ -12,6 +12,7 @@ AlamaError
 ├── ApprovalBlocked         a candidate cannot be approved by anybody as it is; says why
 │   └── GateFailed          ... because a gate did not hold
 ├── SignatureRefused        this signature does not count; another may
+├── ModelWithdrawn          the model to go back to was itself rolled back; says by whom
 └── NothingBefore           no other model of this lender ever answered live
 """
 
@@ -20,11 +21,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.core.errors import AlamaError
+from alama.service.onboarding.words import minute, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.service.onboarding.records import Gate
+    from alama.service.policies import Signed
 
 
 class UnknownHistory(AlamaError):
@@ -119,6 +122,21 @@ class GateFailed(ApprovalBlocked):
 
 class SignatureRefused(AlamaError):
     """This signature does not count; that of somebody else may."""
+
+
+class ModelWithdrawn(AlamaError):
+    """The only models to go back to were themselves rolled back: they have to be signed again."""
+
+    def __init__(self, lender: str, model_id: str, candidate_id: str, signed: Signed) -> None:
+        """Say who went back from it, when and why, and how it comes back."""
+        super().__init__(
+            f"model {short(model_id)} was itself rolled back, by {signed.by} at "
+            f"{minute(signed.at_us)}: {signed.note}",
+            hint="to let it answer all the same, sign it again: "
+            f"alama pilot approve {lender} --candidate {candidate_id}, over HTTP "
+            f"POST /v1/onboarding/candidates/{candidate_id}/signatures; to stop the model of now: "
+            f"alama lenders pause {lender}",
+        )
 
 
 class NothingBefore(AlamaError):

@@ -35,11 +35,13 @@ def whatever_was_before(before: Pilot | None) -> None:
 class Pilots(Protocol):
     """The terms of lenders."""
 
-    def set(self, pilot: Pilot, judge: JudgeTerms = whatever_was_before) -> None:
+    def set(
+        self, pilot: Pilot, judge: JudgeTerms = whatever_was_before, reason: str | None = None
+    ) -> None:
         """Keep terms in the place of those before; a shadow that has begun goes on.
 
         One at a time for a lender: nobody else sets terms between the judgement and this.
-        `UnknownLender`, and whatever the judge raises.
+        `reason` is for the audit. `UnknownLender`, and whatever the judge raises.
         """
 
     def find(self, lender: str) -> Pilot | None:
@@ -121,20 +123,36 @@ class Histories(Protocol):
 class Dossier(NamedTuple):
     """All that decides whether a signature counts, as it stands in the transaction of it.
 
-    `document` is the artefact of the candidate, `policy_id` the policy that answers live, and
-    `live_model_id` the model that does.
+    `document` is the artefact of the candidate, `signatures` are all that it ever got, and
+    `deployments` all that ever answered live, oldest first.
     """
 
     pilot: Pilot | None
     candidate: Candidate
     signatures: Sequence[Signature]
     document: bytes
-    live_model_id: str | None
-    policy_id: str | None
+    deployments: Sequence[Deployment]
+
+    @property
+    def live(self) -> tuple[str | None, str | None]:
+        """The model and the policy that answer live; None stands for what the package brings."""
+        return self.deployments[-1][:2] if self.deployments else (None, None)
 
 
-Judge = Callable[[Dossier], bool]
-"""Raises where the signature does not count; else says whether it is the last that was missing."""
+class Counted(NamedTuple):
+    """The signatures that count for a candidate, a new one last, and how many are needed."""
+
+    signatures: Sequence[Signature]
+    needed: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether they put its model in force."""
+        return len(self.signatures) >= self.needed
+
+
+Judge = Callable[[Dossier], Counted]
+"""Raises where a new signature does not count; else gives it with those that count beside it."""
 
 Choose = Callable[["Sequence[Deployment]"], str]
 """Gives the model to go back to, of all that ever answered, oldest first; or raises."""
@@ -175,10 +193,8 @@ class Candidates(Protocol):
         """Who has signed it, the first one first; none where there is no such candidate."""
         ...
 
-    def sign(
-        self, lender: str, candidate_id: str, signature: Signature, judge: Judge
-    ) -> Sequence[Signature]:
-        """Keep a signature and give all; where it is the last one, let the model answer live.
+    def sign(self, lender: str, candidate_id: str, signature: Signature, judge: Judge) -> Counted:
+        """Keep a signature and give all that count; where they are enough the model answers live.
 
         All in one transaction, one at a time for a lender: the signature, the artefact, the
         deployment, its event and the entries of the audit stand together or not at all.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from alama.service import ids
 from alama.service.book import Book, Mode
-from alama.service.onboarding import orders, work
+from alama.service.onboarding import orders, suspects, work
 from alama.service.onboarding.errors import (
     FewerEyes,
     HistoryForgotten,
@@ -122,10 +122,13 @@ class Remote:
     def train(self, lender: str, history_id: str | None, decided: Decided, by: str) -> Job:
         """Ask for a training run; without a history on the one that `standing` names.
 
-        `StepMissing`, `HistoryForgotten`, `JobUnderWay`.
+        `StepMissing`, also where a field gives the outcome away and nobody has decided what
+        becomes of it; `HistoryForgotten`, `JobUnderWay`.
         """
         pilot = self._require_terms(lender)
         history = self._history_to_train_on(lender, history_id, pilot)
+        report = self._stores.histories.report(lender, history.id)
+        _require_decisions(suspects.undecided(report, [*decided.exclude, *decided.keep]))
         order = orders.encode(orders.to_train(history.id, decided))
         chance = self._chance()
         return work.ask_for_training(self._stores.jobs, self._clock, chance, lender, order, by)
@@ -186,6 +189,17 @@ class Remote:
                 "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
             )
         return pilot
+
+
+def _require_decisions(fields: Sequence[str]) -> None:
+    if not fields:
+        return
+    listed = ", ".join(f'"{name}"' for name in fields)
+    raise StepMissing(
+        f"the step history is not done: {suspects.told(fields)}",
+        hint=f'what was filled in after the loan is left out with "exclude": [{listed}]; with '
+        f'"keep": [{listed}] it is learned from, and nobody can approve the model',
+    )
 
 
 class Arrival:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.service.book import Book, Mode
-from alama.service.onboarding import work
+from alama.service.onboarding import suspects, work
+from alama.service.onboarding.counting import left_since, that_count
 from alama.service.onboarding.records import (
     NO_GATES,
     Candidate,
@@ -26,12 +27,15 @@ from alama.service.onboarding.records import (
     Pilot,
     Signature,
 )
-from alama.service.policies import is_open
+from alama.service.onboarding.way_back import withdrawn_for
+from alama.service.onboarding.words import minute, short
+from alama.service.policies import Pause, is_open
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.service.onboarding.ports import Candidates, Histories, Jobs, Pilots
+    from alama.service.policies import Deployment
     from alama.service.ports import Registry
 
 
@@ -84,7 +88,8 @@ class Standing(msgspec.Struct, frozen=True):
     """All six steps of one lender, and what each has left to work with.
 
     `history` is the newest that counts, `candidate` the newest that was trained on it. `job` is the
-    last training that was asked for, `reading` the last file that came over HTTP.
+    last training that was asked for, `reading` the last file that came over HTTP. `live` is the
+    model that answers; `newer`: the candidate has passed its gates and waits beside that one.
     """
 
     lender: str
@@ -94,6 +99,9 @@ class Standing(msgspec.Struct, frozen=True):
     candidate: Candidate | None
     job: Job | None
     reading: Job | None
+    live: str | None = None
+    newer: bool = False
+    paused: Pause | None = None
 
     @property
     def next(self) -> StepStanding | None:
@@ -115,7 +123,8 @@ class _Found(NamedTuple):
     """What is kept of one lender and still counts.
 
     `outdated` was trained on another history; `redefined`: all histories that there are were read
-    by another definition of default.
+    by another definition of default. `undecided` are fields of the history that give the outcome
+    away, where nothing has been trained on it.
     """
 
     lender: str
@@ -126,15 +135,26 @@ class _Found(NamedTuple):
     reading: Job | None
     outdated: Candidate | None = None
     redefined: bool = False
+    undecided: Sequence[str] = ()
+    deployments: Sequence[Deployment] = ()
+
+    @property
+    def live(self) -> str | None:
+        return self.deployments[-1].model_id if self.deployments else None
 
 
 def standing(stores: Stores, lender: str, now_us: int) -> Standing:
     """Say where a lender stands; `UnknownLender`."""
     stores.registry.lender(lender)
-    found = _find(stores, lender, now_us)
+    book = Book(lender, Mode.LIVE)
+    deployments = stores.registry.deployments(book)
+    found = _find(stores, lender, now_us)._replace(deployments=deployments)
     steps = [_lender(found), _history(found), _train(found), _validate(found)]
     steps += [_approve(stores, found), _key(stores, found, now_us)]
-    return Standing(lender, tuple(_blocked_by_those_before(steps)), *found[1:-2])
+    newer = steps[3].state is State.DONE and _waits(stores, found)
+    told = tuple(_blocked_by_those_before(steps))
+    paused = stores.registry.pause_of(book)
+    return Standing(lender, told, *found[1:6], live=found.live, newer=newer, paused=paused)
 
 
 def _find(stores: Stores, lender: str, now_us: int) -> _Found:
@@ -160,7 +180,10 @@ def _find(stores: Stores, lender: str, now_us: int) -> _Found:
     candidate, newest = next(iter(of_it), None), next(iter(candidates), None)
     outdated = newest if candidate is None else None
     redefined = bool(kept) and not histories
-    return _Found(lender, pilot, history, candidate, job, reading, outdated, redefined)
+    undecided: Sequence[str] = ()
+    if history is not None and candidate is None and not (job is not None and job.open):
+        undecided = suspects.undecided(stores.histories.report(lender, history.id))
+    return _Found(lender, pilot, history, candidate, job, reading, outdated, redefined, undecided)
 
 
 def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
@@ -228,10 +251,24 @@ def _history(found: _Found) -> StepStanding:
             f"a live key whose every decision is left to a person collects more ({shadow})"
         )
         state = State.BLOCKED
+    elif found.undecided:
+        return _undecided(found, history)
     else:
         learnt = _LEARNT[history.enough]
         words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
     return _say(Step.HISTORY, found.lender, state, words, history.kept_by, history.created_us)
+
+
+def _undecided(found: _Found, history: HistoryRecord) -> StepStanding:
+    words = (
+        f"{suspects.told(found.undecided)}: train with `exclude` and their names if they were "
+        "filled in after the loan; with `keep` nobody can approve the model"
+    )
+    left_out = "".join(f" --exclude {name}" for name in found.undecided)
+    who = (history.kept_by, history.created_us)
+    said = _say(Step.HISTORY, found.lender, State.BLOCKED, words, *who)
+    again = COMMANDS[Step.TRAIN].format(lender=found.lender) + left_out
+    return msgspec.structs.replace(said, command=again)
 
 
 def _train(found: _Found) -> StepStanding:
@@ -240,14 +277,16 @@ def _train(found: _Found) -> StepStanding:
     if job is not None and job.open:
         words, by, at_us = _under_way(job), job.asked_by, job.created_us
     elif candidate is not None:
-        state, words = State.DONE, f"model {_short(candidate.model_id)}"
+        state, words = State.DONE, f"model {short(candidate.model_id)}"
         by, at_us = candidate.made_by, candidate.created_us
     elif job is not None and job.state is JobState.FAILED and not _is_before(job, found.history):
         state, words = State.BLOCKED, f"it failed: {job.error}"
         by, at_us = job.asked_by, job.ended_us
     elif found.outdated is not None:
-        model = _short(found.outdated.model_id)
+        model = short(found.outdated.model_id)
         words = f"model {model} was trained on an earlier history than the newest: train again"
+        if found.live is not None:
+            words += f"; until a newer one is approved, model {short(found.live)} goes on answering"
     return _say(Step.TRAIN, found.lender, state, words, by, at_us)
 
 
@@ -282,20 +321,19 @@ def _validate(found: _Found) -> StepStanding:
 
 
 def _approve(stores: Stores, found: _Found) -> StepStanding:
-    book, candidate = Book(found.lender, Mode.LIVE), found.candidate
-    deployments = stores.registry.deployments(book)
-    live = deployments[-1] if deployments and deployments[-1].model_id else None
-    signatures = (
-        () if candidate is None else stores.candidates.signatures(found.lender, candidate.id)
-    )
+    candidate, deployments = found.candidate, found.deployments
+    signatures = _counting(stores, candidate, deployments)
     needed = 1 if found.pilot is None else found.pilot.approvers
-    if live is None:
+    if found.live is None:
         return _say(Step.APPROVE, found.lender, State.MISSING, _signed(signatures, needed))
-    words = f"model {_short(live.model_id or '')} answers"
-    answered = [step.model_id for step in deployments]
-    if candidate is not None and _waits(candidate, answered, needed - len(signatures)):
-        words += f"; model {_short(candidate.model_id)}: {_signed(signatures, needed)}"
-    signed = next(step.signed for step in deployments if step.model_id == live.model_id)
+    words = f"model {short(found.live)} answers"
+    if left := withdrawn_for(deployments):
+        model_id, gone = left
+        words += f", rolled back from {short(model_id)} by {gone.by}, {minute(gone.at_us)}: "
+        words += gone.note or ""
+    if candidate is not None and _waits(stores, found):
+        words += f"; model {short(candidate.model_id)}: {_signed(signatures, needed)}"
+    signed = next(step.signed for step in deployments if step.model_id == found.live)
     return _say(Step.APPROVE, found.lender, State.DONE, words, signed.by, signed.at_us)
 
 
@@ -312,13 +350,34 @@ def _signed(signatures: Sequence[Signature], needed: int) -> str:
     return f"signed before by {people}: {one_more}"
 
 
-def _waits(candidate: Candidate, answered: Sequence[str | None], lacking: int) -> bool:
-    """Say whether a model waits for signatures beside the one that answers, the last of all.
+def _counting(
+    stores: Stores, candidate: Candidate | None, deployments: Sequence[Deployment]
+) -> Sequence[Signature]:
+    """Give the signatures that count for a candidate which does not answer; none where it does."""
+    if candidate is None or (deployments and deployments[-1].model_id == candidate.model_id):
+        return ()
+    signed = stores.candidates.signatures(candidate.lender, candidate.id)
+    return that_count(signed, candidate.model_id, deployments)
+
+
+def _waits(stores: Stores, found: _Found) -> bool:
+    """Say whether a candidate is to be signed, or was signed for, beside the model that answers."""
+    candidate, deployments = found.candidate, found.deployments
+    if candidate is None or found.live in (None, candidate.model_id):
+        return False
+    return bool(_counting(stores, candidate, deployments)) or _is_new(candidate, deployments)
+
+
+def _is_new(candidate: Candidate, deployments: Sequence[Deployment]) -> bool:
+    """Say whether a model has yet to answer.
 
     One that has answered was left on purpose, unless a second run has made it again.
     """
-    model_id = candidate.model_id
-    return model_id != answered[-1] and (lacking > 0 or model_id not in answered)
+    answered = {step.model_id for step in deployments}
+    left_us = left_since(candidate.model_id, deployments)
+    return candidate.model_id not in answered or (
+        left_us is not None and candidate.created_us > left_us
+    )
 
 
 def _key(stores: Stores, found: _Found, now_us: int) -> StepStanding:
@@ -334,7 +393,3 @@ def _key(stores: Stores, found: _Found, now_us: int) -> StepStanding:
         return _say(Step.KEY, found.lender, State.BLOCKED, words)
     words = f"{len(usable)} live key" + ("s" if len(usable) > 1 else "")
     return _say(Step.KEY, found.lender, State.DONE, words, None, usable[0].created_us)
-
-
-def _short(model_id: str) -> str:
-    return model_id.removeprefix("sha256:")[:12]

@@ -80,7 +80,12 @@ class Agreement:
         self._builtin = builtin
 
     def set(
-        self, lender: str, terms: Terms, by: str, judge: JudgeTerms = whatever_was_before
+        self,
+        lender: str,
+        terms: Terms,
+        by: str,
+        judge: JudgeTerms = whatever_was_before,
+        reason: str | None = None,
     ) -> Agreed:
         """Agree terms, in the place of those before, and draft a live policy where none is.
 
@@ -88,7 +93,8 @@ class Agreement:
         raised by who judges them by those before. Histories that were
         read by another definition of default, and candidates that were judged by other gates, do
         not count any more: `steps.standing` says what is to be done again. A shadow that has begun
-        goes on, and so does a live policy that is in force.
+        goes on, and so does a live policy that is in force. `reason` is for the audit: why fewer
+        people approve than before.
         """
         _require_sound(terms)
         person = require_person(by)
@@ -106,7 +112,7 @@ class Agreement:
             set_us=self._clock(),
             set_by=person,
         )
-        self._stores.pilots.set(pilot, judge)
+        self._stores.pilots.set(pilot, judge, reason)
         other_law = None if place is None else self._other_law(lender, place)
         return Agreed(self._stores.pilots.find(lender) or pilot, drafted, other_law)
 

@@ -1,8 +1,9 @@
-"""What people write of themselves: names and reasons, each on one line."""
+"""What people write of themselves, each on one line; models and times as people read them."""
 
 from __future__ import annotations
 
 import unicodedata
+from datetime import UTC, datetime
 from typing import Final
 
 from alama.core.characters import is_visible
@@ -30,6 +31,16 @@ def _line(text: str, what: str, hint: str) -> str:
 def is_line(text: str) -> bool:
     """Say whether a text may be a name or a reason: one line that says something."""
     return is_visible(text) and 1 <= len(text.strip()) <= TEXT_MAX
+
+
+def short(model_id: str) -> str:
+    """Give as much of the id of a model as tells it from others."""
+    return model_id.removeprefix("sha256:")[:12]
+
+
+def minute(moment_us: int) -> str:
+    """Give a time to the minute, UTC."""
+    return f"{datetime.fromtimestamp(moment_us / 1_000_000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def is_same_person(one: str, other: str) -> bool:

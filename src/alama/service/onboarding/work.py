@@ -32,7 +32,7 @@ ADVANCE_US: Final = 1_000_000
 
 WAITS: Final = "it waits for a worker"
 WAITS_US: Final = 60 * 1_000_000
-"""Workers look for jobs every few seconds: one that has waited for so long may wait for ever."""
+"""Workers look for jobs every second: one that has waited for so long may wait for ever."""
 
 WAITS_BEHIND: Final = "it waits for a worker: another job is being done first"
 WAITS_IN_VAIN: Final = (

@@ -10,6 +10,7 @@ from alama.service.errors import InvalidName, OnboardingIncomplete, UnknownLende
 from alama.service.onboarding.live_keys import LiveKeys
 from alama.service.onboarding.records import LEASE_US, Enough, JobKind
 from alama.service.onboarding.steps import Standing, State, Step, standing
+from alama.service.policies import Pause
 from alama.storage import database as databases
 from alama.storage import migrate
 from tests.databases import sqlite_url
@@ -106,7 +107,15 @@ def test_a_newer_model_with_signatures_from_before_says_so_beside_the_one_that_a
     assert f"; model {short}: signed before by A. Njeri" in stands(house).steps[4].words
     house.signed(newer, "A. Njeri")
     house.approval.roll_back("demo", "W. Mutua", "it approves too many")
-    assert short not in stands(house).steps[4].words  # it has answered, and was left
+    # It has answered, and was left.
+    back = f"rolled back from {short} by W. Mutua, 2026-11-15 12:00 UTC: it approves too many"
+    assert stands(house).steps[4].words.endswith(f" answers, {back}")
+    assert not stands(house).newer
+    # Somebody wants it back: what was signed before it was left is over.
+    house.stores.pilots.set(a_pilot(approvers=2))
+    house.now_us += 1
+    house.signed(newer, "A. Njeri")
+    assert stands(house).steps[4].words.endswith(f"; model {short}: 1 of 2 signatures")
 
 
 def test_a_history_with_too_few_defaults_is_in_the_way_and_says_what_helps(house: House) -> None:
@@ -116,6 +125,38 @@ def test_a_history_with_too_few_defaults_is_in_the_way_and_says_what_helps(house
     assert states(found)[:3] == [DONE, BLOCKED, BLOCKED]
     assert "too few defaults" in found.steps[1].words
     assert "alama keys issue --lender demo --mode live --shadow" in found.steps[1].words
+
+
+def test_a_newer_model_that_may_be_signed_is_known_beside_the_old_one(house: House) -> None:
+    house.stores.pilots.set(a_pilot())
+    house.signed(house.trained(), "A. Njeri")
+    assert (stands(house).live, stands(house).newer) == (MODEL.id, False)
+    house.stores.histories.keep(a_history(), b"{}", [b"rows"])
+    short = MODEL.id.removeprefix("sha256:")[:12]
+    assert stands(house).steps[2].words.endswith(f"model {short} goes on answering")
+    house.trained(model=OTHER_MODEL, gates=FAILED)
+    assert not stands(house).newer  # nobody could sign it
+    house.trained(model=OTHER_MODEL)
+    assert (stands(house).live, stands(house).newer) == (MODEL.id, True)
+
+
+def test_a_pause_is_part_of_where_a_lender_stands(house: House) -> None:
+    assert stands(house).paused is None
+    pause = Pause(NOON_US, "arrears, incident 44")
+    house.stores.registry.pause(LIVE, pause)
+    assert stands(house).paused == pause
+
+
+def test_a_decision_that_is_missing_is_in_the_way_and_says_about_which_fields(
+    house: House,
+) -> None:
+    house.stores.pilots.set(a_pilot())
+    report = b'{"suspects":[{"column":"avg_balance","standing":"open"}]}'
+    house.stores.histories.keep(a_history(), report, [b"rows"])
+    found = stands(house)
+    assert states(found)[:3] == [DONE, BLOCKED, BLOCKED]
+    assert "avg_balance tells the outcome almost alone" in found.steps[1].words
+    assert found.steps[1].command == "alama pilot train demo --exclude avg_balance"
 
 
 def test_a_failed_gate_is_in_the_way_and_says_which(house: House) -> None:
