@@ -229,6 +229,7 @@ _ONBOARDING_PATHS: Final[Mapping[type[AlamaError], str]] = {
     onboarding.ApprovalBlocked: f"{_CANDIDATE}/signatures",
     onboarding.GateFailed: f"{_CANDIDATE}/signatures",
     onboarding.SignatureRefused: f"{_CANDIDATE}/signatures",
+    onboarding.ModelWithdrawn: "/v1/onboarding/rollbacks",
     onboarding.NothingBefore: "/v1/onboarding/rollbacks",
 }
 
@@ -258,6 +259,7 @@ def _happened(kind: type[AlamaError]) -> AlamaError:
         onboarding.ApprovalBlocked: examples_onboarding.approval_blocked,
         onboarding.GateFailed: examples_onboarding.gate_failed,
         onboarding.SignatureRefused: examples_onboarding.signature_refused,
+        onboarding.ModelWithdrawn: examples_onboarding.model_withdrawn,
         onboarding.NothingBefore: examples_onboarding.nothing_before,
         MethodNotAllowed: lambda: MethodNotAllowed("POST"),
         BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),

@@ -17,6 +17,7 @@ from alama.service.onboarding.errors import (
     GateFailed,
     JobUnderWay,
     LawElsewhere,
+    ModelWithdrawn,
     NothingBefore,
     SignatureRefused,
     StepMissing,
@@ -41,6 +42,7 @@ from alama.service.onboarding.records import (
 from alama.service.onboarding.remote import Handed, Judged
 from alama.service.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding
 from alama.service.onboarding.terms import Agreed
+from alama.service.policies import Signed
 
 Json = dict[str, Any]
 
@@ -223,6 +225,11 @@ def signature_refused() -> SignatureRefused:
         "this API key has signed this model already",
         hint="whoever signs over HTTP has a key of their own",
     )
+
+
+def model_withdrawn() -> ModelWithdrawn:
+    signed = Signed(AT_US, "W. Mutua", "arrears of new loans")
+    return ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID, signed)
 
 
 def nothing_before() -> NothingBefore:

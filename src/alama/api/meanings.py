@@ -132,6 +132,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "This signature does not count: the person or the key has signed, or the model answers.",
         "Have somebody else sign, with a key of their own.",
     ),
+    "model_withdrawn": Meaning(
+        "The only models to go back to were themselves rolled back; `detail` says by whom and why.",
+        "Sign the candidate again, or ask the operator to pause the lender.",
+    ),
     "nothing_before": Meaning(
         "No other model of this lender ever answered live, so there is no way back.",
         "Ask the operator to pause the lender: every decision is then left to a person.",

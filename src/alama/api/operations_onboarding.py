@@ -242,7 +242,8 @@ ONBOARDING_OPERATIONS: Final = (
         tag=_TAG,
         summary="Go back to the model before",
         description="The lender's own model that answered live before this one answers again, "
-        "under the policy of now. Done twice, it ends where it began.",
+        "under the policy of now. A model that was "
+        "itself rolled back answers again only when its candidate is signed again.",
         scope=Scope.PILOT_WRITE,
         body="NewRollback",
         body_told=_FIELDS,
@@ -255,6 +256,6 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("rolled_back",),
             )
         },
-        refusals=(*_BODY, errors.NothingBefore, errors.ApprovalBlocked),
+        refusals=(*_BODY, errors.ModelWithdrawn, errors.NothingBefore, errors.ApprovalBlocked),
     ),
 )

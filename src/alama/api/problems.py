@@ -125,6 +125,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     onboarding.SignatureRefused: Kind(
         HTTPStatus.CONFLICT, "signature_refused", "Signature refused"
     ),
+    onboarding.ModelWithdrawn: Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn"),
     onboarding.NothingBefore: Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before"),
     errors.Erased: Kind(HTTPStatus.GONE, "erased", "Erased"),
     BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),

@@ -51,8 +51,9 @@ show`, whole."""
 ROLLBACK_DESCRIPTION: Final = """\
 Go back to the model of its own that answered a lender in live mode before the one of now: every
 process uses it within a second, and each request is answered by one model from its beginning to
-its end. The policy stays as it is. Rolling back twice ends where it began. Where there was no
-model before, `alama lenders pause` leaves every decision to a person."""
+its end. The policy stays as it is. A model that was itself rolled back is not gone back to: it
+answers again when it is signed again, `alama pilot approve --candidate ID`. Where no other model is
+left, `alama lenders pause` leaves every decision to a person."""
 
 ROLLBACK_EXAMPLES: Final = """\
 examples:

@@ -10,8 +10,11 @@ from alama.cli import pilot_arguments as arguments
 from alama.cli.pilot import EXIT_FAILED, say_standing, stand_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from alama.cli.command import Subparsers
     from alama.cli.onboard_questions import Question
+    from alama.core.model import Model
     from alama.service.onboarding.records import Candidate, HistoryRecord
     from alama.wiring import Installation
 
@@ -67,7 +70,8 @@ def register(subparsers: Subparsers) -> None:
     arguments.add_training(parser)
     arguments.add_terms(parser)
     arguments.add_reading(parser)
-    parser.set_defaults(run=run, extra="train")
+    # Its --reason is that of a signature: `alama pilot terms` makes two eyes of four.
+    parser.set_defaults(run=run, extra="train", fewer_because=None)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -179,13 +183,46 @@ def _candidate(opened: Installation, args: argparse.Namespace, history: HistoryR
     assert pilot is not None  # the terms were settled before
     if found is None or (found.history_id, found.limits) != (history.id, pilot.gates):
         return train_in_sight(opened, args)
-    given = _said_of_training(args)
-    if args.file is not None:  # which was read as they say
-        given = {"--seed": given["--seed"]}
-    why = f"a model was trained on the newest history of {args.lender} before"
-    hint = f"for another one: alama pilot train {args.lender}, with the same options"
-    arguments.refuse_unused(given, why, hint)
+    if given := [option for option, is_given in _said_of_training(args).items() if is_given]:
+        _stand_by(opened, args, found, given)
     return found
+
+
+def _stand_by(
+    opened: Installation, args: argparse.Namespace, candidate: Candidate, given: Sequence[str]
+) -> None:
+    """Say that options for a training change nothing now; `InvalidName` where they contradict it.
+
+    Whoever goes on by the same line, with more at its end, means the model that the line has made.
+    """
+    from alama.cli import words  # noqa: PLC0415  see `run`
+    from alama.core import model as models  # noqa: PLC0415
+    from alama.service.errors import InvalidName  # noqa: PLC0415
+
+    anew = f"alama pilot train {args.lender}, with the same options"
+    document = opened.onboarding.candidates.document(candidate.lender, candidate.id)
+    if (conflict := _conflict(args, models.decode(document))) is not None:
+        raise InvalidName(
+            f"a model was trained before, and {conflict}: candidate {candidate.id}",
+            hint=f"for another one: {anew}",
+        )
+    words.remark(
+        f"{' and '.join(given)}: for training alone, and candidate {candidate.id} stands. "
+        f"To train anew: {anew}.\n"
+    )
+
+
+def _conflict(args: argparse.Namespace, model: Model) -> str | None:
+    """Say where a model is not what the options for a training ask for, if anywhere."""
+    from alama.core.product import PRODUCT  # noqa: PLC0415  see `run`
+
+    fields = {feature.field for card in model.cards for feature in card.features}
+    for name in (*args.exclude, *args.keep, *(["region"] if args.region else [])):
+        # Either spelling will do.
+        field = PRODUCT.field(name).name if name in PRODUCT.position else name
+        if (field in fields) is (name in args.exclude):
+            return f"it reads {name}" if field in fields else f"it does not read {name}"
+    return None
 
 
 def _said_of_training(args: argparse.Namespace) -> dict[str, bool]:

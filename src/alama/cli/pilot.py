@@ -37,7 +37,8 @@ one that comes next. Changes nothing."""
 TERMS_DESCRIPTION: Final = """\
 Agree with a lender what a default is, whose law holds, and how many people approve a model. A
 lender that is new is added first, by its name and currency. What is not said stays as it was.
-After another definition of default the history has to be handed in again; after other gates a
+To make two eyes of four takes a --reason: one person alone then puts a model in force. After
+another definition of default the history has to be handed in again; after other gates a
 model has to be trained again: `alama pilot status` says so."""
 
 TERMS_EXAMPLES: Final = """\
@@ -129,6 +130,12 @@ def register(subparsers: Subparsers) -> None:
     status.set_defaults(run=show_status)
     agreed = _action(actions, "terms", "agree terms", TERMS_DESCRIPTION, TERMS_EXAMPLES)
     arguments.add_terms(agreed)
+    agreed.add_argument(
+        "--reason",
+        dest="fewer_because",
+        metavar="TEXT",
+        help="why one person approves where two had to: the audit keeps it",
+    )
     arguments.add_by(agreed)
     agreed.set_defaults(run=set_terms)
     _register_history(actions)
@@ -337,7 +344,13 @@ def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> C
 
 def _say_next(opened: Installation, lender: str) -> None:
     from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.pilot_tables import upcoming  # noqa: PLC0415
+    from alama.service.onboarding.words import short  # noqa: PLC0415
 
-    upcoming = stand_of(opened, lender).next
-    if upcoming is not None:
-        words.remark(f"\nNext, {upcoming.step}: {upcoming.command}")
+    stand = stand_of(opened, lender)
+    coming = upcoming(stand)
+    if coming is not None:
+        between = " " if len(coming.commands) == 1 else "\n  "
+        words.remark(between.join((f"\nNext, {coming.what}:", *coming.commands)))
+    if stand.live is not None and (stand.newer or stand.candidate is None):
+        words.remark(f"Until a newer model is approved, {short(stand.live)} goes on answering.")

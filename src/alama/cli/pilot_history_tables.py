@@ -25,6 +25,7 @@ _LINES_MAX: Final = 12
 _MISSING_MIN: Final = 0.01
 _DRIFT_SHOWN_PSI: Final = 0.1
 _BAR_CELLS: Final = 12
+_COUNTED_FROM: Final = "rows are counted from 1, without the header"
 
 _ENOUGH: Final = {
     "nothing": ("not enough to train on", "bold red"),
@@ -51,8 +52,8 @@ def show_history(report: HistoryReport) -> None:
         )
     )
     _section("Where every row went", _counts(report))
-    _section("What is wrong where (these rows are left out)", _faults(report))
-    _section("Rows that repeat others (left out)", _duplicates(report))
+    _section(f"What is wrong where (these rows are left out; {_COUNTED_FROM})", _faults(report))
+    _section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
     _section("What gives the outcome away", _suspects(report))
     _section("What is missing", _missing(report))
     _section("Month by month", _months(report))
@@ -182,4 +183,4 @@ def _listed(rows: Sequence[int]) -> str:
 
 def _mention_rest(table: Table, count: int) -> None:
     if count > _LINES_MAX:
-        table.add_row(Text(f"and {count - _LINES_MAX} more", "dim"))
+        table.add_row(Text(f"and {count - _LINES_MAX} more: --report PAGE has all", "dim"))

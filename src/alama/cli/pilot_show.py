@@ -15,6 +15,7 @@ from alama.core.errors import FileProblem
 from alama.files.promise import promised
 from alama.service.onboarding.approval import Signing
 from alama.service.onboarding.errors import UnknownHistory
+from alama.service.onboarding.steps import standing
 
 if TYPE_CHECKING:
     import argparse
@@ -35,10 +36,20 @@ def read_and_keep(
 ) -> HistoryReport:
     """Read a file, show and write its report, then seal the file unless somebody has to decide.
 
-    The report is written in either case: whoever decides needs it.
+    The report is written in either case: whoever decides needs it. A file that is the newest
+    history already, and was read in the same way, is not sealed again: what was trained on it
+    goes on to count.
     """
     from alama.cli import pilot_work  # noqa: PLC0415  the training libraries take seconds to load
 
+    stand = standing(opened.onboarding, args.lender, wiring.now_us())
+    newest = stand.history
+    if newest is not None and pilot_work.is_the_same(opened, newest, path, options_from(args)):
+        report = pilot_work.report_of(opened, newest)
+        _show_report(opened, args.lender, report, page, document)
+        when = words.minute(newest.created_us)
+        words.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
+        return report
     with terminal.share(f"Reading {path.name}") as watch:
         report = pilot_work.read_file(
             opened, args.lender, path, options_from(args), lambda share: watch("", share, "")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from rich.text import Text
 
 from alama.cli import words
 from alama.cli.tables import plain_table
-from alama.service.onboarding.steps import State
+from alama.service.onboarding.steps import COMMANDS, State, Step
 from alama.training.validation.gates import Gate, GateResult
 
 if TYPE_CHECKING:
@@ -27,15 +27,48 @@ _WHOLE: Final = frozenset({Gate.EVIDENCE, Gate.TIERS, Gate.LEAKAGE})
 
 
 def show_standing(stand: Standing, lender: Lender) -> None:
-    """Print the six steps, and what comes next with its command on a line of its own."""
+    """Print the six steps, what comes next with each command on a line of its own, and a pause."""
     done = sum(step.state is State.DONE for step in stand.steps)
     words.say(Text(f"\n{lender.name} ({lender.id}): {done} of {len(stand.steps)} steps\n", "bold"))
     words.say(_steps(stand.steps))
-    upcoming = stand.next
-    if upcoming is None:
+    if stand.next is None:
         words.say(f"\n{lender.id} scores in live mode, with a model of its own.")
-    else:
-        words.say(f"\nNext, {upcoming.step}:\n  {upcoming.command}")
+    if (coming := upcoming(stand)) is not None:
+        words.say("\n  ".join((f"\nNext, {coming.what}:", *coming.commands)))
+    if stand.paused is not None:
+        since = words.minute(stand.paused.since_us)
+        words.say(Text(f"\nPAUSED since {since} UTC: {stand.paused.reason}", "bold red"))
+
+
+class Upcoming(NamedTuple):
+    """What a person does next, in words, and what is to be typed, one line after the other."""
+
+    what: str
+    commands: Sequence[str]
+
+
+def upcoming(stand: Standing) -> Upcoming | None:
+    """Say what comes next; None where nothing is left to do.
+
+    Nobody signs what they have not read, and a model that failed is mended at its file.
+    """
+    step = stand.next
+    if stand.newer and (step is None or step.step is Step.KEY):
+        signed = COMMANDS[Step.APPROVE].format(lender=stand.lender)
+        return Upcoming("read the pack of the newer model, then sign", (_pack(stand), signed))
+    if step is None:
+        return None
+    if step.step is Step.APPROVE:
+        return Upcoming("read the pack, then sign", (_pack(stand), step.command))
+    failed = stand.candidate is not None and not stand.candidate.passed
+    if step.step is Step.VALIDATE and failed:
+        again = COMMANDS[Step.HISTORY].format(lender=stand.lender)
+        return Upcoming("mend the file", (again,))
+    return Upcoming(step.step, (step.command,))
+
+
+def _pack(stand: Standing) -> str:
+    return COMMANDS[Step.VALIDATE].format(lender=stand.lender) + " --pack pack.html"
 
 
 def _steps(steps: Sequence[StepStanding]) -> Table:
@@ -74,10 +107,11 @@ class Judged(msgspec.Struct, frozen=True):
     model_id: str
     name: str
     gates: tuple[GateResult, ...]
+    questions: tuple[str, ...] = ()
 
 
 def show_gates(judged: Judged) -> None:
-    """Print every gate with what was measured, then why those that failed did."""
+    """Print every gate with what was measured, why some failed, and what is to be answered."""
     failed = [gate for gate in judged.gates if not gate.passed]
     many = len(judged.gates)
     verdict = (
@@ -91,6 +125,10 @@ def show_gates(judged: Judged) -> None:
         words.say(Text.assemble(("\nfailed ", "red"), (f"{gate.name}: ", "bold"), gate.words))
     if failed:
         words.remark("What helps against each stands in docs/onboarding.md, The gates.")
+    if judged.questions:
+        words.say(Text("\nTo be answered before signing", "bold"))
+    for question in judged.questions:
+        words.say(Text(f"- {question}"))
 
 
 def _gates(gates: Sequence[GateResult]) -> Table:

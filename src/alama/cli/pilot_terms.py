@@ -15,6 +15,7 @@ from alama.files.jurisdictions import jurisdiction, jurisdictions
 from alama.service import lenders
 from alama.service.errors import InvalidName, UnknownLender
 from alama.service.onboarding.terms import Terms
+from alama.service.onboarding.words import require_reason
 from alama.training.validation.gates import limits_text
 
 if TYPE_CHECKING:
@@ -47,7 +48,12 @@ def settle(opened: Installation, args: argparse.Namespace, ask: Question) -> Set
     terms = _terms(before, args, ask)
     if before is not None and terms == _terms_of(before):
         return Settled(before, changed=False)
-    agreed = opened.agreement.set(lender.id, terms, by)
+    reason = _reason_for_fewer(before, terms, args)
+    agreed = opened.agreement.set(lender.id, terms, by, reason=reason)
+    if reason is not None:
+        terminal.warn(
+            f"from now on one person alone puts a model of {lender.id} in force; two had to before"
+        )
     place = agreed.pilot.jurisdiction
     if agreed.drafted:
         words.remark(
@@ -60,6 +66,24 @@ def settle(opened: Installation, args: argparse.Namespace, ask: Question) -> Set
             f"`alama policy init --jurisdiction {place}` drafts another"
         )
     return Settled(agreed.pilot, changed=True)
+
+
+def _reason_for_fewer(before: Pilot | None, terms: Terms, args: argparse.Namespace) -> str | None:
+    """Give why fewer people approve than before; None where they do not. `InvalidName`."""
+    said: str | None = args.fewer_because
+    if before is None or terms.approvers >= before.approvers:
+        if said is not None:
+            raise InvalidName(
+                "--reason says why one person approves where two had to, which is not so here",
+                hint="leave --reason out",
+            )
+        return None
+    if said is None:
+        raise InvalidName(
+            f"two people approve a model of {args.lender}, and one would from now on: say why",
+            hint=f'alama pilot terms {args.lender} --two-eyes --reason "..."',
+        )
+    return require_reason(said)
 
 
 def _lender(opened: Installation, args: argparse.Namespace, ask: Question) -> Lender:

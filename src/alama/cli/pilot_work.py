@@ -95,6 +95,19 @@ def is_kept(opened: Installation, record: HistoryRecord, path: Path, wishes: Opt
     )
 
 
+def is_the_same(opened: Installation, record: HistoryRecord, path: Path, wishes: Options) -> bool:
+    """Say whether to read a file again would show nothing new: `is_kept`, and no wish less."""
+    if not is_kept(opened, record, path, wishes):
+        return False
+    report = report_of(opened, record)
+    kept = {_field(suspect.column) for suspect in report.suspects if suspect.kept}
+    return (
+        set(report.excluded) == set(map(_field, wishes.exclude))
+        and kept == set(map(_field, wishes.keep))
+        and set(report.groups) - {REGION} == set(wishes.groups) - {REGION}
+    )
+
+
 def report_of(opened: Installation, record: HistoryRecord) -> HistoryReport:
     """Give what was found out about a history when it was handed in."""
     kept = opened.onboarding.histories.report(record.lender, record.id)

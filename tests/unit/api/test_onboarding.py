@@ -25,7 +25,7 @@ from alama.service.policies import Signed
 from alama.training.validation.gates import FOR_EVERYONE, limits_text, tightened
 from alama.wiring import Installation
 from tests.entries import NOON_US
-from tests.onboarded import FAILED, MODEL, OTHER_MODEL
+from tests.onboarded import FAILED, MODEL, OTHER_MODEL, a_history
 from tests.unit.api.pilots import TERMS, candidate_of, code, job_of, signatures, with_terms
 from tests.unit.api.webhooks import Lender
 
@@ -203,6 +203,26 @@ def test_a_training_needs_a_history_that_is_there_and_by_the_terms_of_now(lender
     assert lender.read(f"/v1/onboarding/histories/{history}")["state"] == "forgotten"
 
 
+def test_a_field_that_gives_the_outcome_away_is_decided_about_before_a_training(
+    lender: Lender,
+) -> None:
+    with_terms(lender)
+    report = b'{"suspects":[{"column":"avg_balance","standing":"open"}]}'
+    record = a_history(lender.book.lender)
+    lender.installed.onboarding.histories.keep(record, report, [b"rows"])
+    step = lender.read("/v1/onboarding")["steps"][1]
+    assert step["state"] == "blocked"
+    assert "avg_balance tells the outcome almost alone, and nobody has decided" in step["words"]
+    trainings = "/v1/onboarding/trainings"
+    refused = lender.ask("POST", trainings)
+    assert (refused.status, code(refused)) == (409, "step_missing")
+    for said in ('"exclude": ["avg_balance"]', '"keep": ["avg_balance"]'):
+        assert said in refused.json()["detail"]
+    accepted = lender.ask("POST", trainings, {"exclude": ["avg_balance"]})
+    assert accepted.status == 202
+    assert lender.read("/v1/onboarding")["steps"][1]["state"] == "done"
+
+
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [
@@ -289,6 +309,8 @@ def test_a_roll_back_goes_to_the_model_before_and_names_person_and_key(lender: L
     *_, last = lender.installed.registry.deployments(Book(lender.book.lender, Mode.LIVE))
     assert last.signed.by is not None
     assert last.signed.by.startswith("W. Mutua (key_")
+    again = lender.ask("POST", rollbacks, WHO)
+    assert (again.status, code(again)) == (409, "model_withdrawn")
 
 
 # ------------------------------------------------------------------------------- apart

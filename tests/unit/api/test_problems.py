@@ -21,6 +21,7 @@ from alama.core.errors import (
 from alama.service import errors
 from alama.service.onboarding import errors as onboarding
 from alama.service.onboarding.records import Gate
+from alama.service.policies import Signed
 from tests.entries import NOON_US, an_entry
 
 PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
@@ -50,6 +51,9 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     onboarding.JobUnderWay: onboarding.JobUnderWay("job_" + "0" * 28),
     onboarding.HistoryForgotten: onboarding.HistoryForgotten(),
     onboarding.GateFailed: onboarding.GateFailed([Gate("psi", passed=False, words="0.31")]),
+    onboarding.ModelWithdrawn: onboarding.ModelWithdrawn(
+        "demo", "sha256:" + "0" * 64, "can_" + "0" * 28, Signed(NOON_US, "W. Mutua", "arrears")
+    ),
     onboarding.NothingBefore: onboarding.NothingBefore("demo"),
     InvalidApplication: ONE_FAULT,
     InvalidRequest: InvalidRequest([FieldProblem("url", "missing_field", "is required")]),

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -86,6 +86,21 @@ def test_what_is_not_said_stays_as_it_was() -> None:
     assert (after.days_past_due, after.approvers, after.jurisdiction) == (90, 2, "KE")
     assert main(["onboard", "umoja"]) == 0
     assert pilot() == after != before
+
+
+def test_two_eyes_of_four_take_a_reason_and_are_warned_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terms = ["pilot", "terms", "umoja"]
+    assert main([*terms, *NEW, "--four-eyes"]) == 0
+    assert main([*terms, "--two-eyes"]) == EXIT_MISTAKE
+    assert 'alama pilot terms umoja --two-eyes --reason "..."' in capsys.readouterr().err
+    assert main([*terms, "--days-past-due", "60", "--reason", "why not"]) == EXIT_MISTAKE
+    assert (pilot().approvers, pilot().days_past_due) == (2, 30)
+    assert main([*terms, "--two-eyes", "--reason", "J. Otieno has left"]) == 0
+    assert pilot().approvers == 1
+    assert "one person alone puts a model of umoja in force" in capsys.readouterr().err
+    assert main(["audit", "verify"]) == 0
 
 
 def test_the_law_can_be_left_again() -> None:
@@ -178,6 +193,26 @@ def test_a_sound_history_is_sealed_and_counts(
     assert "Month by month" in capsys.readouterr().out
 
 
+def test_the_same_file_is_kept_once_unless_it_is_to_be_read_in_another_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = a_history(tmp_path)
+    assert main(["pilot", "terms", "umoja", *NEW]) == 0
+    hand_in = ["pilot", "history", "umoja", str(path)]
+    for more, sealed, said in (
+        ([], 1, "is sealed as his_"),
+        ([], 1, "history.csv is the file of 20"),
+        (["--exclude", "avg_balance"], 2, "is sealed as his_"),
+        (["--exclude", "avg_balance"], 2, "history.csv is the file of 20"),
+        ([], 3, "is sealed as his_"),
+    ):
+        assert main([*hand_in, *more]) == 0
+        assert said in capsys.readouterr().err
+        installed = opened()
+        assert len(installed.onboarding.histories.of("umoja")) == sealed
+        installed.close()
+
+
 def test_what_is_wrong_where_is_named_by_column_rule_and_row(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,6 +226,7 @@ def test_what_is_wrong_where_is_named_by_column_rule_and_row(
     assert re.search(r"mm_months +1 +must be a whole number at least 0 and at most 600 +11\b", out)
     assert re.search(r"due_on +1 +must be a date such as 2024-03-31 +21\b", out)
     assert re.search(r"\n +2 +0\.1% .*left out: they break a rule", out)
+    assert "What is wrong where (these rows are left out; rows are counted from 1, without" in out
 
 
 def leaking(folder: Path) -> Path:
@@ -226,7 +262,7 @@ def test_a_file_is_read_again_as_it_was_when_it_was_handed_in(tmp_path: Path) ->
     report = pilot_work.report_of(installed, record)
     assert "avg_balance" not in report.inputs
     assert "region" in report.inputs
-    options = options_of(report, date(2026, 11, 15))
+    options = options_of(report, datetime.fromtimestamp(record.created_us / 1e6, UTC).date())
     again = pilot_work.read_file(installed, "umoja", path, options, lambda _share: None)
     assert again == report
     wishes = Options(today=TODAY, region=True, exclude=frozenset({"avg_balance"}))

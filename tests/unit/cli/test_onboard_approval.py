@@ -13,11 +13,13 @@ from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.cli.pilot_tables import Judged
 from alama.core import document
+from alama.core import model as models
 from alama.core.model import Model
 from alama.files.models import builtin
 from alama.service.onboarding.records import NO_GATES, Candidate
 from alama.service.onboarding.records import Gate as KeptGate
 from alama.training.validation.gates import Gate, GateResult
+from tests.factories import a_model
 from tests.histories import history_columns, write_csv
 
 PASSED = GateResult(Gate.SLOPE, passed=True, measured=1.02, limit="0.8 to 1.2", words="It is 1.02.")
@@ -41,7 +43,9 @@ def with_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["pilot", "history", "demo", str(path)]) == 0
 
 
-def keep_candidate(*gates: GateResult, model: Model | None = None) -> Candidate:
+def keep_candidate(
+    *gates: GateResult, model: Model | None = None, questions: tuple[str, ...] = ()
+) -> Candidate:
     """Keep the built-in model as if it had been trained, and judged so."""
     made = model or builtin()
     opened = wiring.open_installation(settings.read(os.environ))
@@ -57,7 +61,7 @@ def keep_candidate(*gates: GateResult, model: Model | None = None) -> Candidate:
         created_us=wiring.now_us(),
         made_by="A. Wanjiru",
     )
-    pack = msgspec.json.encode(Judged(made.id, made.name, gates))
+    pack = msgspec.json.encode(Judged(made.id, made.name, gates, questions))
     opened.onboarding.candidates.add(candidate, document.encode(made), pack, PAGE)
     opened.close()
     return candidate
@@ -65,6 +69,14 @@ def keep_candidate(*gates: GateResult, model: Model | None = None) -> Candidate:
 
 def approve(person: str, *more: str) -> int:
     return main(["pilot", "approve", "demo", "--by", person, "--reason", "read the pack", *more])
+
+
+def test_what_is_to_be_answered_before_signing_is_printed_with_the_gates(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keep_candidate(PASSED, questions=("Tier C is red.",))
+    assert main(["pilot", "validate", "demo"]) == 0
+    assert "To be answered before signing\n- Tier C is red.\n" in capsys.readouterr().out
 
 
 def test_the_gates_are_shown_with_what_was_measured_and_the_pack_is_written(
@@ -90,6 +102,8 @@ def test_a_failed_gate_says_why_and_nobody_can_sign(capsys: pytest.CaptureFixtur
     assert "failed stability: The scores moved by a PSI of 0.310." in out
     assert approve("W. Mutua") == EXIT_MISTAKE
     assert "The scores moved" in capsys.readouterr().err
+    assert main(["pilot", "status", "demo"]) == 0
+    assert "Next, mend the file:\n  alama pilot history demo FILE" in capsys.readouterr().out
 
 
 def test_four_eyes_are_those_of_two_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +111,8 @@ def test_four_eyes_are_those_of_two_people(capsys: pytest.CaptureFixture[str]) -
     assert approve("W. Mutua") == 0
     out, err = capsys.readouterr()
     assert "1 more signature is needed, by somebody else." in out
-    assert "Next, approve: " in err
+    pack, signed = "alama pilot validate demo --pack pack.html", "alama pilot approve demo --by"
+    assert f"Next, read the pack, then sign:\n  {pack}\n  {signed}" in err
     assert approve("w mutua") == EXIT_MISTAKE
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == EXIT_MISTAKE
     assert "the step approve is missing" in capsys.readouterr().err
@@ -124,24 +139,66 @@ def test_onboard_goes_on_with_a_candidate_and_signs_when_told_to(
     assert main([*sign, "J. Otieno"]) == 0
 
 
-@pytest.mark.parametrize(
-    "option", [["--seed", "0"], ["--region"], ["--exclude", "avg_balance"], ["--group", "gender"]]
-)
-def test_what_would_make_another_model_is_refused_where_there_is_one(
-    option: list[str], capsys: pytest.CaptureFixture[str]
+def test_the_line_that_made_a_candidate_goes_on_with_it_when_approval_is_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    candidate = keep_candidate(PASSED)
+    path = write_csv(tmp_path, history_columns())
+    line = ["onboard", "demo", "--file", str(path), "--seed", "7"]
+    sign = ["--approve", "--reason", "read the pack", "--by"]
+    assert main([*line, *sign, "W. Mutua"]) == 0
+    told = f"--seed: for training alone, and candidate {candidate.id} stands. To train anew: "
+    assert f"{told}alama pilot train demo, with the same options." in capsys.readouterr().err
+    assert main([*line, *sign, "J. Otieno"]) == 0
+    assert "answers for demo in live mode" in capsys.readouterr().out
+    opened = wiring.open_installation(settings.read(os.environ))
+    assert opened.onboarding.candidates.of("demo") == [candidate]
+    opened.close()
+
+
+def test_what_the_candidate_is_already_may_be_said_again(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     keep_candidate(PASSED)
+    said = ["--exclude", "sales_channel", "--keep", "avg_balance", "--seed", "0"]
+    assert main(["onboard", "demo", *said]) == 0
+    assert "--exclude and --keep and --seed: for training alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--region"], "it does not read region"),
+        (["--exclude", "monthly_inflow"], "it reads monthly_inflow"),
+        (["--keep", "sales_channel"], "it does not read sales_channel"),
+    ],
+)
+def test_what_the_candidate_is_not_is_refused(
+    option: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = a_model()
+    compact = models.seal(msgspec.structs.replace(made, cards=made.cards[:1]))
+    candidate = keep_candidate(PASSED, model=compact)
     assert main(["onboard", "demo", *option]) == EXIT_MISTAKE
     err = capsys.readouterr().err
-    assert f"nothing would use {option[0]}" in err
-    assert ("--file" if option[0] == "--group" else "alama pilot train demo") in err
+    assert f"a model was trained before, and {told}: candidate {candidate.id}" in err
+    assert "alama pilot train demo, with the same options" in err
+
+
+def test_a_group_is_refused_where_no_file_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    keep_candidate(PASSED)
+    assert main(["onboard", "demo", "--group", "gender"]) == EXIT_MISTAKE
+    err = capsys.readouterr().err
+    assert "nothing would use --group" in err
+    assert "--file" in err
 
 
 def test_a_candidate_of_an_earlier_history_is_shown_and_signed_by_its_id_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     earlier = keep_candidate(PASSED)
-    assert main(["pilot", "history", "demo", str(write_csv(tmp_path, history_columns()))]) == 0
+    another = write_csv(tmp_path, history_columns(bad_every=4))
+    assert main(["pilot", "history", "demo", str(another)]) == 0
     assert main(["pilot", "validate", "demo"]) == EXIT_MISTAKE
     assert "was trained on an earlier history" in capsys.readouterr().err
     assert approve("W. Mutua") == EXIT_MISTAKE
@@ -166,6 +223,37 @@ def test_one_command_goes_back_to_the_model_before(capsys: pytest.CaptureFixture
     back = ["models", "rollback", "demo", "--by", "W. Mutua", "--reason", "arrears, incident 44"]
     assert main(back) == 0
     assert f"{other.id} answers for demo in live mode again." in capsys.readouterr().out
+    assert main(back) == EXIT_MISTAKE
+    assert "alama pilot approve demo --candidate can_" in capsys.readouterr().err
+
+
+def test_the_status_tells_of_a_roll_back_and_of_a_pause(capsys: pytest.CaptureFixture[str]) -> None:
+    for model in (builtin(), document.seal(msgspec.structs.replace(builtin(), name="another"))):
+        keep_candidate(PASSED, model=model)
+        assert approve("W. Mutua") == 0
+        assert approve("J. Otieno") == 0
+    back = ["models", "rollback", "demo", "--by", "W. Mutua", "--reason", "incident 44"]
+    assert main(back) == 0
+    assert main(["lenders", "pause", "demo", "--reason", "incident 45"]) == 0
+    capsys.readouterr()
+    assert main(["pilot", "status", "demo"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "rolled back from " in told
+    assert re.search(r"PAUSED since [-\d]+ [:\d]+ UTC: incident 45$", told)
+
+
+def test_a_newer_model_is_to_be_read_and_the_one_before_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keep_candidate(PASSED)
+    for person in ("W. Mutua", "J. Otieno"):
+        assert approve(person) == 0
+    keep_candidate(PASSED, model=document.seal(msgspec.structs.replace(builtin(), name="another")))
+    capsys.readouterr()
+    assert approve("W. Mutua") == 0
+    err = capsys.readouterr().err
+    assert "Next, read the pack of the newer model, then sign:" in err
+    assert re.search(r"Until a newer model is approved, \w{12} goes on answering\.", err)
 
 
 def test_there_is_no_way_back_from_the_first_model(capsys: pytest.CaptureFixture[str]) -> None:
