@@ -6,8 +6,10 @@ import argparse
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from alama.cli.argument_types import names, whole
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from alama.service.onboarding.orders import Decided
     from alama.training.history.loans import Options
@@ -76,7 +78,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser).add_argument(
         "--group",
         dest="groups",
-        type=_names,
+        type=names,
         action="extend",
         default=[],
         metavar="A,B",
@@ -90,7 +92,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     add = group.add_argument
     add(
         "--exclude",
-        type=_names,
+        type=names,
         action="extend",
         default=[],
         metavar="A,B",
@@ -98,7 +100,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     add(
         "--keep",
-        type=_names,
+        type=names,
         action="extend",
         default=[],
         metavar="A,B",
@@ -161,26 +163,6 @@ def refuse_unused(given: Mapping[str, bool], why: str, hint: str) -> None:
     unused = [option for option, was_given in given.items() if was_given]
     if unused:
         raise InvalidName(f"nothing would use {' or '.join(unused)}: {why}", hint=hint)
-
-
-def whole(least: int) -> Callable[[str], int]:
-    """Read a whole number of at least so much."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            message = f"{text!r} is not a whole number of {least} or more"
-            raise argparse.ArgumentTypeError(message)
-        return number
-
-    return read
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
 def _limit(text: str) -> tuple[str, float]:

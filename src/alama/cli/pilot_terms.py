@@ -8,8 +8,9 @@ import msgspec
 
 from alama import wiring
 from alama.cli import terminal, words
+from alama.cli.argument_types import whole
 from alama.cli.onboard_questions import Question, yes_or_no
-from alama.cli.pilot_arguments import DAYS_PAST_DUE, whole
+from alama.cli.pilot_arguments import DAYS_PAST_DUE
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.files.jurisdictions import jurisdiction, jurisdictions
 from alama.service import lenders

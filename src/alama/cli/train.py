@@ -7,14 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.cli.argument_types import names, whole
 from alama.core.catalogue import Direction
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.files.promise import promised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from alama.cli.command import Subparsers
     from alama.training.dataset import Dataset
     from alama.training.history.load import Loaded
@@ -91,7 +90,7 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--exclude",
-        type=_names,
+        type=names,
         action="extend",
         default=[],
         metavar="A,B",
@@ -106,7 +105,7 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--seed", type=_whole(0), default=0, metavar="N", help="equal seed, equal model")
+    add("--seed", type=whole(0), default=0, metavar="N", help="equal seed, equal model")
     add(
         "--name",
         default="scorecard",
@@ -126,10 +125,10 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="set apart to judge the model, 0 to 0.5 (default: 0.2)",
     )
-    add("--jobs", type=_whole(1), metavar="N", help="bags boosted at once (default: all cores)")
+    add("--jobs", type=whole(1), metavar="N", help="bags boosted at once (default: all cores)")
     add(
         "--days-past-due",
-        type=_whole(1),
+        type=whole(1),
         default=30,
         metavar="K",
         help="what the label calls a default: ever K days late (default: 30)",
@@ -255,24 +254,6 @@ def _directions(text: str) -> dict[str, Direction]:
             message = f"{name} cannot go both ways"
             raise argparse.ArgumentTypeError(message)
     return found
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in (part.strip() for part in text.split(",")) if name]
-
-
-def _whole(least: int) -> Callable[[str], int]:
-    def whole(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            message = f"{text!r} is not a whole number of {least} or more"
-            raise argparse.ArgumentTypeError(message)
-        return number
-
-    return whole
 
 
 def _share(text: str) -> float:

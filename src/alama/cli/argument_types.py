@@ -1,0 +1,30 @@
+"""What several commands read from an argument: whole numbers, and names in a row."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Read a whole number of at least so much."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            message = f"{text!r} is not a whole number of {least} or more"
+            raise argparse.ArgumentTypeError(message)
+        return number
+
+    return read
+
+
+def names(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name for name in (part.strip() for part in text.split(",")) if name]
