@@ -40,6 +40,8 @@ ORDER = PilotOrder(
 )
 DOUBLE_THE_ODDS_POINTS = 40.0
 
+pytestmark = pytest.mark.xdist_group("pilot")  # which trains once for all of them
+
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:

@@ -22,6 +22,8 @@ from tests.pilots import SEED, judged_again, policy_for, read_loans
 RECIPE = replace(QUICK, portable=False, pairs=0, learning_rate=0.3)
 ORDER = PilotOrder(name="pilot", currency="KES", days_past_due=30, seed=SEED, jobs=1, recipe=RECIPE)
 
+pytestmark = pytest.mark.xdist_group("pilot-questions")  # which trains once for all of them
+
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:
