@@ -174,6 +174,10 @@ def stability(pack: Pack) -> Markup:
             "that the model learned from, "
             f"{_recently(pack)}; the gate stands at {numbers.exact(pack.limits.psi_max)}."
         ),
+        page.paragraph(
+            "Below, loans whose outcome is known are compared. Of the last months these are the "
+            "short ones, so that terms, and what goes with them, move by themselves."
+        ),
         report_evidence.stability(tuple(reversed(pack.validation.cards))),
         *(
             (page.heading("Unlike training"), report_evidence.unlike(pack.validation.unlike))

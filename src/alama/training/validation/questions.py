@@ -90,7 +90,8 @@ def _moved(pack: Pack) -> Iterator[str]:
     if named:
         yield (
             "These fields moved between the loans learned from and those judged by (PSI above "
-            f"{PSI_WATCH:g}): {', '.join(named)}. Will they go on?"
+            f"{PSI_WATCH:g}): {', '.join(named)}. Will they go on? Terms move by themselves: the "
+            "outcomes of the last months are those of short loans."
         )
 
 
