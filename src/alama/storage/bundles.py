@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, tuple_
 
 from alama.service import ids
 from alama.service.webhooks.events import PREFIX, Event
@@ -48,6 +48,11 @@ class Bundle(NamedTuple):
     """When the first of them happened."""
     events: bytes
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What names it among those of all books."""
+        return self[:3]
+
 
 class _Event(msgspec.Struct, frozen=True, array_like=True):
     id: str
@@ -60,6 +65,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[_Event]).decode
 
 _TABLE: Final = schema.bundles
+_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
 COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
 
 _belongs: Final = attrgetter("lender", "mode", "kind")
@@ -185,3 +191,19 @@ def of(book: Book) -> ColumnElement[bool]:
 def keep(connection: Connection, event: Event) -> None:
     """Write down an event to be dispatched; it stands if and only if the transaction does."""
     connection.execute(_TABLE.insert(), [row._asdict() for row in bundles([event])])
+
+
+def remove_free(connection: Connection, keys: Sequence[tuple[str, ...]]) -> dict[Any, int]:
+    """Remove those of some rows that nobody else is at; the numbers of their events, by key."""
+    free = select(*_KEY).where(tuple_(*_KEY).in_(keys)).with_for_update(skip_locked=True)
+    return _removed(connection, tuple_(*_KEY).in_(free))
+
+
+def remove(connection: Connection, key: tuple[str, str, str]) -> dict[Any, int]:
+    """Remove one row, or wait until somebody else has; the number of its events, by its key."""
+    return _removed(connection, tuple_(*_KEY) == key)
+
+
+def _removed(connection: Connection, chosen: ColumnElement[bool]) -> dict[Any, int]:
+    gone = delete(_TABLE).where(chosen).returning(*_KEY, _TABLE.c.number)
+    return {(lender, mode, one): number for lender, mode, one, number in connection.execute(gone)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import tuple_
 
 from alama.service.webhooks.events import Event
-from alama.storage import schema
-from alama.storage.bundles import Bundle, unfolded
+from alama.storage import bundles, schema
+from alama.storage.bundles import unfolded
 from alama.storage.deliveries import deliver_new, delivery
 from alama.storage.endpoints import ENABLED, ENDPOINTS, held, listed
 from alama.storage.prepared import Prepared
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from alama.service.webhooks.records import Endpoint
-
-_TABLE: Final = schema.bundles
-_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
+    from alama.storage.bundles import Bundle
 
 # What is there already stays: a database that somebody has put together is no reason to stop.
 _NEW: Final = Prepared(
@@ -41,23 +39,17 @@ def dispatch(connection: Connection, found: Sequence[Bundle], now_us: int) -> in
 
     What they hold was read before anything is locked: it never changes.
     """
-    keys = [(bundle.lender, bundle.mode, bundle.id) for bundle in found]
-    free = select(*_KEY).where(tuple_(*_KEY).in_(keys)).with_for_update(skip_locked=True)
-    gone = delete(_TABLE).where(tuple_(*_KEY).in_(free)).returning(*_KEY)
-    return _deliver(connection, found, {tuple(row) for row in connection.execute(gone)}, now_us)
+    taken = bundles.remove_free(connection, [bundle.key for bundle in found])
+    return _deliver(connection, [bundle for bundle in found if bundle.key in taken], now_us)
 
 
 def dispatch_one(connection: Connection, found: Bundle, now_us: int) -> None:
     """Make deliveries of what a bundle holds, or wait until somebody else has made them."""
-    key = (found.lender, found.mode, found.id)
-    gone = delete(_TABLE).where(tuple_(*_KEY) == key).returning(*_KEY)
-    _deliver(connection, [found], {tuple(row) for row in connection.execute(gone)}, now_us)
+    if bundles.remove(connection, found.key):
+        _deliver(connection, [found], now_us)
 
 
-def _deliver(
-    connection: Connection, found: Sequence[Bundle], taken: set[tuple[Any, ...]], now_us: int
-) -> int:
-    mine = [bundle for bundle in found if (bundle.lender, bundle.mode, bundle.id) in taken]
+def _deliver(connection: Connection, mine: Sequence[Bundle], now_us: int) -> int:
     events = [event for bundle in mine for event in unfolded(bundle)]
     keep(connection, events)
     deliver_new(connection, _deliveries(connection, events, now_us))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import case, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy import case, delete, exists, func, or_, select, update
 
 from alama.service import ids
 from alama.service.webhooks.events import PREFIX
 from alama.service.webhooks.records import ATTEMPT_PREFIX, Forgotten
-from alama.storage import schema
+from alama.storage import bundles, schema
 from alama.storage.deliveries import KEY
 from alama.storage.endpoints import ENABLED, locked
 from alama.storage.event_books import (
@@ -73,8 +73,7 @@ class OldEvents:
 def _drop_undispatched(database: Database, end: str, limit: int) -> int:
     """Drop bundles that end before an id, until so many events are gone; how many they were."""
     table = schema.bundles
-    key = (table.c.lender, table.c.mode, table.c.id)
-    old: list[tuple[Any, ...]] = []
+    old: list[tuple[str, ...]] = []
     left = limit
     with database.reading() as connection:
         for book in books_after(connection, table, NO_BOOK):
@@ -87,10 +86,8 @@ def _drop_undispatched(database: Database, end: str, limit: int) -> int:
                 break
     if not old:
         return 0
-    free = select(*key).where(tuple_(*key).in_(old)).with_for_update(skip_locked=True)
     with database.writing() as connection:
-        gone = delete(table).where(tuple_(*key).in_(free)).returning(table.c.number)
-        return sum(connection.execute(gone).scalars())
+        return sum(bundles.remove_free(connection, old).values())
 
 
 def _old_events(connection: Connection, begin: StoredBook, end: str, limit: int) -> list[StoredKey]:
