@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from alama.storage.sqlite_driver import pysqlite3
 from tests.databases import sqlite_url
 from tests.reliability.load import Load
 from tests.reliability.verdict import assert_kept
@@ -27,7 +28,8 @@ pytestmark = [
 ]
 
 ROWS_ACKNOWLEDGED = """
-import os, sys, pysqlite3
+import os, sys
+from alama.storage.sqlite_driver import pysqlite3
 connection = pysqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("PRAGMA journal_mode=WAL")
 connection.execute("PRAGMA synchronous=" + sys.argv[2])
@@ -73,7 +75,6 @@ def test_what_was_acknowledged_is_on_the_disk(
 def test_the_simulation_loses_what_was_not_waited_for(
     simulation: dict[str, str], tmp_path: Path, synchronous: str, on_the_disk: int
 ) -> None:
-    pysqlite3 = pytest.importorskip("pysqlite3")
     database = tmp_path / "running" / "plain.db"
     subprocess.run(
         [sys.executable, "-c", ROWS_ACKNOWLEDGED, database, synchronous],
