@@ -3,7 +3,7 @@
 from itertools import product
 
 import msgspec
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from alama.core.catalogue import Direction
@@ -11,10 +11,11 @@ from alama.core.scorecard import Scorecard
 from alama.core.tables import Card, monotone_breaks, on_grid
 from tests.factories import Case, cases, rows
 from tests.property.test_shapley import points_at
+from tests.tries import tries
 
 
 @given(st.data())
-@settings(max_examples=500)
+@tries(200)
 def test_a_better_value_never_lowers_the_score_whatever_else_the_row_holds(
     data: st.DataObject,
 ) -> None:
@@ -32,7 +33,7 @@ def test_a_better_value_never_lowers_the_score_whatever_else_the_row_holds(
 
 
 @given(st.data())
-@settings(max_examples=300)
+@tries(120)
 def test_the_proof_fails_exactly_where_some_row_would_break_the_direction(
     data: st.DataObject,
 ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from alama.core.application import Value
@@ -37,6 +37,7 @@ from tests.conditions import (
     values_of,
     written,
 )
+from tests.tries import tries
 
 # ------------------------------------------------------------------------------------- properties
 
@@ -46,7 +47,7 @@ def test_the_text_of_a_tree_is_read_back_as_that_tree(tree: ConditionNode) -> No
     assert tree_of(written(tree), CATALOGUE) == tree
 
 
-@settings(max_examples=300)
+@tries(120)
 @given(conditions(), rows())
 def test_a_condition_fires_where_the_book_has_it_true_and_its_contrary_where_false(
     tree: ConditionNode, row: tuple[Value, ...]
@@ -72,7 +73,7 @@ def breaks_its_slope(tree: ConditionNode, name: str, row: Sequence[Value], other
             return False
 
 
-@settings(max_examples=300)
+@tries(120)
 @given(conditions(), rows() | full_rows(), st.data())
 def test_no_condition_moves_against_its_slope(
     tree: ConditionNode, row: tuple[Value, ...], data: st.DataObject
@@ -175,7 +176,7 @@ def test_any_pieces_of_the_language_are_read_or_refused(pieces: list[str], gap: 
     outcome(gap.join(pieces), CATALOGUE)
 
 
-@settings(max_examples=300)
+@tries(120)
 @given(conditions(), st.integers(0), st.integers(0, 3), PIECES | st.text(max_size=2))
 def test_a_damaged_expression_is_read_or_refused(
     tree: ConditionNode, place: int, cut: int, piece: str

@@ -4,7 +4,7 @@ from bisect import bisect_left
 
 import msgspec
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import product
@@ -13,6 +13,7 @@ from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
 from alama.core.model import ReadyModel
 from tests.applications import random_application
 from tests.factories import a_model
+from tests.tries import tries
 
 SEEDS = st.integers(0, 2**32 - 1)
 CATALOGUES = (
@@ -23,7 +24,7 @@ CATALOGUES = (
 
 
 @given(SEEDS, st.sampled_from(CATALOGUES), st.sampled_from([None, "UGX"]), st.data())
-@settings(max_examples=200)
+@tries(100)
 def test_another_loan_scores_as_if_it_had_been_asked_for(
     seed: int, catalogue: Catalogue, currency: str | None, data: st.DataObject
 ) -> None:
@@ -47,7 +48,7 @@ def test_another_loan_scores_as_if_it_had_been_asked_for(
 
 
 @given(SEEDS, st.integers(1, 5_000), st.integers(1, 400))
-@settings(max_examples=50)
+@tries(50)
 def test_the_bands_hold_every_amount_on_offer_once_and_in_order(
     seed: int, step: int, count: int
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import calibration
@@ -35,6 +35,7 @@ from tests.offers import (
     speaks_of_loans,
     to_confirm,
 )
+from tests.tries import tries
 
 CASES = st.integers(0, 2**32 - 1).map(random_case)
 
@@ -52,7 +53,7 @@ def test_the_cases_meet_every_decision_and_both_cards() -> None:
 
 
 @given(CASES)
-@settings(max_examples=200)
+@tries(100)
 def test_limit_term_and_price_are_what_the_policy_offers(case: Case) -> None:
     said, policy = case.assess(), case.policy.policy
     tier = lending_tier(case, said)
@@ -68,7 +69,7 @@ def test_limit_term_and_price_are_what_the_policy_offers(case: Case) -> None:
 
 
 @given(CASES)
-@settings(max_examples=200)
+@tries(100)
 def test_what_falls_due_fits_what_the_tier_leaves_of_the_inflow(case: Case) -> None:
     said = case.assess()
     tier = lending_tier(case, said)
@@ -80,7 +81,7 @@ def test_what_falls_due_fits_what_the_tier_leaves_of_the_inflow(case: Case) -> N
 
 
 @given(CASES)
-@settings(max_examples=200)
+@tries(100)
 def test_the_score_is_the_one_without_a_policy_and_the_tier_is_read_from_it(case: Case) -> None:
     said = case.assess()
     loan = case.policy.standard_loan
@@ -100,7 +101,7 @@ def test_the_score_is_the_one_without_a_policy_and_the_tier_is_read_from_it(case
 
 
 @given(CASES)
-@settings(max_examples=200)
+@tries(100)
 def test_the_offer_is_the_one_that_trying_every_loan_finds(case: Case) -> None:
     said = case.assess()
     decision, limit, days = by_trying(case)
@@ -116,7 +117,7 @@ def test_the_offer_is_the_one_that_trying_every_loan_finds(case: Case) -> None:
 
 
 @given(CASES)
-@settings(max_examples=200)
+@tries(100)
 def test_who_asks_for_what_is_offered_is_not_declined_and_gets_it(case: Case) -> None:
     said = case.assess()
     position = case.model.catalogue.position
@@ -133,7 +134,7 @@ def test_who_asks_for_what_is_offered_is_not_declined_and_gets_it(case: Case) ->
 
 
 @given(CASES)
-@settings(max_examples=200)
+@tries(100)
 def test_a_decision_replays_from_the_documents_alone(case: Case) -> None:
     policy = case.policy.policy
     again = policy_text.decode(policy_writer.write(policy).encode(), policy.id)
@@ -144,7 +145,7 @@ def test_a_decision_replays_from_the_documents_alone(case: Case) -> None:
 
 
 @given(CASES, st.data())
-@settings(max_examples=250)
+@tries(120)
 def test_a_better_value_never_worsens_tier_or_decision(case: Case, data: st.DataObject) -> None:
     worse, better = drawn_pair(steady(case), data)
     assert better.score >= worse.score
@@ -154,7 +155,7 @@ def test_a_better_value_never_worsens_tier_or_decision(case: Case, data: st.Data
 
 
 @given(CASES, st.data())
-@settings(max_examples=250)
+@tries(120)
 def test_at_a_fixed_term_a_better_value_never_lowers_the_limit(
     case: Case, data: st.DataObject
 ) -> None:
@@ -165,7 +166,7 @@ def test_at_a_fixed_term_a_better_value_never_lowers_the_limit(
 
 
 @given(CASES, st.data())
-@settings(max_examples=250)
+@tries(120)
 def test_a_better_value_never_raises_the_price_of_the_same_loan(
     case: Case, data: st.DataObject
 ) -> None:

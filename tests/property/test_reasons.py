@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import msgspec
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from alama.core.application import Application
@@ -35,6 +35,7 @@ from tests.applications import random_application
 from tests.factories import ready_model
 from tests.policies import random_policy
 from tests.recourse import random_booking
+from tests.tries import tries
 
 LANGUAGES = languages()
 ENGLISH = LANGUAGES[0]
@@ -129,7 +130,7 @@ def test_the_cases_meet_every_code() -> None:
 # ---------------------------------------------------------------------------------------- rules
 
 
-@settings(max_examples=500)
+@tries(200)
 @given(CASES)
 def test_what_decided_is_named_first_and_no_other_rule_is(case: Case) -> None:
     expected = deciding(case)
@@ -145,7 +146,7 @@ def test_what_decided_is_named_first_and_no_other_rule_is(case: Case) -> None:
 # --------------------------------------------------------------------------------------- fields
 
 
-@settings(max_examples=250)
+@tries(120)
 @given(CASES)
 def test_fields_are_those_the_card_used_in_the_order_of_what_they_cost_or_brought(
     case: Case,
@@ -169,7 +170,7 @@ def test_fields_are_those_the_card_used_in_the_order_of_what_they_cost_or_brough
     assert of_fields == worth_telling[:room]
 
 
-@settings(max_examples=250)
+@tries(120)
 @given(CASES)
 def test_what_is_not_given_is_told_as_such(case: Case) -> None:
     values = case.policy.as_asked(case.application.values)
@@ -179,7 +180,7 @@ def test_what_is_not_given_is_told_as_such(case: Case) -> None:
             assert (reason.code == NOT_GIVEN) is missing
 
 
-@settings(max_examples=250)
+@tries(120)
 @given(CASES)
 def test_a_value_is_called_low_or_high_only_where_its_own_table_says_so(case: Case) -> None:
     teller = case.teller()
@@ -198,7 +199,7 @@ def test_a_value_is_called_low_or_high_only_where_its_own_table_says_so(case: Ca
         assert (teller._code(standing, sense) in {codes.lowers, codes.raises}) is expected
 
 
-@settings(max_examples=250)
+@tries(120)
 @example(random_case(185_302))  # of few loans on offer, one that hardly anybody had asked for
 @given(CASES)
 def test_every_level_that_is_told_raises_the_score(case: Case) -> None:
@@ -259,7 +260,7 @@ def value_of(number: Decimal, shown: Shown) -> float:
     return float(number.scaleb(-2) if shown in HUNDRED else number)
 
 
-@settings(max_examples=250)
+@tries(120)
 @given(CASES)
 def test_a_value_is_shown_in_the_band_where_it_stands(case: Case) -> None:
     teller = case.teller()
@@ -274,7 +275,7 @@ def test_a_value_is_shown_in_the_band_where_it_stands(case: Case) -> None:
 # ---------------------------------------------------------------------------------------- texts
 
 
-@settings(max_examples=250)
+@tries(120)
 @given(CASES)
 def test_every_language_tells_the_same_without_leftovers(case: Case) -> None:
     told = [case.reasons(language) for language in LANGUAGES]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.application import Application, in_range, read
@@ -32,6 +32,7 @@ from alama.core.recourse.moves import is_lever, reach
 from alama.core.recourse.values import is_between
 from alama.files.models import builtin
 from tests.recourse import Case, by_brute_force, draws, random_case
+from tests.tries import tries
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = SEEDS.map(random_case)
@@ -69,7 +70,7 @@ def test_the_cases_meet_every_answer_and_nearly_every_hindrance() -> None:
     assert found > len(answers) / 8
 
 
-@settings(max_examples=600)
+@tries(200)
 @given(CASES)
 def test_the_answer_is_that_of_trying_everything(case: Case) -> None:
     told = case.find()
@@ -96,7 +97,7 @@ def test_the_answer_is_that_of_trying_everything(case: Case) -> None:
     assert told.optimal
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_whoever_does_as_they_are_told_gets_what_was_promised(case: Case) -> None:
     for one in case.find().counterfactuals:
@@ -107,7 +108,7 @@ def test_whoever_does_as_they_are_told_gets_what_was_promised(case: Case) -> Non
         assert one.assessment.card == case.assess(case.application).card
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_nothing_moves_that_must_stay_nor_further_than_it_can(case: Case) -> None:
     given_values = case.application.values
@@ -127,7 +128,7 @@ def test_nothing_moves_that_must_stay_nor_further_than_it_can(case: Case) -> Non
             assert one.within_days >= field.change.within_days
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_values_are_real(case: Case) -> None:
     policy = case.ready.policy
@@ -141,7 +142,7 @@ def test_values_are_real(case: Case) -> None:
             assert len(f"{after:.15g}".replace(".", "").strip("0")) <= 9, "few figures"
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_every_change_is_needed(case: Case) -> None:
     for one in case.find().counterfactuals:
@@ -152,7 +153,7 @@ def test_every_change_is_needed(case: Case) -> None:
             )
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_fewer_answers_are_the_first_of_more(case: Case) -> None:
     more = replace(case, count=5).find().counterfactuals
@@ -165,7 +166,7 @@ def test_fewer_answers_are_the_first_of_more(case: Case) -> None:
     )
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_to_lock_a_field_never_makes_it_cheaper(case: Case) -> None:
     free = replace(case, locked=frozenset()).find()
@@ -174,7 +175,7 @@ def test_to_lock_a_field_never_makes_it_cheaper(case: Case) -> None:
         assert all(other.cost >= one.cost for other in locked.counterfactuals)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES, st.integers(1, 40), st.integers(1, 40))
 def test_a_higher_score_never_costs_less(case: Case, near: int, further: int) -> None:
     now = case.assess(case.application).score
@@ -187,7 +188,7 @@ def test_a_higher_score_never_costs_less(case: Case, near: int, further: int) ->
         assert low.counterfactuals[0].cost <= high.counterfactuals[0].cost
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES, st.integers(0, 6))
 def test_what_is_found_before_time_runs_out_works_and_is_not_called_the_best(
     case: Case, looks: int
@@ -202,7 +203,7 @@ def test_what_is_found_before_time_runs_out_works_and_is_not_called_the_best(
         assert late.binding == (Obstacle(Hindrance.OUT_OF_TIME),)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_every_band_that_can_be_reached_is_looked_at(case: Case) -> None:
     scorecard = case.ready.policy.model.scorecard_for(case.application)
@@ -226,7 +227,7 @@ def test_every_band_that_can_be_reached_is_looked_at(case: Case) -> None:
         assert {slot(x) for x in within if is_between(low, x, high)} <= looked_at
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(CASES)
 def test_no_whole_number_in_reach_is_cheaper_than_those_looked_at(case: Case) -> None:
     told = replace(case, count=1).find()
@@ -270,13 +271,13 @@ def assert_no_draw_is_better(case: Case, rng: np.random.Generator, count: int) -
             assert not case.works(draw.application), (draw, told)
 
 
-@settings(max_examples=120)
+@tries(120)
 @given(CASES, SEEDS)
 def test_no_change_that_chance_finds_is_better(case: Case, seed: int) -> None:
     assert_no_draw_is_better(case, np.random.default_rng(seed), 60)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(SEEDS)
 def test_no_change_that_chance_finds_is_better_for_those_who_spend_too_much(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -3,12 +3,13 @@
 from itertools import combinations, product
 from math import factorial
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.scorecard import Scorecard
 from alama.core.tables import Card
 from tests.factories import cases, rows
+from tests.tries import tries
 
 
 def points_at(card: Card, slots: tuple[int, ...]) -> float:
@@ -57,7 +58,7 @@ def brute_force_shapley(card: Card, slots: list[int]) -> list[float]:
 
 
 @given(st.data())
-@settings(max_examples=150)
+@tries(150)
 def test_contributions_equal_shapley_values_by_enumeration_of_all_subsets(
     data: st.DataObject,
 ) -> None:
@@ -70,7 +71,7 @@ def test_contributions_equal_shapley_values_by_enumeration_of_all_subsets(
 
 
 @given(st.data())
-@settings(max_examples=150)
+@tries(150)
 def test_the_base_is_what_the_score_averages_to_over_the_population(data: st.DataObject) -> None:
     case = data.draw(cases(features_max=4, bands_max=4))
     nobody: frozenset[int] = frozenset()
@@ -79,7 +80,7 @@ def test_the_base_is_what_the_score_averages_to_over_the_population(data: st.Dat
 
 
 @given(st.data())
-@settings(max_examples=500)
+@tries(200)
 def test_base_and_contributions_sum_to_the_points_exactly_in_any_order(
     data: st.DataObject,
 ) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.application import Value
 from alama.core.catalogue import Kind
 from alama.core.expressions import parse
 from alama.core.product import PRODUCT
+from tests.tries import tries
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def rows(draw: st.DrawFn) -> list[Value]:
 
 
 @given(TEXTS, st.lists(rows(), min_size=1, max_size=5))
-@settings(max_examples=300)
+@tries(120)
 def test_what_is_certain_holds_for_every_application(text: str, tried: list[list[Value]]) -> None:
     expression = parse(text, PRODUCT)
     certain = expression.certainly

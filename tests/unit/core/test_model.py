@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import model as models
@@ -12,6 +12,7 @@ from alama.core.application import Application, read
 from alama.core.errors import InvalidModel, UnknownCurrency
 from alama.core.product import PRODUCT
 from tests.factories import a_model
+from tests.tries import tries
 
 MODEL = a_model(seed=3)
 DOCUMENT = models.encode(MODEL)
@@ -41,7 +42,7 @@ def test_the_id_is_the_hash_of_the_content() -> None:
 
 
 @given(st.integers(0, len(DOCUMENT) - 2), st.integers(0, 7))
-@settings(max_examples=400)
+@tries(150)
 def test_no_flipped_bit_goes_unnoticed(at: int, bit: int) -> None:
     damaged = bytearray(DOCUMENT)
     damaged[at] ^= 1 << bit

@@ -4,11 +4,12 @@ from contextlib import suppress
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.errors import InvalidJurisdiction
 from alama.core.lending.jurisdiction import Jurisdiction, Sourced, read
+from tests.tries import tries
 
 PACK = """\
 # A country that does not exist.
@@ -133,7 +134,7 @@ def test_text_that_is_no_toml_is_refused(text: str, fault: str) -> None:
         read(text)
 
 
-@settings(max_examples=1_000)
+@tries(250)
 @given(place=st.integers(0, len(PACK) - 1), character=st.characters())
 def test_one_changed_character_gives_a_pack_or_a_clear_error(place: int, character: str) -> None:
     changed = PACK[:place] + character + PACK[place + 1 :]

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.application import read as read_application
@@ -20,6 +20,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.files.models import builtin
+from tests.tries import tries
 from tests.unit.core.lending.test_policy_text import HUGE, RULED, TEXT, refusal_of
 
 MODEL = ReadyModel(builtin())
@@ -53,7 +54,7 @@ def mutated(rng: np.random.Generator, text: str) -> str:
 
 @pytest.mark.no_cover
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=1_000)
+@tries(250)
 def test_a_mutated_policy_is_refused_or_can_be_lent_by(seed: int) -> None:
     rng = np.random.default_rng(seed)
     text = mutated(rng, RULED if rng.random() < 0.5 else TEXT)

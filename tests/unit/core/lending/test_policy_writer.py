@@ -7,7 +7,7 @@ import tomllib
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.lending.draft import default_policy
@@ -17,6 +17,7 @@ from alama.core.lending.policy_text import read
 from alama.core.lending.policy_writer import write
 from alama.core.units import Apr, Money
 from tests.policies import random_policy
+from tests.tries import tries
 
 POLICY = default_policy("KES")
 SEEDS = st.integers(0, 2**32 - 1)
@@ -29,7 +30,7 @@ def read_back(policy: Policy) -> Policy:
 
 
 @given(SEEDS)
-@settings(max_examples=200)
+@tries(100)
 def test_a_policy_reads_back_as_it_was_written(seed: int) -> None:
     policy = random_policy(np.random.default_rng(seed))
     assert read_back(policy) == policy

@@ -2,7 +2,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.catalogue import Catalogue, Field, Kind
@@ -12,6 +12,7 @@ from alama.training.making.compile import compile_terms
 from alama.training.making.fit import fit
 from alama.training.validation.metrics import auc
 from tests.patterned import QUICK, patterned, unwatched
+from tests.tries import tries
 
 
 def loss_of(vectors: np.ndarray, weights: np.ndarray, edges: tuple[int, ...]) -> float:
@@ -24,7 +25,7 @@ def loss_of(vectors: np.ndarray, weights: np.ndarray, edges: tuple[int, ...]) ->
 
 
 @given(st.integers(0, 10_000), st.integers(1, 7), st.floats(0.0, 2.0))
-@settings(max_examples=200)
+@tries(100)
 def test_no_other_cutting_has_fewer_runs_within_the_budget(
     seed: int, count: int, budget: float
 ) -> None:
