@@ -26,24 +26,10 @@ from bench.onboarding.planted import LEAKING_FIELD, Planted, plant, unnamed
 from tests.cores import one_core
 from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT
+from tests.pilots import NOT_NEEDED
 from tests.server import Server
 
 ROWS = 6_000
-
-NOT_NEEDED = (
-    "avg_outflow",
-    "counterparties",
-    "tx_frequency",
-    "weekend_activity",
-    "airtime_avg",
-    "airtime_freq",
-    "device_type",
-    "device_age_months",
-    "requested_amount",
-    "requested_term_days",
-    "loan_purpose",
-)
-"""Columns that a file has for a good model; without them one is trained in seconds."""
 
 TERMS = ("--name", "Umoja SACCO", "--currency", "KES", "--jurisdiction", "KE", "--four-eyes")
 READ = ("--exclude", LEAKING_FIELD, "--by", "A. Wanjiru")
@@ -152,7 +138,7 @@ def leave(rows: Rows) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train coarsely: what stops a model here is not a matter of finesse."""
-    coarse = Recipe(portable=False, learning_rate=0.4)
+    coarse = Recipe(portable=False, learning_rate=0.4, folds=2)
     monkeypatch.setattr(tasks, "PilotOrder", functools.partial(PilotOrder, recipe=coarse))
 
 

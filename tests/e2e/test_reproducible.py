@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.processors import lesser_processor
 # One worker makes what the tests here share, once.
 pytestmark = pytest.mark.xdist_group("reproducible")
 
-ORDER = Order(name="small", label="default", recipe=QUICK)
+ORDER = Order(name="small", label="default", recipe=replace(QUICK, portable=True))
 
 SCRIPT = """
 from alama.training.pipeline import judge, train
@@ -43,7 +44,7 @@ def test_the_order_of_the_rows_does_not_matter(model_id: str) -> None:
 
 
 def test_the_number_of_processes_does_not_matter(model_id: str) -> None:
-    order = Order(name="small", label="default", recipe=QUICK, jobs=2)
+    order = replace(ORDER, jobs=2)
     assert train(patterned(3_000), order, unwatched).model.id == model_id
 
 

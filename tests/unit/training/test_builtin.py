@@ -16,8 +16,8 @@ from tests.patterned import QUICK
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real steps on few rows in one process: the real run takes minutes."""
     monkeypatch.setattr("alama.cli.terminal.usable_cores", lambda: 1)
-    monkeypatch.setattr(maker, "POPULATION", replace(maker.POPULATION, rows=3_000))
-    monkeypatch.setattr(maker, "RECIPE", QUICK)
+    monkeypatch.setattr(maker, "POPULATION", replace(maker.POPULATION, rows=1_500))
+    monkeypatch.setattr(maker, "RECIPE", replace(QUICK, pairs=0))
 
 
 @pytest.mark.usefixtures("small")

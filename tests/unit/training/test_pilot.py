@@ -27,7 +27,7 @@ from alama.training.validation.stability import LATELY_DAYS
 from alama.training.validation.tiers import Light
 from bench.pilot.loans import loan_table
 from tests.patterned import QUICK, unwatched
-from tests.pilots import SEED, TERMS, TODAY, blocked, judged_again, policy_for, read_loans
+from tests.pilots import SEED, TERMS, TODAY, blocked, judged_again, lean, policy_for, read_loans
 
 POPULATION = PopulationOptions(rows=8_000, seed=3)
 ORDER = PilotOrder(
@@ -36,7 +36,7 @@ ORDER = PilotOrder(
     days_past_due=30,
     seed=SEED,
     jobs=1,
-    recipe=replace(QUICK, portable=False),
+    recipe=QUICK,
 )
 DOUBLE_THE_ODDS_POINTS = 40.0
 
@@ -131,9 +131,8 @@ def test_nobody_who_judges_the_model_was_met_by_it(history: History) -> None:
 def test_a_lender_to_whom_only_those_return_who_repaid_trains_on_its_true_rate_and_passes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    history = read_loans(
-        tmp_path_factory.mktemp("back"), only_payers_return(loan_table(POPULATION))
-    )
+    table = only_payers_return(lean(loan_table(POPULATION)))
+    history = read_loans(tmp_path_factory.mktemp("back"), table)
     assert history.loans.dates is not None
     parts = split_history(history, SEED)
     early = history.loans.dates.astype("M8[D]") < np.datetime64(parts.facts.out_of_time_from)
@@ -186,7 +185,10 @@ def test_progress_rises_to_one(candidate: Candidate, shares: list[float]) -> Non
 # ----------------------------------------------------------------------------------- the faults
 
 
-def test_shuffled_labels_are_blocked_by_discrimination(history: History) -> None:
+def test_shuffled_labels_are_blocked_by_discrimination(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    history = read_loans(tmp_path_factory.mktemp("shuffled"), lean(loan_table(POPULATION)))
     labels = np.random.default_rng(1).permutation(history.loans.labels)
     shuffled = replace(history, loans=replace(history.loans, labels=labels))
     small = replace(ORDER, recipe=replace(ORDER.recipe, pairs=0))
@@ -275,7 +277,7 @@ def test_a_history_without_a_known_outcome_says_what_to_do(history: History) -> 
 def test_what_the_region_buys_and_whom_the_policy_never_booked_are_shown(
     tmp_path_factory: pytest.TempPathFactory, candidate: Candidate
 ) -> None:
-    table = loan_table(PopulationOptions(rows=9_000, seed=5, prior_policy=True))
+    table = lean(loan_table(PopulationOptions(rows=9_000, seed=5, prior_policy=True)))
     asked = Options(region=True, groups=("gender",), today=TODAY)
     history = read_loans(tmp_path_factory.mktemp("prior"), table, asked)
     small = replace(ORDER, recipe=replace(ORDER.recipe, pairs=0, learning_rate=0.3))

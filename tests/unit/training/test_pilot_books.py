@@ -18,7 +18,7 @@ from alama.training.validation.gates import Gate
 from alama.training.validation.stability import LATELY_DAYS
 from bench.pilot.loans import loan_table
 from tests.patterned import QUICK, unwatched
-from tests.pilots import SEED, blocked, policy_for, read_loans
+from tests.pilots import SEED, blocked, lean, policy_for, read_loans
 
 POPULATION = PopulationOptions(rows=8_000, seed=3)
 ORDER = PilotOrder(
@@ -27,14 +27,14 @@ ORDER = PilotOrder(
     days_past_due=30,
     seed=SEED,
     jobs=1,
-    recipe=replace(QUICK, portable=False, pairs=0),
+    recipe=replace(QUICK, pairs=0, learning_rate=0.3),
 )
 
 
 def test_a_book_of_short_and_long_loans_that_stands_still_is_not_blocked_by_stability(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    table = with_long_terms(loan_table(POPULATION))
+    table = with_long_terms(lean(loan_table(POPULATION), "requested_term_days"))
     history = read_loans(tmp_path_factory.mktemp("long"), table)
     days, terms = history.applied_on.astype("M8[D]"), history.term_days[history.places]
     last = days[history.places] >= days[history.places].max() - LATELY_DAYS
@@ -65,7 +65,7 @@ def with_long_terms(table: pa.Table) -> pa.Table:
 def test_the_outcome_names_restructuring_only_where_the_file_tells_of_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    table = loan_table(POPULATION)
+    table = lean(loan_table(replace(POPULATION, rows=3_000)))
     told = read_loans(tmp_path_factory.mktemp("told"), table)
     silent = read_loans(tmp_path_factory.mktemp("silent"), table.drop_columns(["restructured"]))
     by_days = "ever 30 days past due by the due date + 30 days"
@@ -83,5 +83,4 @@ def test_the_outcome_names_restructuring_only_where_the_file_tells_of_it(
 
 def learnt(history: History) -> Model:
     """Give the model of a history, without a pack."""
-    quick = replace(ORDER, recipe=replace(ORDER.recipe, learning_rate=0.3))
-    return learn(split_history(history, SEED), quick, Part(unwatched, 0.0, 1.0)).model
+    return learn(split_history(history, SEED), ORDER, Part(unwatched, 0.0, 1.0)).model

@@ -19,7 +19,7 @@ from bench.pilot.loans import loan_table
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, judged_again, policy_for, read_loans
 
-RECIPE = replace(QUICK, portable=False, pairs=0, learning_rate=0.3)
+RECIPE = replace(QUICK, pairs=0, learning_rate=0.3)
 ORDER = PilotOrder(name="pilot", currency="KES", days_past_due=30, seed=SEED, jobs=1, recipe=RECIPE)
 
 pytestmark = pytest.mark.xdist_group("pilot-questions")  # which trains once for all of them
