@@ -19,7 +19,6 @@ from alama.service.webhooks.reasons import SendError
 from alama.service.webhooks.urls import DEVELOPMENT
 from alama.webhooks import names, signing
 from alama.webhooks.sender import (
-    BODY_PATIENCE_S,
     KEPT_BYTES_MAX,
     READ_BYTES_MAX,
     Outcome,
@@ -43,6 +42,7 @@ BODY = b'{"type":"webhook.test"}'
 HEADERS = signing.headers("evt_1", BODY, [b"secret"], NOW_US // 1_000_000)
 NAME = "receiver.example"
 LENDER = "demo"
+PATIENCE_S = 5.0  # far from the second that a body has, also where the machine is busy
 MIB = 1024 * 1024
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -51,7 +51,7 @@ CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n"
 
 @asynccontextmanager
 async def sender(
-    patience_s: float = 5.0, lookup: names.Lookup = lambda _: [HOST]
+    patience_s: float = PATIENCE_S, lookup: names.Lookup = lambda _: [HOST]
 ) -> AsyncIterator[Sender]:
     made = Sender(DEVELOPMENT, lambda: NOW_US, lookup, patience_s)
     try:
@@ -60,12 +60,12 @@ async def sender(
         await made.close()
 
 
-async def sent(answer: Answer | bytes, patience_s: float = 5.0) -> Outcome:
+async def sent(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> Outcome:
     async with receiving(answer) as receiver, sender(patience_s) as sending:
         return await sending.send(receiver.url(), HEADERS, BODY, LENDER)
 
 
-def outcome_of(answer: Answer | bytes, patience_s: float = 5.0) -> Outcome:
+def outcome_of(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> Outcome:
     return asyncio.run(sent(answer, patience_s))
 
 
@@ -180,7 +180,7 @@ def test_a_status_counts_though_its_body_never_ends() -> None:
 
     for told in asyncio.run(scenario()):
         assert (told.status, told.error) == (200, None)
-        assert told.took_ms < (BODY_PATIENCE_S + 0.9) * 1_000
+        assert told.took_ms < 0.8 * PATIENCE_S * 1_000
         assert set(told.text) <= {"a"}
 
 
@@ -196,7 +196,7 @@ def test_a_status_counts_though_its_body_never_ends() -> None:
 def test_an_answer_that_does_not_come_is_not_waited_for(never: Answer) -> None:
     outcome = outcome_of(never, patience_s=0.3)
     assert outcome == Outcome(None, SendError.TIMEOUT, "", outcome.took_ms)
-    assert 290 <= outcome.took_ms < 2_000
+    assert 290 <= outcome.took_ms < 0.8 * PATIENCE_S * 1_000
 
 
 def test_the_patience_is_for_head_and_body_together() -> None:
