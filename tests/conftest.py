@@ -3,6 +3,7 @@
 `HYPOTHESIS_PROFILE=explore make test` looks where the repeatable run does not.
 """
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+# Until every test is known nothing is let go, so that looking for it takes time alone.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: what looks for garbage need not look there again."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -36,6 +47,21 @@ def pytest_xdist_auto_num_workers() -> int:
     But no more than four: a test that trains is hungry for memory.
     """
     return min(4, usable_cores() + 1)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file that share a fixture run in one worker, so that it is made once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Whether a test asks for a fixture that is made once for its file."""
+    info = getattr(item, "_fixtureinfo", None)
+    made = {} if info is None else info.name2fixturedefs
+    return any(one[-1].scope == "module" for one in made.values() if one)
 
 
 @pytest.fixture(scope="session")
