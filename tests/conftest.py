@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic import command
 from hypothesis import HealthCheck, settings
 
 from alama.cli.terminal import usable_cores
 from tests.databases import Postgres, sqlite_url
+from tests.migrated import Repeated
 
 # The same examples at every run, whatever the machine: a red build is red for everyone.
 settings.register_profile(
@@ -62,6 +64,15 @@ def _shares(item: pytest.Item) -> bool:
     info = getattr(item, "_fixtureinfo", None)
     made = {} if info is None else info.name2fixturedefs
     return any(one[-1].scope == "module" for one in made.values() if one)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def migrations() -> Iterator[Repeated]:
+    """Make new SQLite databases as the migrations do, without their taking as long each time."""
+    repeated = Repeated(command.upgrade)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "upgrade", repeated)
+        yield repeated
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -16,6 +17,7 @@ from alama.service.errors import StoreUnfit
 from alama.storage import database as databases
 from alama.storage import migrate, schema
 from alama.storage.database import Database
+from tests.migrated import Repeated
 
 MIGRATIONS = Path(migrate.__file__).parent / "migrations"
 
@@ -27,6 +29,12 @@ sys.stdin.readline()
 migrate.upgrade(opened)
 migrate.require_current(opened)
 """
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_repeated(migrations: Repeated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the migrations themselves run."""
+    monkeypatch.setattr(command, "upgrade", migrations.upgrade)
 
 
 @pytest.fixture
