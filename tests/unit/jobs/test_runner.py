@@ -186,16 +186,18 @@ def test_a_stop_while_the_database_is_away_is_a_stop(
 
 
 def test_a_job_that_was_given_to_another_is_let_go(jobs: Jobs, job: Job, watch: Watch) -> None:
-    release = threading.Event()
+    given, release = threading.Event(), threading.Event()
 
     def do(_job: Job, _told: Told) -> None:
         # It was silent for so long that another has it.
         jobs.give_back("worker_1")
         later = wiring.now_us() + 1
         assert jobs.claim("worker_2", tuple(JobKind), later, later + 2**40) is not None
+        given.set()
         release.wait(WITHIN_S)
 
     with pytest.raises(Stopped):
         runner(jobs, do, watch).run()
+    assert given.wait(WITHIN_S)  # it may be let go as soon as it was given back
     release.set()
     assert kept(jobs, job).worker == "worker_2"
