@@ -36,6 +36,7 @@ from alama.files.models import builtin, write_model
 from alama.files.reasons import languages
 from alama.service.directory import Caller, Desk
 from alama.service.keys import USUAL_SCOPES, Key
+from alama.service.outcomes.records import NO_SEQUEL
 from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Scoring
 from tests.applications import random_application
@@ -160,7 +161,8 @@ def test_the_service_replies_and_records_what_the_core_says(question: Question) 
     assert [as_replied(msgspec.json.decode(reply)) for reply in replies] == answers
     assert [as_stored(entry) for entry in kept] == answers
     records = [
-        msgspec.json.decode(render.score_record(entry.score, to_be_kept(entry))) for entry in kept
+        msgspec.json.decode(render.score_record(entry.score, to_be_kept(entry), NO_SEQUEL))
+        for entry in kept
     ]
     assert [as_replied(record) for record in records] == answers
 

@@ -32,6 +32,25 @@ class Unmet(NamedTuple):
     term: Asked | None
 
 
+def assumed(policy: ReadyPolicy, application: Application, card: str) -> Sequence[int]:
+    """Give the places, in the card that scored it, of what an application does not say of the loan.
+
+    It was scored as if the standard loan had been asked for.
+    """
+    values, amount, term = application.values, policy.amount_place, policy.term_place
+    if (amount is None or values[amount] is not None) and (
+        term is None or values[term] is not None
+    ):
+        return ()
+    found = []
+    for scorecard in policy.model.scorecards:
+        if scorecard.card.name == card:
+            for place in (amount, term):
+                if place is not None and values[place] is None and place in scorecard.places:
+                    found.append(scorecard.places.index(place))  # noqa: PERF401  faster so
+    return found
+
+
 def unmet(policy: ReadyPolicy, application: Application, offer: Offer) -> Unmet:
     """Compare an offer with the loan that an application asks for."""
     return _compared(policy, application.values, application.values, offer)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core.calibration import SCORE_MIN
+from alama.core.tables import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,11 +38,22 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
     decision: str
 
 
-def seen(said: Assessment) -> Seen:
-    """Give what is counted of an assessment, one that tells into which bands its values fell."""
-    assert said.slots
+def seen(said: Assessment, assumed: Sequence[int] = ()) -> Seen:
+    """Give what is counted of an assessment, one that tells into which bands its values fell.
+
+    `assumed` are the places, in its card, of what nobody said (see `asked.assumed`). It is counted
+    as missing, which it was in training: else a lender whose applicants name no loan would seem to
+    have drifted.
+    """
+    slots = said.slots
+    assert slots
+    if assumed:
+        changed = list(slots)
+        for at in assumed:
+            changed[at] = MISSING
+        slots = tuple(changed)
     # `value` is slow on Python 3.11.
-    return Seen(said.card, said.slots, said.score, said.tier, said.decision._value_)
+    return Seen(said.card, slots, said.score, said.tier, said.decision._value_)
 
 
 class CardTally(msgspec.Struct, array_like=True):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core.application import Application
+from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.digest import SALT_BYTES, digest
 from alama.core.lending.policy import Decision
@@ -149,7 +150,8 @@ class Scoring:
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
         event = _event(score) if desk.announces else None
-        entry = Entry(score, idempotency, covered, unsealed, seen(assessment), event)
+        counted = seen(assessment, assumed(desk.policy, application, assessment.card))
+        entry = Entry(score, idempotency, covered, unsealed, counted, event)
         return reply, self._ledger.append(entry)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from alama.core import tally
 from alama.core.application import read
+from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
@@ -44,6 +45,32 @@ def test_the_bands_of_the_loan_are_those_of_the_loan_that_was_scored() -> None:
     assert (
         said.slots[fields.index("requested_amount")] != 0
     )  # the standard loan, where none is asked
+
+
+@pytest.mark.parametrize(
+    ("loan", "missing"),
+    [
+        ({}, ["requested_amount", "requested_term_days"]),
+        ({"requested_amount": 4_000.0}, ["requested_term_days"]),
+        ({"requested_term_days": 30}, ["requested_amount"]),
+        ({"requested_amount": 4_000.0, "requested_term_days": 30}, []),
+    ],
+)
+def test_a_loan_that_nobody_named_is_counted_as_missing_though_a_standard_one_was_scored(
+    loan: dict[str, Any], missing: list[str]
+) -> None:
+    application = read(PRODUCT, {**CORE, "region": "nairobi", **loan})
+    said = assess(READY, POLICY, application)
+    counted = seen(said, assumed(POLICY, application, said.card)).slots
+    fields = READY.scorecards[-1].fields
+    loan_fields = ("requested_amount", "requested_term_days")
+    assert [name for name in loan_fields if counted[fields.index(name)] == 0] == missing
+    others = [at for at, name in enumerate(fields) if name not in missing]
+    assert [counted[at] for at in others] == [said.slots[at] for at in others]
+
+
+def test_of_a_card_that_reads_no_loan_nothing_is_assumed() -> None:
+    assert not assumed(POLICY, read(PRODUCT, CORE), said_of().card)
 
 
 def test_a_score_on_an_edge_is_counted_with_those_above_it() -> None:
