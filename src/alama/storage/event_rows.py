@@ -10,6 +10,7 @@ from sqlalchemy import literal_column
 from alama.service import ids
 from alama.service.webhooks.events import Event, EventKind, event, moment
 from alama.storage import bundles, schema
+from alama.storage.webhook_tables import COMMON_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,9 @@ def retained(query: Select[Any]) -> Select[Any]:
 
 
 def of_kinds(kinds: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Choose events by their kinds; those without scores have an index of ids of their own."""
-    kind, score = schema.events.c.kind, EventKind.SCORE_CREATED.value
+    """Choose events by their kinds; the rare ones have an index of ids of their own."""
+    kind = schema.events.c.kind
     chosen = kind == kinds[0] if len(kinds) == 1 else kind.in_(kinds)
-    return [chosen] if score in kinds else [chosen, kind != literal_column(f"'{score}'")]
+    if any(common in kinds for common in COMMON_KINDS):
+        return [chosen]
+    return [chosen, *(kind != literal_column(f"'{common}'") for common in COMMON_KINDS)]

@@ -27,10 +27,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from alama.storage.monitoring_tables import monitoring_tables
 from alama.storage.onboarding_tables import onboarding_tables
 from alama.storage.webhook_tables import webhook_tables
 
-HEAD: Final = "0005"
+HEAD: Final = "0006"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0002"
@@ -155,6 +156,15 @@ Index(
     sqlite_where=scores.c.applicant_key_id.is_not(None),
     postgresql_where=scores.c.applicant_key_id.is_not(None),
 )
+# Those that wait for a person are looked for all day, and most scores never do.
+Index(
+    None,
+    scores.c.lender,
+    scores.c.mode,
+    scores.c.request_id,
+    sqlite_where=scores.c.decision == "REVIEW",
+    postgresql_where=scores.c.decision == "REVIEW",
+)
 
 approvals = Table(
     "approvals",
@@ -270,3 +280,5 @@ daily_counts = Table(
 )
 
 onboarding: Final = onboarding_tables(METADATA)
+
+outcomes, reviews, drift_windows, challengers, shadow_scores = monitoring_tables(METADATA)

@@ -5,7 +5,7 @@ As everywhere, times are microseconds in columns that end in `_us`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -18,10 +18,15 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    and_,
 )
 
 if TYPE_CHECKING:
     from sqlalchemy import MetaData
+
+
+COMMON_KINDS: Final = ("score.created", "outcome.recorded")
+"""Of these there are as many as scores; a test compares them with their names."""
 
 
 class WebhookTables(NamedTuple):
@@ -84,16 +89,17 @@ def _events(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("lender", "mode", "id"),
         comment="what webhooks announce, once a worker has made its deliveries",
     )
-    # The few among many scores, in the order of their key, so that they are found without reading
-    # all of those, be it several kinds at once.
+    # The few among many scores and loans, in the order of their key, so that they are found without
+    # reading all of those, be it several kinds at once.
+    rare = and_(*(events.c.kind != kind for kind in COMMON_KINDS))
     Index(
         None,
         events.c.lender,
         events.c.mode,
         events.c.id,
         events.c.kind,
-        sqlite_where=events.c.kind != "score.created",
-        postgresql_where=events.c.kind != "score.created",
+        sqlite_where=rare,
+        postgresql_where=rare,
     )
     return events
 

@@ -107,8 +107,8 @@ def test_a_schema_of_an_older_release_asks_for_an_upgrade(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrate.upgrade(database)
-    monkeypatch.setattr(schema, "HEAD", "0006")
-    with pytest.raises(StoreUnfit, match="this version of Alama needs 0006") as caught:
+    monkeypatch.setattr(schema, "HEAD", "0007")
+    with pytest.raises(StoreUnfit, match="this version of Alama needs 0007") as caught:
         migrate.require_current(database)
     assert "alama db upgrade" in str(caught.value.hint)
 

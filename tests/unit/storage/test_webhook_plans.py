@@ -16,6 +16,7 @@ from alama.storage import database as databases
 from alama.storage import migrate
 from alama.storage.database import Database
 from alama.storage.outbox import RECALL_EVERY_US
+from alama.storage.webhook_tables import COMMON_KINDS
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in
@@ -130,6 +131,8 @@ def test_what_waits_is_shown_without_reading_what_is_over(hooks: Hooks) -> None:
     [
         (None, f"COVERING INDEX {BY_KEY}"),
         (EventKind.SCORE_CREATED, f"INDEX {BY_KEY}"),
+        (EventKind.OUTCOME_RECORDED, f"INDEX {BY_KEY}"),
+        (EventKind.SCORE_REVIEWED, f"COVERING INDEX {RARE}"),
         (EventKind.MODEL_ACTIVATED, f"COVERING INDEX {RARE}"),
     ],
 )
@@ -140,6 +143,10 @@ def test_a_page_of_events_is_read_from_an_index(
     steps = plans(hooks.database, lambda: hooks.events.page(DEMO, kind, "evt_f", 10))
     assert f"SEARCH events USING {index} (lender=? AND mode=? AND id<?)" in steps
     assert f"SEARCH events USING INDEX {BY_KEY} (lender=? AND mode=? AND id=?)" in steps
+
+
+def test_kinds_of_which_there_are_as_many_as_scores_are_kinds() -> None:
+    assert (EventKind.SCORE_CREATED.value, EventKind.OUTCOME_RECORDED.value) == COMMON_KINDS
 
 
 @pytest.mark.parametrize("kinds", [RARE_KINDS[:1], RARE_KINDS])
