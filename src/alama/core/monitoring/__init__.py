@@ -1,0 +1,1 @@
+"""How a model does once it is in use: what moved, what became of it, and what chance explains."""
