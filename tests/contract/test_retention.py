@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, insert, select
 
 from alama.core.lending import policy_text
 from alama.core.lending.draft import draft, draft_text
@@ -33,6 +33,7 @@ from tests.protected import DAY_US, HandClock, House, the_desk
 
 LIVE = Book("demo", Mode.LIVE)
 YEAR_DAYS = 365
+AFTERMATH = ("outcomes", "reviews", "shadow_scores")
 
 
 @pytest.fixture
@@ -340,3 +341,31 @@ def test_the_day_is_done_with_the_first_run_and_the_second_writes_nothing(
     clock.now_us += DAY_US // 4
     assert house.retention.due() == []
     assert len(house.acts(Kind.RETENTION_RUN)) == 1
+
+
+def keep_aftermath(house: House, *request_ids: str) -> None:
+    """Have all that can become of scores be kept of some; what it says does not matter here."""
+    whose = {"lender": DEMO.lender, "mode": DEMO.mode.value, "model_id": "sha256:other"}
+    with house.database.writing() as connection:
+        for name in ("challengers", *AFTERMATH):
+            table = schema.METADATA.tables[name]
+            nothing = {column.name: column.type.python_type() for column in table.columns}
+            rows = [nothing | whose | {"request_id": one} for one in request_ids]
+            if name == "challengers":
+                rows = [nothing | whose]
+            connection.execute(insert(table), rows)
+
+
+def test_what_became_of_a_score_goes_with_it_and_nothing_else_does(
+    house: House, clock: HandClock
+) -> None:
+    old = house.score()
+    clock.now_us += 2 * YEAR_DAYS * DAY_US
+    new = house.score()
+    keep_aftermath(house, old, new)
+    assert run(house) == [1]
+    for name in AFTERMATH:
+        table = schema.METADATA.tables[name]
+        with house.database.reading() as connection:
+            left = connection.execute(select(table.c.request_id)).scalars().all()
+        assert left == [new], name

@@ -16,15 +16,15 @@ _JSON: Final = b"application/json"
 _JSON_TYPES: Final = frozenset({_JSON, _JSON + b"; charset=utf-8"})
 
 
-async def json_body(call: Call) -> bytes:
+async def json_body(call: Call, bytes_max: int = BODY_MAX) -> bytes:
     """Read a body that is announced as JSON; whether it is one shows later."""
     content_type = call.headers.get(b"content-type", b"")
     if content_type not in _JSON_TYPES and not _is_json(content_type):
         raise _wrong_type(content_type)
     _refuse_compressed(call)
-    body = None if _is_announced_beyond(call, BODY_MAX) else await call.body()
+    body = None if _is_announced_beyond(call, bytes_max) else await call.body(bytes_max)
     if body is None:
-        raise BodyTooLarge(f"the body is larger than {BODY_MAX // 1024} KiB")
+        raise BodyTooLarge(f"the body is larger than {bytes_max // 1024} KiB")
     return body
 
 

@@ -76,18 +76,18 @@ class Call:
         part: str = self.scope["path_params"][name]
         return part
 
-    async def body(self) -> bytes | None:
-        """Read the body; None where it is larger than `BODY_MAX`."""
+    async def body(self, bytes_max: int = BODY_MAX) -> bytes | None:
+        """Read the body; None where it is larger than `bytes_max`."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ClientLeft
         body: bytes = message.get("body", b"")
-        while message.get("more_body", False) and len(body) <= BODY_MAX:
+        while message.get("more_body", False) and len(body) <= bytes_max:
             message = await self._receive()
             if message["type"] == "http.disconnect":
                 raise ClientLeft
             body += message.get("body", b"")
-        return body if len(body) <= BODY_MAX else None
+        return body if len(body) <= bytes_max else None
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """Read the body as it comes, of whatever length."""

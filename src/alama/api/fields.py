@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from alama.api.problems import InvalidRequest
-from alama.core.errors import FieldProblem
-from alama.core.intake import inner_object, members
+from alama.core.errors import FAULTS_MAX, FieldProblem
+from alama.core.intake import inner_members, inner_object, members
 from alama.service.webhooks.urls import InvalidUrl
 
 if TYPE_CHECKING:
@@ -51,9 +52,70 @@ def read(
 
     Rules and checks go by the names of the fields. No value that was sent is ever part of a fault.
     """
-    sent = members(body)
+    return read_members(kind, members(body), rules, checks)
+
+
+def read_list(
+    kind: type[S],
+    sent: Members,
+    name: str,
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check] | None = None,
+    *,
+    length_max: int,
+) -> list[S]:
+    """Read a body of one field, a list of objects, as `read` would read each of them.
+
+    Once as many rules are broken as are told, the rest is not looked at.
+    """
+    faults = [*_repeated(sent), *_unknown([each for each, _ in sent], [name])]
+    told = f"must be a list of 1 to {length_max:,} objects"
+    given = next((value for each, value in sent if each == name), None)
+    if type(given) is not list:
+        raise InvalidRequest([*faults, FieldProblem(name, "wrong_type", told)])
+    if not 1 <= len(given) <= length_max:
+        raise InvalidRequest([*faults, FieldProblem(name, "out_of_range", told)])
+    found = []
+    for place, element in enumerate(given):
+        inside = inner_members(element)
+        if inside is None:
+            faults.append(FieldProblem(name, "wrong_type", "must be an object", place))
+            continue
+        try:
+            found.append(read_members(kind, inside, rules, checks))
+        except InvalidRequest as error:
+            faults += [fault.within(name, place) for fault in error.problems]
+        if len(faults) >= FAULTS_MAX:
+            break
+    if faults:
+        raise InvalidRequest(faults)
+    return found
+
+
+def read_members(
+    kind: type[S],
+    sent: Members,
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check] | None = None,
+) -> S:
+    """Read the members of an object, or raise `InvalidRequest`; a field may be null if None is."""
     given = {name: _whole(inner_object(value)) for name, value in sent}
-    fields = msgspec.structs.fields(kind)
+    if len(given) == len(sent):
+        found = _at_once(kind, given, rules, checks or {})
+        if found is not None:
+            return found
+    return _one_by_one(kind, sent, given, rules, checks or {})
+
+
+def _one_by_one(
+    kind: type[S],
+    sent: Members,
+    given: Mapping[str, object],
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check],
+) -> S:
+    """Read field by field, so that every broken rule is told."""
+    fields = _fields_of(kind)
     faults = [*_repeated(sent), *_unknown(given, [field.name for field in fields])]
     values: dict[str, Any] = {}
     for field in fields:
@@ -61,9 +123,9 @@ def read(
         if given.get(name) is None and field.required:
             faults.append(FieldProblem(name, "missing_field", "is required"))
             continue
-        if name not in given:
+        if name not in given or (given[name] is None and field.default is None):
             continue
-        if type(given[name]) is not rules[name].type:
+        if not _is_of(rules[name].type, given[name]):
             faults.append(FieldProblem(name, "wrong_type", rules[name].told))
             continue
         known = rules[name].known
@@ -72,7 +134,7 @@ def read(
             continue
         try:
             values[name] = msgspec.convert(given[name], field.type)
-            if checks is not None and name in checks:
+            if name in checks:
                 checks[name](values[name])
         except InvalidUrl as error:
             told = str(error) if error.hint is None else f"{error}: {error.hint}"
@@ -82,6 +144,57 @@ def read(
     if faults:
         raise InvalidRequest(faults)
     return kind(**values)
+
+
+def _at_once(
+    kind: type[S],
+    given: Mapping[str, object],
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check],
+) -> S | None:
+    """Read all fields together, in a third of the time; None where a rule is broken, or may be.
+
+    Which one it is, those who read field by field say.
+    """
+    optional = _optional(kind)
+    there = {
+        name: value for name, value in given.items() if value is not None or name not in optional
+    }
+    if not there.keys() <= _names(kind):
+        return None
+    for name, value in there.items():
+        if rules[name].known or not _is_of(rules[name].type, value):
+            return None
+    try:
+        found = msgspec.convert(there, kind)
+        for name, check in checks.items():
+            if name in there:
+                check(getattr(found, name))
+    except (InvalidUrl, ValueError):
+        return None
+    return found
+
+
+@cache
+def _names(kind: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(field.name for field in _fields_of(kind))
+
+
+@cache
+def _optional(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """Give the fields of which null says as much as nothing."""
+    return frozenset(field.name for field in _fields_of(kind) if field.default is None)
+
+
+@cache
+def _fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Give the fields of a type, looked up once: for a thousand objects it would take longest."""
+    return msgspec.structs.fields(kind)
+
+
+def _is_of(kind: type, value: object) -> bool:
+    """Say whether a value is of a type of JSON, in which a whole number is a number too."""
+    return type(value) is kind or (kind is float and type(value) is int)
 
 
 def _whole(value: object) -> object:

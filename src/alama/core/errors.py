@@ -58,6 +58,12 @@ class FieldProblem:
         self.code = code
         self.detail = detail
 
+    def within(self, field: str, place: int) -> FieldProblem:
+        """Give the same of an object that is an element of a list, which is a field."""
+        outer = FieldProblem(field, self.code, self.detail, place)
+        outer.pointer += self.pointer
+        return outer
+
     def __repr__(self) -> str:
         """Show the rule for a failing test."""
         return f"FieldProblem({self.pointer!r}, {self.code!r})"

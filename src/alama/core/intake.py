@@ -198,9 +198,16 @@ def members(body: bytes) -> list[tuple[str, object]]:
         raise MalformedDocument("is nested too deeply") from None
     if not isinstance(sent, _Members):
         raise MalformedDocument("is not a JSON object")
-    if not all(_is_text(name) and _is_text(value) for name, value in sent):
-        raise MalformedDocument("holds half of a surrogate pair")
+    _require_text(sent)
     return sent
+
+
+def inner_members(value: object) -> list[tuple[str, object]] | None:
+    """Give the members of an object that is itself a value, as `members` does; None: it is none."""
+    if not isinstance(value, _Members):
+        return None
+    _require_text(value)
+    return value
 
 
 def inner_object(value: object) -> object:
@@ -218,6 +225,11 @@ def _number(digits: str) -> int | float:
 def _no_number(constant: str) -> NoReturn:
     """Refuse NaN and Infinity, which Python would read though JSON has no such numbers."""
     raise MalformedDocument(f"is not JSON: {constant} is no number")
+
+
+def _require_text(sent: _Members) -> None:
+    if not all(_is_text(name) and _is_text(value) for name, value in sent):
+        raise MalformedDocument("holds half of a surrogate pair")
 
 
 def _is_text(value: object) -> bool:

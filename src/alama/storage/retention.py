@@ -1,16 +1,20 @@
-"""Scores whose time is over, deleted in batches, with the keys that nothing is left of."""
+"""Scores whose time is over, deleted in batches, with all that became of them.
+
+So are the keys that nothing is left of.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, cast, delete, exists, func, select
+from sqlalchemy import BigInteger, cast, delete, exists, func, or_, select
 
 from alama.service import ids
 from alama.service.audit import acts
 from alama.service.retention import DAY_US
 from alama.storage import schema
 from alama.storage.applicants import lock_keys, same_applicant, under_hold
+from alama.storage.deploying import in_book
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +106,7 @@ def _keys_of(rows: Sequence[Row[Any]]) -> list[str]:
 
 
 def _delete_scores(connection: Connection, plan: Plan, request_ids: Sequence[str]) -> None:
+    _lock_scores(connection, plan.book, request_ids)
     for table in (schema.scores, schema.idempotency):
         connection.execute(
             delete(table).where(
@@ -111,13 +116,41 @@ def _delete_scores(connection: Connection, plan: Plan, request_ids: Sequence[str
                 table.c.request_id.in_(request_ids),
             )
         )
+    # After the scores: whoever records what became of one has locked it, and we have waited.
+    _delete_aftermath(connection, plan.book, request_ids)
+
+
+def _lock_scores(connection: Connection, book: Book, request_ids: Sequence[str]) -> None:
+    """Take scores in the order of their ids, as all do: a deletion takes them as they lie."""
+    scores = schema.scores
+    query = (
+        select(scores.c.request_id)
+        .where(in_book(scores, book), scores.c.request_id.in_(request_ids))
+        .order_by(scores.c.request_id)
+    )
+    connection.execute(query.with_for_update())
+
+
+def _delete_aftermath(connection: Connection, book: Book, request_ids: Sequence[str]) -> None:
+    """Delete what became of scores, and what other models would have said."""
+    shadows, challengers = schema.shadow_scores, schema.challengers
+    for table in (schema.outcomes, schema.reviews, shadows):
+        gone = delete(table).where(in_book(table, book), table.c.request_id.in_(request_ids))
+        if table is shadows:
+            # Their key has the model before the score: without it the whole book would be read.
+            asked = select(challengers.c.model_id).where(in_book(challengers, book))
+            gone = gone.where(table.c.model_id.in_(asked))
+        connection.execute(gone)
 
 
 def _delete_keys(connection: Connection, key_ids: Sequence[str]) -> None:
-    """Delete the keys of which no score is left, and what was noted of their applicants."""
-    keys, scores, holds = schema.applicant_keys, schema.scores, schema.legal_holds
-    is_used = exists(select(scores.c.request_id).where(scores.c.applicant_key_id == keys.c.id))
-    unused = keys.c.id.in_(key_ids) & ~is_used
+    """Delete the keys under which nothing is left, and what was noted of their applicants."""
+    keys, holds = schema.applicant_keys, schema.legal_holds
+    used = [
+        exists(select(table.c.request_id).where(table.c.applicant_key_id == keys.c.id))
+        for table in (schema.scores, schema.reviews)
+    ]
+    unused = keys.c.id.in_(key_ids) & ~or_(*used)
     query = select(keys.c.id, keys.c.lender, keys.c.mode, keys.c.subject).where(unused)
     for key in connection.execute(query).all():
         connection.execute(

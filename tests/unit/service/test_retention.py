@@ -12,12 +12,14 @@ from alama.service import upkeep
 from alama.service.audit.acts import Kind
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
+from alama.service.monitoring.drift import Drift
 from alama.service.policies import Signed, activate
 from alama.service.retention import Plan, Retention
 from alama.service.upkeep import Keepers, Upkeep
 from alama.storage import database as databases
 from alama.storage import migrate
 from alama.storage import retention as retentions
+from alama.storage.drift import SqlDrift
 from alama.storage.histories import SqlHistories
 from alama.storage.witness import Witness
 from tests.databases import sqlite_url
@@ -68,10 +70,11 @@ def chores(house: House, retention: Retention, told: list[tuple[str, Exception]]
     )
     witness = Witness(house.database, house.log, house.chain, house.clock)
     histories = SqlHistories(house.database, house.log, house.vault)
+    drift = Drift(SqlDrift(house.database, house.log, house.clock), house.registry)
     return Upkeep(
         directory,
         house.registry,
-        Keepers(house.scores, retention, histories, witness),
+        Keepers(house.scores, retention, histories, drift, witness),
         house.clock,
         lambda chore, error: told.append((chore, error)),
     )

@@ -1,0 +1,1 @@
+"""What became of scores: how loans ended, and what officers decided."""
