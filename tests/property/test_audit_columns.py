@@ -1,4 +1,4 @@
-"""No column of a score, an applicant's key or a vault key can change unseen, but for those listed.
+"""No column of a score, a review, an applicant's or a vault key changes unseen, but those listed.
 
 docs/audit.md lists them too, under "What is not proved".
 """
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import RowMapping
 
+from alama.service.outcomes.records import DECLINED, Judgement, ReviewReason
 from alama.service.vault.rotation import Rotation
 from alama.storage import database as databases
 from alama.storage import migrate, schema
@@ -39,6 +40,9 @@ OF_ERASED_SCORES = {
 }
 """Columns that the digest covered, which nobody can make any more."""
 
+OF_ERASED_REVIEWS = {"note"}
+"""What nobody can open any more."""
+
 OF_ERASED_KEYS = {"lender_key_id"}
 """Which key of the lender had wrapped what is no more."""
 
@@ -53,6 +57,7 @@ OF_DESTROYED_LENDERS_KEYS = OF_DESTROYED_KEYS | OF_LENDERS_KEYS | {"id"}
 
 TABLES = {
     "scores": schema.scores,
+    "reviews": schema.reviews,
     "applicant_keys": schema.applicant_keys,
     "vault_keys": schema.vault_keys,
 }
@@ -69,13 +74,15 @@ class Cell(NamedTuple):
     """Whether it may change unseen."""
 
 
+SAID = Judgement(DECLINED, ReviewReason.OTHER, "W. Mutua", "not seen before")
+
 ERASED = 1
 """The row of each table that is of somebody erased."""
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Scores of two applicants, of one erased, and of nobody; in each table in this order.
+    """Scores of two applicants, of one erased, and of nobody, all reviewed; in each table so.
 
     The key that signs and that of the lender were rotated once.
     """
@@ -84,7 +91,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     house = House(database, HandClock())
     for reference in ("APPL-1", "GONE-1", "APPL-2", None, None):
         house.clock.now_us += 1_000
-        house.score(reference)
+        house.reviews.review(DEMO, house.score(reference), SAID)
     house.applicants.erase(DEMO, "GONE-1")
     house.clock.now_us += 1_000
     rotation = Rotation(SqlRotation(database, house.log, house.vault), house.vault, house.clock)
@@ -109,7 +116,7 @@ def unproved(table: str, row: RowMapping) -> set[str]:
         return listed[destroyed, signs] | {"lender"}  # which has to be one, and there is no other
     if row["rowid"] != ERASED + 1:
         return set()
-    return OF_ERASED_SCORES if table == "scores" else OF_ERASED_KEYS
+    return {"scores": OF_ERASED_SCORES, "reviews": OF_ERASED_REVIEWS}.get(table, OF_ERASED_KEYS)
 
 
 def cells(database: Database) -> list[Cell]:

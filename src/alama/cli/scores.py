@@ -1,11 +1,11 @@
-"""`alama scores`: read the scores that were given, and prove that they would be given again."""
+"""`alama scores`: read the scores given, review them, and prove they would be given again."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import score_tally
+from alama.cli import score_review, score_tally
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
@@ -19,16 +19,21 @@ if TYPE_CHECKING:
     from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
-Read the scores that the service has given and kept, count them, and replay one: an auditor's proof
-that the same application, model and policy still give the same answer, to the last digit."""
+Read the scores that the service has given and kept, count them, say what a person decided on one,
+and replay one: an auditor's proof that the same application, model and policy still give the same
+answer, to the last digit."""
 
 LIST_DESCRIPTION: Final = """\
 List the scores of one lender in one mode, newest first: those of the lender demo in test mode
-unless others are named. A wide terminal shows the offers too. Times are UTC."""
+unless others are named. A wide terminal shows the offers too. Times are UTC.
+
+--waiting lists those alone that wait for a person: they say REVIEW, nobody has reviewed them yet,
+and their applicants were not erased. `alama scores review` says what was decided."""
 
 SHOW_DESCRIPTION: Final = """\
 Show one score as it was given: to whom, by which model and policy, what was sent, and where each
-point came from. Nothing is calculated again."""
+point came from; then what became of it: what a person decided, and how the loan went. Nothing is
+calculated again."""
 
 REPLAY_DESCRIPTION: Final = """\
 Assess a stored application again, by the stored model and policy that its record names, and hold
@@ -45,11 +50,14 @@ _EXIT_DIFFERENT: Final = 1
 
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
-        "scores", help="read and replay the scores that were given", description=DESCRIPTION
+        "scores", help="read, review, count and replay the scores given", description=DESCRIPTION
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listed = actions.add_parser(
-        "list", help="the latest scores of a lender", description=LIST_DESCRIPTION
+        "list",
+        help="the latest scores of a lender, or those that wait for a person",
+        description=LIST_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = listed.add_argument
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
@@ -67,8 +75,10 @@ def register(subparsers: Subparsers) -> None:
         help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
     )
     add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
+    add("--waiting", action="store_true", help="only those that a person has to decide on yet")
     listed.set_defaults(run=show_list)
     score_tally.register(actions)
+    score_review.register(actions)
     for name, run, words, description in (
         ("show", show, "one score, and where its points came from", SHOW_DESCRIPTION),
         ("replay", replay, "give a score again and compare", REPLAY_DESCRIPTION),
@@ -82,20 +92,25 @@ def show_list(args: argparse.Namespace) -> int:
     """List scores, and say how to go on where there are more."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.cli.score_ids import request_id_from  # noqa: PLC0415
 
-    before = None if args.before is None else _request_id(args.before)
+    before = None if args.before is None else request_id_from(args.before)
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         # One more than asked for tells whether there are more.
-        found = opened.scores.page(Book(lender.id, Mode(args.mode)), before, args.limit + 1)
+        pages = opened.scores.waiting if args.waiting else opened.scores.page
+        found = pages(Book(lender.id, Mode(args.mode)), before, args.limit + 1)
     shown = found[: args.limit]
+    wait = "that wait for a person" if args.waiting else ""
     if not shown:
-        words.remark(f"{lender.id} has no {'older ' if before else ''}scores in {args.mode} mode.")
+        said = ("no", "older" if before else "", "scores", wait, "in", args.mode, "mode.")
+        words.remark(f"{lender.id} has {' '.join(filter(None, said))}")
         return 0
-    words.remark(f"{lender.id}, {args.mode} mode:")
+    words.remark(f"{lender.id}, {args.mode} mode{wait and ', scores ' + wait}:")
     _say_list(shown, lender.currency)
     if len(found) > len(shown):
-        words.remark(f"Older ones: --before {shown[-1].request_id}")
+        again = "--waiting " if args.waiting else ""
+        words.remark(f"Older ones: {again}--before {shown[-1].request_id}")
     return 0
 
 
@@ -108,8 +123,9 @@ def show(args: argparse.Namespace) -> int:
 
     with existing_installation() as opened:
         record = recall(opened.registry, opened.vault, find_score(opened, args.request_id))
+        sequel = opened.reviews.sequel(record.row.book, record.row.request_id)
     words.say(record.row.request_id)
-    words.say(facts(_facts(record.row, record.sealed)))
+    words.say(facts([*_facts(record.row, record.sealed), *score_review.facts_of(sequel)]))
     console = terminal.stdout()
     said = record.sealed.assessment
     console.print(waterfall.drawing(record.model, record.policy, said, console), soft_wrap=True)
@@ -205,27 +221,14 @@ def _identical(record: Record) -> str:
 
 def find_score(opened: Installation, request_id: str) -> StoredScore:
     """Find a score in whichever book it is, or raise `InvalidName` for whoever typed its id."""
-    from alama.service import replay as replaying  # noqa: PLC0415  see `show`
-    from alama.service.errors import InvalidName, UnknownScore  # noqa: PLC0415
+    from alama.cli.score_ids import request_id_from, unknown  # noqa: PLC0415  see `show`
+    from alama.service import replay as replaying  # noqa: PLC0415
+    from alama.service.errors import UnknownScore  # noqa: PLC0415
 
     try:
-        return replaying.find(opened.registry, opened.scores, _request_id(request_id))
+        return replaying.find(opened.registry, opened.scores, request_id_from(request_id))
     except UnknownScore:
-        raise InvalidName(
-            f"no lender has a score {request_id}", hint="`alama scores list` shows the latest"
-        ) from None
-
-
-def _request_id(text: str) -> str:
-    from alama.service import ids  # noqa: PLC0415  see `show`
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-
-    if not ids.is_request_id(text):
-        raise InvalidName(
-            "this is not a request id",
-            hint="it is req_ and 28 hexadecimal digits, as in the reply to the request",
-        )
-    return text
+        raise unknown(f"no lender has a score {request_id}") from None
 
 
 def _shown(value: object) -> str:

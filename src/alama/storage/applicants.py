@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import delete, func, insert, null, select, update
 
 from alama.service import ids
-from alama.service.applicants import Erasure, Held, Hold
+from alama.service.applicants import Erasure, Held, Hold, TakenOut
 from alama.service.audit import acts
 from alama.service.book import Book, Mode
 from alama.service.errors import (
@@ -19,6 +19,7 @@ from alama.service.errors import (
 )
 from alama.storage import schema
 from alama.storage.scores import stored_score, whole_scores
+from alama.storage.sequels import sequels_of, shadows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,14 +63,17 @@ class SqlApplicants:
 
     def take_out(
         self, book: Book, subject: bytes, require_theirs: RequireTheirs, by: str | None
-    ) -> Held:
+    ) -> TakenOut:
         with self._database.writing() as connection:
             key = _known(connection, book, subject)
             found = _scores_of(connection, key.id)
             require_theirs(found)
             holds = _holds(connection, _on(schema.legal_holds, book, subject))
+            request_ids = [stored.row.request_id for stored in found]
+            sequels = sequels_of(connection, book, request_ids)
+            shadows = shadows_of(connection, book, request_ids)
             self._log.append(connection, acts.applicant_exported(book, key.id, len(found), by))
-        return Held(key.id, key.created_us, found, holds)
+        return TakenOut(Held(key.id, key.created_us, found, holds), sequels, shadows)
 
     def erase(
         self,

@@ -13,6 +13,7 @@ from alama.service.records import ApplicantKey, StoredScore
 from alama.service.vault.applicant import ApplicantKeyRow
 from alama.service.vault.keys import VaultKey
 from alama.storage import schema
+from alama.storage.review_rows import review_rows
 from alama.storage.scores import stored_score, whole_scores
 from alama.storage.standing import standing
 from alama.storage.vault import COLUMNS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select
 
+    from alama.service.audit.reviews import ReviewRow
     from alama.service.audit.standing import Columns, Thing
     from alama.service.book import Book
     from alama.storage.database import Database
@@ -146,6 +148,9 @@ class SqlMoment:
 
     def standing(self) -> dict[Thing, Columns]:
         return standing(self._connection)
+
+    def reviews(self) -> Iterator[ReviewRow]:
+        return review_rows(self._connection, _PAGE)
 
     def vault_keys(self) -> Sequence[VaultKey]:
         query = select(*COLUMNS).order_by(schema.vault_keys.c.id)

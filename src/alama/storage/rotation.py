@@ -13,7 +13,7 @@ from alama.storage import schema
 from alama.storage.endpoints import ENDPOINTS, endpoint_of, locked, write_secrets
 from alama.storage.histories import MovePart, count_parts_under, move_parts
 from alama.storage.lender_keys import LenderKeys
-from alama.storage.sealed_texts import AT_ONCE, RECORDS, REPLIES, Resealed, change_all, changed
+from alama.storage.sealed_texts import AT_ONCE, EVERY, Resealed, change_all, changed
 from alama.storage.vault import COLUMNS, DESTROYED, MASTER_FACT, one_at_a_time
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class SqlRotation:
         places = (
             (schema.applicant_keys, _wrapped_by(key_id)),
             (schema.webhook_endpoints, _signed_for_under(lender, key_id)),
-            (RECORDS.table, _under(RECORDS.table, lender, key_id)),
-            (REPLIES.table, _under(REPLIES.table, lender, key_id)),
+            *((column.table, _under(column.table, lender, key_id)) for column in EVERY),
         )
         counts = [select(func.count()).select_from(table).where(where) for table, where in places]
         with self._database.reading() as connection:
@@ -158,7 +157,7 @@ class SqlRotation:
             ring = self._ring(connection, lender)
             return [Resealed(change(ring, text), ring.seal_key_id, None) for text in texts]
 
-        for column in (RECORDS, REPLIES):
+        for column in EVERY:
             chosen = _under(column.table, lender, key_id)
             yield from changed(self._database, column, chosen, moving)
 
@@ -202,7 +201,7 @@ class SqlRotation:
                     column.table.c.applicant_key_id == renewed.id,
                     _one_by_one(change, renewed.id),
                 )
-                for column in (RECORDS, REPLIES)
+                for column in EVERY
             )
             self._log.append(connection, act(old, renewed, count))
         return count

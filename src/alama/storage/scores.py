@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, literal_column, select, tuple_
 
 from alama.service.errors import StoreUnavailable, UnknownScore
 from alama.service.holds import Approved
+from alama.service.outcomes.records import LEFT_OPEN
 from alama.service.records import (
     ApplicantKey,
     IdempotencyRow,
@@ -29,7 +30,7 @@ from alama.storage.tallies import Tallies, fold_counts, tally_of_days
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Row, Select
+    from sqlalchemy import ColumnElement, Row, Select
 
     from alama.core.tally import Tally
     from alama.service.book import Book
@@ -81,6 +82,11 @@ class SqlScores:
 
     def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
         query = _newest_first(select(*_SUMMARY), book, before, limit)
+        with self._database.reading() as connection:
+            return [ScoreSummary._make(row) for row in connection.execute(query)]
+
+    def waiting(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+        query = _newest_first(select(*_SUMMARY), book, before, limit).where(*_waiting())
         with self._database.reading() as connection:
             return [ScoreSummary._make(row) for row in connection.execute(query)]
 
@@ -201,3 +207,19 @@ def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int
         .limit(limit)
     )
     return narrowed if before is None else narrowed.where(table.c.request_id < before)
+
+
+def _waiting() -> list[ColumnElement[bool]]:
+    """Give what is true of scores on which a person has to decide yet, and can.
+
+    The decision stands in the statement itself: an index of those that were left open is used only
+    where the planner can see that it holds them all. What else there is of a score is looked up for
+    each: as a join, PostgreSQL may read all keys for a page.
+    """
+    scores, reviews, keys = schema.scores, schema.reviews, schema.applicant_keys
+    same = (reviews.c[column.name] == column for column in scores.primary_key.columns)
+    reviewed_us = select(reviews.c.reviewed_us).where(*same).scalar_subquery()
+    its_key = keys.c.id == scores.c.applicant_key_id
+    erased_us = select(keys.c.erased_us).where(its_key).scalar_subquery()
+    left_open = scores.c.decision == literal_column(f"'{LEFT_OPEN}'")
+    return [left_open, reviewed_us.is_(None), erased_us.is_(None)]

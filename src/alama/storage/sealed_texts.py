@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import and_, bindparam, select, tuple_, update
 
-from alama.service.vault.envelope import RECORD, REPLY
+from alama.service.vault.envelope import RECORD, REPLY, REVIEW
 from alama.service.vault.rotation import SealedText
 from alama.storage import schema
 
@@ -30,6 +30,10 @@ class TextColumn(NamedTuple):
 
 RECORDS: Final = TextColumn(schema.scores, "sealed", RECORD)
 REPLIES: Final = TextColumn(schema.idempotency, "reply", REPLY)
+NOTES: Final = TextColumn(schema.reviews, "note", REVIEW)
+
+EVERY: Final = (RECORDS, REPLIES, NOTES)
+"""All that a rotation has to hand over."""
 
 
 class Resealed(NamedTuple):

@@ -13,6 +13,7 @@ from alama.service import ids
 from alama.service.audit import acts
 from alama.service.audit.acts import Kind
 from alama.service.audit.findings import Finding, Trouble
+from alama.service.audit.reviews import ReviewsTold
 from alama.service.audit.standing import Standing
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Told:
         self.begun_us = 0
         """When the audit began: no score of a later time is from before it."""
         self.standing = Standing()
+        self.reviews = ReviewsTold()
         self.rotations: list[Act] = []
         """By which keys of lenders, and the one that signs, were replaced; in their order."""
 
@@ -63,6 +65,9 @@ class Told:
         elif act.kind is Kind.RETENTION_RUN:
             book = (str(act.lender), str(act.mode))
             self.deleted.setdefault(book, set()).update(acts.deleted_in(act))
+            self.reviews.forget(act)
+        elif act.kind is Kind.SCORE_REVIEWED:
+            self.reviews.take(act)
         elif act.kind is Kind.AUDIT_BEGUN:
             self.begun, self.begun_us = act, link.created_us
         elif act.kind in {Kind.LENDER_KEY_ROTATED, Kind.SIGNING_KEY_ROTATED}:

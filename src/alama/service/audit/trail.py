@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from alama.core.chain import Head, Link
+    from alama.service.audit.reviews import ReviewRow
     from alama.service.audit.standing import Columns, Thing
     from alama.service.book import Book
     from alama.service.records import StoredScore
@@ -61,6 +62,10 @@ class Moment(Protocol):
 
     def standing(self) -> dict[Thing, Columns]:
         """All that acts speak of, from lenders to signatures, with the columns that they set."""
+        ...
+
+    def reviews(self) -> Iterator[ReviewRow]:
+        """All reviews, each beside its score and the key of its applicant."""
         ...
 
     def vault_keys(self) -> Sequence[VaultKey]:

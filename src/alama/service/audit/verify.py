@@ -11,6 +11,7 @@ from alama.service.audit.applicants import check_applicants
 from alama.service.audit.chains import Chains
 from alama.service.audit.findings import CANNOT_BE_TOLD, Finding, Trouble
 from alama.service.audit.lender_keys import LenderKeys
+from alama.service.audit.reviews import check_reviews
 from alama.service.audit.scores import ScoreCheck
 from alama.service.audit.signatures import Signers
 from alama.service.audit.vault_keys import check_vault_keys
@@ -86,6 +87,7 @@ def verify(
             # Where acts do not hold, what they account for would be held against others.
             if chains.acts_hold:
                 findings += chains.told.standing.against(moment.standing())
+                findings += check_reviews(moment, chains.told.reviews, vault, lender_keys)
                 findings += check_applicants(moment, chains.told, vault, lender_keys)
                 findings += check_vault_keys(_ours(moment, signers), chains)
             lender_keys.look_at(moment.vault_keys())

@@ -27,7 +27,8 @@ WRAPPED_BYTES: Final = NONCE_BYTES + KEY_BYTES + TAG_BYTES
 
 RECORD: Final = "score"
 REPLY: Final = "reply"
-"""The parts of a score that are sealed."""
+REVIEW: Final = "review"
+"""The parts of a score that are sealed; the last is what an officer noted on it."""
 
 
 class NotOpened(Exception):

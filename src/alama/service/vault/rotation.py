@@ -41,7 +41,7 @@ Advance = Callable[[int], None]
 
 
 class SealedText(NamedTuple):
-    """A record or a reply as it is stored, and where it stands."""
+    """A record, a reply or a note as it is stored, and where it stands."""
 
     lender: str
     mode: str
@@ -96,7 +96,7 @@ class RotationStore(Protocol):
         ...
 
     def count_under(self, lender: str, key_id: str) -> int:
-        """How many keys of applicants, endpoints, records, replies and histories a key wraps."""
+        """How many keys of applicants, endpoints, texts of scores and histories a key wraps."""
         ...
 
     def move_applicants(
@@ -117,7 +117,7 @@ class RotationStore(Protocol):
     def move_texts(
         self, lender: str, key_id: str, change: Callable[[Ring, SealedText], bytes]
     ) -> Iterator[int]:
-        """Replace the records and replies whose own keys a key of the lender wraps; as above."""
+        """Replace the records, replies and notes whose own keys a key of the lender wraps."""
         ...
 
     def move_histories(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from alama.service.errors import Erased, MasterKeyMissing, StoreUnfit
+from alama.service.outcomes import notes
 from alama.service.records import damaged, unpack
 from alama.service.vault import applicant, envelope, keys
 from alama.service.vault.keys import OF_LENDER, Purpose
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from alama.service.book import Book
+    from alama.service.outcomes.notes import Noted
+    from alama.service.outcomes.records import Review, StoredReview
     from alama.service.ports import Clock, VaultKeys
     from alama.service.records import ApplicantKey, Earlier, Sealed, StoredScore
     from alama.service.vault.keys import SigningKey, VaultKey
@@ -157,6 +160,28 @@ class Vault:
         """Read the reply that was given under an idempotency key; errors as in `open`."""
         locked = _Locked(book, earlier.request_id, envelope.REPLY, earlier.reply)
         return self._opened(locked, earlier.seal_key_id, earlier.applicant)
+
+    def open_note(self, stored: StoredReview) -> Review:
+        """Read what an officer decided, with their own words; errors as in `open`."""
+        book, review, sealed, seal_key_id, applicant_key = stored
+        noted = self.noted(book, review.request_id, sealed, seal_key_id, applicant_key)
+        return review._replace(note=noted.text)
+
+    def noted(
+        self,
+        book: Book,
+        request_id: str,
+        sealed: bytes,
+        seal_key_id: str | None,
+        applicant_key: ApplicantKey | None,
+    ) -> Noted:
+        """Read the words of an officer on a score; errors as in `open`."""
+        locked = _Locked(book, request_id, envelope.REVIEW, sealed)
+        packed = self._opened(locked, seal_key_id, applicant_key)
+        try:
+            return notes.unpack(packed)
+        except ValueError:
+            raise damaged(request_id) from None
 
     def _opened(
         self, locked: _Locked, seal_key_id: str | None, applicant_key: ApplicantKey | None

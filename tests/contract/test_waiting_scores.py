@@ -1,0 +1,119 @@
+"""Scores that wait for a person: what every store gives, and what it reads for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import event, insert, text
+
+from alama.core.lending.policy import Decision
+from alama.service.book import Book
+from alama.service.outcomes.records import APPROVED, LEFT_OPEN, Judgement, ReviewReason
+from alama.storage import schema
+from alama.storage.database import Database
+from alama.storage.scores import SqlScores
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
+from tests.protected import HandClock, House
+from tests.stores import lenders_in, scores_in
+
+DOUBTFUL: dict[str, Any] = {
+    "mobile_money_months": 12,
+    "monthly_inflow": 9_000,
+    "stability_score": 0.5,
+    "airtime_regularity": 0.5,
+}
+SAID = Judgement(APPROVED, ReviewReason.KNOWN_CUSTOMER, "W. Mutua", "")
+INDEX = "ix_scores_lender_mode_request_id"
+
+
+@pytest.fixture
+def house(database: Database) -> House:
+    return House(database, HandClock())
+
+
+def waiting(scores: SqlScores, book: Book = DEMO, before: str | None = None) -> list[str]:
+    return [row.request_id for row in scores.waiting(book, before, 100)]
+
+
+def test_a_score_waits_until_it_is_reviewed(house: House) -> None:
+    first, second = house.score(**DOUBTFUL), house.score("A-1", **DOUBTFUL)
+    assert [row.decision for row in house.scores.waiting(DEMO, None, 100)] == [LEFT_OPEN] * 2
+    assert waiting(house.scores) == [second, first]
+    house.reviews.review(DEMO, second, SAID)
+    assert waiting(house.scores) == [first]
+
+
+def test_a_score_of_an_applicant_who_was_erased_waits_for_nobody(house: House) -> None:
+    erased, other, nameless = (house.score(who, **DOUBTFUL) for who in ("A-1", "A-2", None))
+    house.applicants.erase(DEMO, "A-1")
+    assert waiting(house.scores) == [nameless, other]
+    assert erased in [row.request_id for row in house.scores.page(DEMO, None, 100)]
+
+
+def test_pages_of_what_waits_hold_every_such_score_of_the_book_once(database: Database) -> None:
+    lenders_in(database, "demo", "umoja")
+    scores = scores_in(database)
+    decisions = [Decision.REVIEW, Decision.APPROVED, Decision.REVIEW, Decision.DECLINED]
+    entries = [
+        an_entry(book, at_us=NOON_US + number, decision=decision)
+        for book in (DEMO, LIVE, UMOJA)
+        for number, decision in enumerate(decisions * 3)
+    ]
+    scores.commit(entries)
+    for book in (DEMO, LIVE, UMOJA):
+        rows = [entry.score for entry in entries if entry.score.book == book]
+        expected = [row.request_id for row in reversed(rows) if row.decision == LEFT_OPEN]
+        assert waiting(scores, book) == expected
+        gathered: list[str] = []
+        while page := scores.waiting(book, gathered[-1] if gathered else None, 4):
+            gathered += [row.request_id for row in page]
+        assert gathered == expected
+        assert waiting(scores, book, expected[2]) == expected[3:]
+
+
+# ------------------------------------------------------------------------------------- plans
+
+
+def planned(database: Database, before: str | None) -> str:
+    """How the database goes about it."""
+    said: list[tuple[str, Any]] = []
+
+    def listen(*heard: Any) -> None:
+        said.append((heard[2], heard[3]))
+
+    event.listen(database.engine, "before_cursor_execute", listen)
+    scores_in(database).waiting(DEMO, before, 21)
+    event.remove(database.engine, "before_cursor_execute", listen)
+    statement, parameters = said[-1]
+    explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql(f"{explain} {statement}", parameters)
+        return "\n".join(str(row[-1]) for row in rows)
+
+
+def many(rare: int) -> Sequence[dict[str, object]]:
+    """A book in which one score of some was left open."""
+    row = an_entry().score
+    return [
+        row._replace(
+            request_id=a_request_id(), decision=APPROVED if number % rare else LEFT_OPEN
+        )._asdict()
+        for number in range(4_000)
+    ]
+
+
+@pytest.mark.parametrize("page", ["first", "later"])
+def test_what_waits_is_found_without_reading_the_scores_between(
+    database: Database, page: str
+) -> None:
+    rows = many(rare=100)
+    with database.writing() as connection:
+        connection.execute(insert(schema.scores), rows)
+        connection.execute(text("ANALYZE scores"))
+    before = None if page == "first" else str(rows[2_000]["request_id"])
+    plan = planned(database, before)
+    assert f"INDEX {INDEX}" in plan or f"Index Scan Backward using {INDEX} on scores" in plan
+    for whole in ("SCAN ", "Seq Scan on scores", "Sort", "TEMP B-TREE"):
+        assert whole not in plan
