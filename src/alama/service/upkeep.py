@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.service.errors import StoreUnavailable
+from alama.service.monitoring.drift import finished_day
 from alama.service.patience import in_time
 from alama.service.records import IDEMPOTENCY_KEPT_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from alama.service.book import Book
     from alama.service.directory import Directory
     from alama.service.ports import Clock, Registry
     from alama.service.retention import Plan
@@ -66,6 +69,18 @@ class Sweeping(Protocol):
         ...
 
 
+class Watching(Protocol):
+    """Whoever looks whether applicants are still those whom a model was made for."""
+
+    def books(self) -> Sequence[Book]:
+        """Give the books in which there may be something to look at."""
+        ...
+
+    def look_in(self, book: Book, now_us: int) -> Sequence[object]:
+        """Keep what is new in a book, and tell of it."""
+        ...
+
+
 class Witnessing(Protocol):
     """Whoever bears witness to how far the chains of the audit have come."""
 
@@ -82,6 +97,7 @@ class Keepers(NamedTuple):
     forgetting: Forgetting
     retaining: Retaining
     sweeping: Sweeping
+    watching: Watching
     witness: Witnessing
 
 
@@ -103,10 +119,11 @@ class Upkeep:
         """Know what to look after, and whom to tell if it fails."""
         self._directory = directory
         self._registry = registry
-        self._forgetting, self._retaining, self._sweeping, self._witness = keepers
+        self._forgetting, self._retaining, self._sweeping, self._watching, self._witness = keepers
         self._clock = clock
         self._tell = tell
         self._leaves_traces = False  # of what was deleted, in the journal
+        self._looked_day: int | None = None
 
     async def run(self) -> None:
         """Go on for ever."""
@@ -145,6 +162,28 @@ class Upkeep:
         """Put the counts of finished days together, so that none of them are one person's."""
         before_day = self._clock() // DAY_US - 1  # yesterday's last scores may be on their way
         await self._in_batches("fold_counts", lambda: self._forgetting.fold_counts(before_day))
+
+    async def look_for_drift(self) -> None:
+        """Look in every book whether applicants have changed, once for each day that is over."""
+        now_us = self._clock()
+        day = finished_day(now_us)
+        if day == self._looked_day:
+            return
+        is_done = True
+        try:
+            books = await in_time(self._watching.books)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("look_for_drift", error)
+            return
+        for book in books:
+            try:
+                await in_time(partial(self._watching.look_in, book, now_us))
+            except Exception as error:  # noqa: BLE001  see the class
+                is_done = False  # and no other book has to wait for this one
+                self._failed("look_for_drift", error)
+            await asyncio.sleep(FORGET_PAUSE_S)
+        if is_done:
+            self._looked_day = day
 
     async def sweep(self) -> None:
         """Erase what is left of loan histories of which nothing came."""
@@ -203,6 +242,7 @@ class Upkeep:
             await asyncio.sleep(RETAIN_EVERY_S * random.uniform(0.5, 1.5))  # noqa: S311  no secret
             await self.retain()
             await self.fold_counts()
+            await self.look_for_drift()
             await self.sweep()
 
     async def _note_heads(self) -> None:

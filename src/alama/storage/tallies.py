@@ -126,7 +126,7 @@ def tally_of_days(
     )
     totals: dict[str, Tally] = {}
     for model_id, counts in connection.execute(query):
-        totals.setdefault(model_id, Tally()).merge(_decoded(counts))
+        totals.setdefault(model_id, Tally()).merge(decoded(counts))
     return totals
 
 
@@ -155,7 +155,7 @@ def _fold(connection: Connection, page: _Page) -> None:
     rows = select(table.c.counts).where(on_page).order_by(table.c.writer).with_for_update()
     total = Tally()
     for counts in connection.execute(rows).scalars().all():
-        total.merge(_decoded(counts))
+        total.merge(decoded(counts))
     if not total.cards:  # another process has just done it
         return
     total.drop_small()
@@ -164,7 +164,8 @@ def _fold(connection: Connection, page: _Page) -> None:
     connection.execute(insert(table), values | {"writer": FOLDED, "counts": tallies.encode(total)})
 
 
-def _decoded(counts: bytes) -> Tally:
+def decoded(counts: bytes) -> Tally:
+    """Read the counts of a row, or raise `StoreUnfit`."""
     try:
         return tallies.decode(counts)
     except msgspec.DecodeError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from alama.service import keys, upkeep
+from alama.service.book import Book
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.records import IDEMPOTENCY_KEPT_US
@@ -14,7 +15,7 @@ from alama.service.retention import Plan
 from alama.service.upkeep import Keepers, Upkeep
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
-from tests.entries import DEMO
+from tests.entries import DEMO, LIVE
 from tests.factories import a_model
 from tests.stores import acts_in, scores_in
 from tests.unit.service.conftest import HandClock
@@ -64,11 +65,13 @@ class Idle:
     """Has nothing to delete, and counts how often it bore witness; fails if it is told to."""
 
     failure: Exception | None = None
+    book_failure: Exception | None = None
 
     def __init__(self) -> None:
         self.noted = 0
         self.closed = 0
         self.swept_us: list[int] = []
+        self.looked: list[tuple[Book, int]] = []
 
     def due(self) -> Sequence[Plan]:
         return ()
@@ -84,6 +87,17 @@ class Idle:
             raise self.failure
         self.swept_us.append(now_us)
         return len(self.swept_us) == 1
+
+    def books(self) -> Sequence[Book]:
+        if self.failure is not None:
+            raise self.failure
+        return [DEMO, LIVE]
+
+    def look_in(self, book: Book, now_us: int) -> Sequence[object]:
+        self.looked.append((book, now_us))
+        if self.book_failure is not None and book == DEMO:
+            raise self.book_failure
+        return ()
 
     def note_heads(self) -> None:
         if self.failure is not None:
@@ -129,7 +143,9 @@ def test_use_of_a_key_is_written_down_once_it_can_be(
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     heard = Told()
     idle = Idle()
-    chores = Upkeep(directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle), clock, heard)
+    chores = Upkeep(
+        directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle, idle), clock, heard
+    )
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
@@ -168,7 +184,7 @@ def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
     async def story() -> None:
         await directory.caller(text)
         idle = Idle()
-        chores = Upkeep(directory, flaky, Keepers(forgetful, idle, idle, idle), clock, heard)
+        chores = Upkeep(directory, flaky, Keepers(forgetful, idle, idle, idle, idle), clock, heard)
         running = asyncio.create_task(chores.run())
         assert await asyncio.to_thread(forgetful.has_forgotten.wait, 10)
         assert await asyncio.to_thread(flaky.noted.wait, 10)
@@ -189,7 +205,9 @@ def test_the_chains_of_the_audit_are_noted_now_and_then_and_when_it_ends(
     scores, vault = scores_in(flaky._database), vault_of(flaky._database)
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     idle, heard = Idle(), Told()
-    chores = Upkeep(directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle), clock, heard)
+    chores = Upkeep(
+        directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle, idle), clock, heard
+    )
 
     async def story() -> None:
         idle.failure = failure
@@ -220,10 +238,67 @@ def test_what_is_left_of_loan_histories_is_swept_until_none_is(
     scores, vault = scores_in(flaky._database), vault_of(flaky._database)
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     idle, heard = Idle(), Told()
-    chores = Upkeep(directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle), clock, heard)
+    chores = Upkeep(
+        directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle, idle), clock, heard
+    )
     idle.failure = failure
     asyncio.run(chores.sweep())
     assert heard.failures == told
     idle.failure = None
     asyncio.run(chores.sweep())
     assert idle.swept_us == [clock.now_us] * 2
+
+
+@pytest.fixture
+def idle_chores(
+    flaky: FlakyRegistry, clock: HandClock, stopwatch: HandClock
+) -> tuple[Idle, Told, Upkeep]:
+    scores, vault = scores_in(flaky._database), vault_of(flaky._database)
+    directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
+    idle, heard = Idle(), Told()
+    keepers = Keepers(Forgetful(AWAY), idle, idle, idle, idle)
+    return idle, heard, Upkeep(directory, flaky, keepers, clock, heard)
+
+
+def test_drift_is_looked_for_once_for_each_day_that_is_over(
+    idle_chores: tuple[Idle, Told, Upkeep], clock: HandClock
+) -> None:
+    idle, _, chores = idle_chores
+    asyncio.run(chores.look_for_drift())
+    first_us = clock.now_us
+    clock.now_us += 3_600 * 1_000_000
+    asyncio.run(chores.look_for_drift())
+    assert idle.looked == [(DEMO, first_us), (LIVE, first_us)]
+    clock.now_us += upkeep.DAY_US
+    asyncio.run(chores.look_for_drift())
+    assert idle.looked[2:] == [(DEMO, clock.now_us), (LIVE, clock.now_us)]
+
+
+def test_a_book_that_cannot_be_looked_at_keeps_no_other_waiting_and_is_looked_at_again(
+    idle_chores: tuple[Idle, Told, Upkeep],
+) -> None:
+    idle, heard, chores = idle_chores
+    idle.book_failure = DEFECT
+    asyncio.run(chores.look_for_drift())
+    assert [book for book, _ in idle.looked] == [DEMO, LIVE]
+    assert heard.failures == [("look_for_drift", DEFECT)]
+    idle.book_failure = None
+    asyncio.run(chores.look_for_drift())
+    assert [book for book, _ in idle.looked] == [DEMO, LIVE] * 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(AWAY, []), (DEFECT, [("look_for_drift", DEFECT)])],
+    ids=["away", "defect"],
+)
+def test_drift_that_cannot_be_looked_for_is_looked_for_the_next_time(
+    idle_chores: tuple[Idle, Told, Upkeep], failure: Exception, told: list[tuple[str, Exception]]
+) -> None:
+    idle, heard, chores = idle_chores
+    idle.failure = failure
+    asyncio.run(chores.look_for_drift())
+    assert heard.failures == told
+    idle.failure = None
+    asyncio.run(chores.look_for_drift())
+    assert len(idle.looked) == 2

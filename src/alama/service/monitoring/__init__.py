@@ -1,0 +1,1 @@
+"""How well a book was predicted, whether it drifts, and what another model would have said."""
