@@ -74,6 +74,18 @@ figure { margin: 14px 0; }
 .key { margin-right: 16px; white-space: nowrap; }
 .swatch { vertical-align: -1px; }
 .badge.proven { border-color: var(--good); color: var(--good); }
+.wide { overflow-x: auto; }
+@media screen and (max-width: 620px) { .wide .chart { width: 600px; max-width: none; } }
+.look { list-style: none; margin: 12px 0; padding: 0; }
+.look li { background: var(--panel); border-left: 3px solid var(--rule); margin: 8px 0;
+  padding: 10px 16px; break-inside: avoid; }
+.look li.act { border-left-color: var(--bad); }
+.look li.watch { border-left-color: var(--tone-d); }
+.look p { margin: 0; max-width: 62em; }
+.look p + p { color: var(--soft); font-size: 0.92rem; margin-top: 3px; }
+.look .badge { margin: 0 8px 0 0; }
+.badge.act { border-color: var(--bad); color: var(--bad); }
+.badge.watch { border-color: var(--tone-d); color: var(--tone-d); }
 .scroll { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; font-size: 0.9rem; min-width: 50%; }
 caption { text-align: left; color: var(--soft); padding-bottom: 6px; }
@@ -127,6 +139,12 @@ svg .point.tone-b { fill: var(--tone-b); }
 svg .point.tone-c { fill: var(--tone-c); }
 svg .point.tone-d { fill: var(--tone-d); }
 svg .dot { fill: var(--good); stroke: var(--paper); stroke-width: 1.2; }
+svg .dot-off { fill: var(--bad); stroke: var(--paper); stroke-width: 1.2; }
+svg .dot-few { fill: var(--paper); stroke: var(--good); stroke-width: 1.4; }
+svg .whisker-off { stroke: var(--bad); stroke-width: 1.6; opacity: 0.85; }
+svg .predicted { stroke: var(--ink); stroke-width: 2.4; }
+svg .limit-mark { stroke: var(--ink); stroke-width: 2; }
+svg .young { fill: var(--panel); }
 svg .whisker { stroke: var(--good); stroke-width: 1.6; opacity: 0.75; }
 svg .step { stroke: var(--good); stroke-width: 2.4; stroke-linejoin: round; }
 svg .step-missing { stroke: var(--bad); stroke-width: 2.4; }

@@ -1,0 +1,348 @@
+"""What a report says in words, the most urgent first: what to look at, and what to do about it.
+
+A report has some fifty figures, each with an interval that leaves one in twenty out by chance. What
+is said here of one tier or month is held to a level that allows for how many there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from alama.core.monitoring.drift import SCORES_MIN
+from alama.core.monitoring.figures import (
+    COUNT_MIN,
+    Finding,
+    Movement,
+    RateVerdict,
+    Urgency,
+)
+from alama.core.monitoring.rates import LEVEL
+from alama.core.monitoring.summing import Loans, verdict
+from alama.core.monitoring.words import days, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from alama.core.monitoring.figures import CardStability, MonitoringReport, Moved, Rate
+
+RANKS_HARDLY: Final = 0.60
+"""An AUC that even at the upper end of its interval is below this tells the two hardly apart."""
+
+ODDS_MATTER: Final = 1.10
+"""Odds of default so many times those predicted are urgent. Of very many loans less is no chance
+either, and can wait for the next recalibration."""
+
+KNOWN_MIN: Final = 0.80
+OVERRIDES_MAX: Final = 0.05
+WAITING_MIN: Final = 20
+_NAMED_MAX: Final = 4
+_ORDER: Final = tuple(Urgency)
+
+
+def findings(report: MonitoringReport) -> tuple[Finding, ...]:
+    """Say what there is to look at in a report; that nothing stands out, where nothing does."""
+    found = [
+        *_movements(report),
+        *_defaults(report),
+        *_parts(report),
+        *_ranking(report),
+        *_knowledge(report),
+        *_other_models(report),
+        *_reviews(report),
+        *_challenger(report),
+    ]
+    if not any(one.urgency is not Urgency.NOTE for one in found):
+        found = [*_calm(report), *found]
+    return tuple(sorted(found, key=lambda one: _ORDER.index(one.urgency)))
+
+
+def _movements(report: MonitoringReport) -> Iterator[Finding]:
+    for movement, code, urgency in (
+        (Movement.DRIFTED, "drifted", Urgency.ACT),
+        (Movement.MOVED, "moved", Urgency.WATCH),
+    ):
+        for card in report.stability:
+            named = [one for one in (card.score, *card.fields) if one.verdict is movement]
+            if named:
+                yield Finding(code, urgency, _says(movement, card, named), _ADVICE[movement])
+
+
+_ADVICE: Final = {
+    Movement.DRIFTED: "Compare the bands of today with those of training. A source that has "
+    "changed (a unit, a field that is no longer sent) is to be mended; if the applicants have "
+    "changed, look whether defaults still are as predicted, and recalibrate or train anew where "
+    "they are not.",
+    Movement.MOVED: "See whether the next windows are over the limit too: that would be drift. "
+    "The bands show who has come, or gone.",
+}
+
+
+def _says(movement: Movement, card: CardStability, named: Sequence[Moved]) -> str:
+    if movement is Movement.DRIFTED:
+        last = card.windows[-1]  # the period may reach back to before it began
+        shown = _listed([f"{one.name} (PSI {last.psi[one.name]:.2f})" for one in named])
+        has, was = ("has", "it was") if len(named) == 1 else ("have", "they were")
+        return (
+            f"On the card {card.card}, {shown} {has} drifted: in the last window, "
+            f"{days(last.first_day, last.last_day)}, {was} over the limit, as in the one before it."
+        )
+    told = [f"{one.name} (PSI {one.psi:.2f}, limit {one.limit:.2f})" for one in named]
+    stands = "stands" if len(named) == 1 else "stand"
+    return (
+        f"On the card {card.card}, {_listed(told)} {stands} further from training in the period "
+        "than chance explains."
+    )
+
+
+def _defaults(report: MonitoringReport) -> Iterator[Finding]:
+    rate = report.rates.overall
+    if rate.verdict is RateVerdict.HIGHER:
+        yield Finding(
+            "defaults_higher",
+            Urgency.ACT if _odds_times(rate) >= ODDS_MATTER else Urgency.WATCH,
+            f"More loans default than was predicted: {_rate_says(rate)}",
+            f"{_recalibrate(report)} Until then a policy with higher cut-offs lends less.",
+        )
+    if rate.verdict is RateVerdict.LOWER:
+        yield Finding(
+            "defaults_lower",
+            Urgency.WATCH,
+            f"Fewer loans default than was predicted: {_rate_says(rate)}",
+            f"Good payers may be turned away. Make sure that every default is sent. "
+            f"{_recalibrate(report)}",
+        )
+
+
+def _recalibrate(report: MonitoringReport) -> str:
+    """Advise it; after a look at what moved, for a source that broke is no matter of the level."""
+    moved = (one for card in report.stability for one in (card.score, *card.fields))
+    first = ""
+    if any(one.verdict is Movement.DRIFTED for one in moved):
+        first = "See first what has drifted, and mend it if a source has changed. Then "
+    out = " --out moved.json" if report.mode == "test" else ""
+    return (
+        f"{first}`alama models recalibrate {report.lender} --mode {report.mode}{out}` moves the "
+        "level of the model to what came true."
+    )
+
+
+def _odds_times(rate: Rate) -> float:
+    """Give the odds of default that came true as a multiple of those that were predicted."""
+    realised, predicted = rate.realised or 0.0, rate.predicted or 0.0
+    if realised >= 1.0 or predicted <= 0.0:
+        return math.inf
+    return realised * (1.0 - predicted) / ((1.0 - realised) * predicted)
+
+
+def _parts(report: MonitoringReport) -> Iterator[Finding]:
+    """Name the tiers and months that stand out, where the whole does not."""
+    if report.rates.overall.verdict is RateVerdict.HIGHER:
+        return
+    tiers = [(f"tier {one.tier}", one.rate) for one in report.rates.tiers]
+    months = [(one.month, one.rate) for one in report.rates.months]
+    for code, what, named in (("tier_higher", "tiers", tiers), ("month_higher", "months", months)):
+        found = _higher(named)
+        if found and len(named) > 1:
+            yield Finding(
+                code,
+                Urgency.WATCH,
+                f"Of the {what}, more default than was predicted in {_listed(found)}.",
+                "One tier alone: the order of the model has suffered there, which recalibrating "
+                "does not mend; raise its cut-off, or train anew."
+                if code == "tier_higher"
+                else "A month alone may have its own cause, such as a campaign or a bad harvest; "
+                "if the months after it are alike, the model has aged.",
+            )
+
+
+def _higher(named: Sequence[tuple[str, Rate]]) -> list[str]:
+    level = 1.0 - (1.0 - LEVEL) / max(len(named), 1)
+    return [
+        f"{name} ({_percent(rate.realised)} against {_percent(rate.predicted)})"
+        for name, rate in named
+        if verdict(Loans(rate.count, rate.defaults, (rate.predicted or 0.0) * rate.count), level)
+        is RateVerdict.HIGHER
+    ]
+
+
+def _ranking(report: MonitoringReport) -> Iterator[Finding]:
+    ranking, model = report.ranking, report.model
+    if ranking.auc is None or ranking.high is None or ranking.low is None:
+        return
+    says = f"AUC {ranking.auc:.3f} ({ranking.low:.3f} to {ranking.high:.3f})"
+    if ranking.high < RANKS_HARDLY:
+        yield Finding(
+            "ranks_hardly",
+            Urgency.ACT,
+            f"The score hardly tells apart who repays and who does not: {says}.",
+            "Recalibrating does not help: train anew on a history that has these loans.",
+        )
+    elif model is not None and model.hold_out is not None:
+        held = model.hold_out
+        if ranking.high < (held.auc if held.low is None else held.low):
+            yield Finding(
+                "ranks_less",
+                Urgency.NOTE,
+                f"Among loans that were granted the score ranks less well than it did on all: "
+                f"{says}, where it was {held.auc:.3f} when the model was made.",
+                "That is so wherever the worst are declined, for they are no longer in it. A fall "
+                "from one quarter to the next says more.",
+            )
+
+
+def _knowledge(report: MonitoringReport) -> Iterator[Finding]:
+    outcomes, expected = report.outcomes, report.outcomes.expected
+    if report.volume.scores and not outcomes.known:
+        yield Finding(
+            "no_outcomes",
+            Urgency.NOTE,
+            "Nothing is known of what became of loans of this model, so nothing can be said of its "
+            "defaults.",
+            "Send outcomes as loans are repaid or default: `POST /v1/outcomes`, or "
+            f"`alama outcomes load FILE --lender {report.lender} --mode {report.mode}`.",
+        )
+    elif outcomes.known and not outcomes.mature:
+        yield Finding(
+            "young",
+            Urgency.NOTE,
+            f"Something is known of {plural(outcomes.known, 'loan')} of this model, and none is "
+            "mature yet.",
+            "Loans that are repaid early are known before those that will default. They count "
+            "once they have been due for as long as it takes to be a default.",
+        )
+    if expected.of >= COUNT_MIN and expected.share is not None and expected.share < KNOWN_MIN:
+        yield Finding(
+            "few_known",
+            Urgency.WATCH,
+            f"Of {plural(expected.of, 'loan')} approved at once in months whose loans are all "
+            f"mature, the outcome of {_percent(expected.share)} is known.",
+            "What is not known is not taken to be good. Send the rest; if approved loans are often "
+            "not taken up, that is all of it.",
+        )
+
+
+def _other_models(report: MonitoringReport) -> Iterator[Finding]:
+    """Point to the model that more is known of than of the one that is reported on."""
+    most = max(report.other_models, key=lambda one: one.loans.count, default=None)
+    if most is None or most.loans.count < max(COUNT_MIN, report.rates.overall.count):
+        return
+    whose = "the model that answers now" if most.answers else "an earlier model"
+    yield Finding(
+        "other_model",
+        Urgency.NOTE,
+        f"{plural(most.loans.count, 'mature loan')} are of {whose}, {_HELD[most.loans.verdict]}: "
+        f"{_rate_says(most.loans)}",
+        f"`alama monitor {report.lender} --mode {report.mode} --model {most.id}` reports on it.",
+    )
+
+
+_HELD: Final = {
+    RateVerdict.AS_PREDICTED: "and default as it predicted",
+    RateVerdict.HIGHER: "and default more than it predicted",
+    RateVerdict.LOWER: "and default less than it predicted",
+    RateVerdict.TOO_FEW: "too few to say how it did",
+}
+
+
+def _reviews(report: MonitoringReport) -> Iterator[Finding]:
+    reviews, scores = report.reviews, report.volume.scores
+    if reviews.overridden.verdict is RateVerdict.HIGHER:
+        yield Finding(
+            "overrides_worse",
+            Urgency.WATCH,
+            "Loans that the service declined and an officer approved default more than was "
+            f"predicted: {_rate_says(reviews.overridden)}",
+            "Look at the reasons that were given for them, and at who may override.",
+        )
+    overrides = reviews.to_approved + reviews.to_declined
+    if scores >= COUNT_MIN and overrides / scores > OVERRIDES_MAX:
+        yield Finding(
+            "many_overrides",
+            Urgency.WATCH,
+            f"Officers decided otherwise on {overrides:,} of {plural(scores, 'score')}.",
+            "A policy that is overridden this often is not the one in force: write what officers "
+            "do into it, or ask them why.",
+        )
+    if reviews.waiting >= WAITING_MIN:
+        yield Finding(
+            "reviews_wait",
+            Urgency.WATCH,
+            f"{reviews.waiting:,} of {plural(reviews.left, 'score')} that were left to a person "
+            "wait for a decision.",
+            f"`alama scores list --lender {report.lender} --mode {report.mode} --waiting`, or "
+            "`GET /v1/scores?waiting=true`, lists them. `POST /v1/scores/{request_id}/review`, or "
+            "`alama scores review`, gives them their end.",
+        )
+
+
+def _challenger(report: MonitoringReport) -> Iterator[Finding]:
+    challenger = report.challenger
+    if challenger is None:
+        return
+    if challenger.answers:
+        yield Finding(
+            "challenger",
+            Urgency.WATCH,
+            "The challenger answers in this book itself now, and is still asked.",
+            f"End it: `alama models challenge {report.lender} --mode {report.mode} --end --by NAME "
+            '--reason "..."`.',
+        )
+        return
+    broke = f", and broke on {challenger.failed:,}" if challenger.failed else ""
+    yield Finding(
+        "challenger",
+        Urgency.WATCH if challenger.failed else Urgency.NOTE,
+        f"A challenger has scored {plural(challenger.scored, 'application')} since "
+        f"{challenger.since}"
+        f"{broke}.",
+        f"`alama models compare {report.lender} --mode {report.mode}` holds the two against each "
+        "other.",
+    )
+
+
+def _calm(report: MonitoringReport) -> Iterator[Finding]:
+    if not report.volume.scores:
+        yield Finding(
+            "no_scores",
+            Urgency.NOTE,
+            "No scores were given in this period.",
+            f"A longer one may have some. `alama outcomes simulate {report.lender}` fills the test "
+            "book with months of synthetic scores and outcomes.",
+        )
+        return
+    rate, compared = report.rates.overall, _compared(report)
+    says = f"{compared}."
+    if rate.verdict is RateVerdict.AS_PREDICTED:
+        says = f"{compared}, and loans default as predicted: {_rate_says(rate)}"
+    yield Finding("all_well", Urgency.NOTE, f"Nothing stands out. {says}", "Nothing to do.")
+
+
+def _compared(report: MonitoringReport) -> str:
+    """Say what of applicants is as in training: where little was compared, nothing is known."""
+    if any(card.compared >= SCORES_MIN for card in report.stability):
+        return "Applicants look as in training"
+    if any(card.scores >= SCORES_MIN for card in report.stability):
+        return "Scores are as in training, though too few a day to compare what applicants say"
+    return "There are too few scores to compare applicants with those of training"
+
+
+def _rate_says(rate: Rate) -> str:
+    return (
+        f"{_percent(rate.realised)} of {plural(rate.count, 'mature loan')} "
+        f"({_percent(rate.low)} to {_percent(rate.high)}), where "
+        f"{_percent(rate.predicted)} was predicted."
+    )
+
+
+def _listed(told: Sequence[str]) -> str:
+    shown = list(told[:_NAMED_MAX])
+    if len(told) > _NAMED_MAX:
+        shown.append(f"{len(told) - _NAMED_MAX} more")
+    if len(shown) == 1:
+        return shown[0]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{share:.1%}"
