@@ -191,9 +191,9 @@ def shown(document: Document) -> str:
     rows = [
         [
             name,
-            _figure(middle(rates[name])),
-            "" if name == NOBODY else _beside(rates[name], rates[NOBODY]),
-            _figure(middle(document["deliveries"][name])) if paths else "",
+            figure(middle(rates[name])),
+            "" if name == NOBODY else beside(rates[name], rates[NOBODY]),
+            figure(middle(document["deliveries"][name])) if paths else "",
         ]
         for name, paths in PATHS.items()
     ]
@@ -212,7 +212,7 @@ def _void(rates: Mapping[str, Sequence[float | None]]) -> str:
     return f"; void, for a score failed: {', '.join(told)}" if told else ""
 
 
-def _beside(ours: Sequence[float | None], nobody: Sequence[float | None]) -> str:
+def beside(ours: Sequence[float | None], nobody: Sequence[float | None]) -> str:
     """Give the mean of the ratios round by round, and between what it is in 95 of 100 cases."""
     pairs = zip(ours, nobody, strict=True)
     logs = [math.log(a / b) for a, b in pairs if a is not None and b is not None]
@@ -223,5 +223,5 @@ def _beside(ours: Sequence[float | None], nobody: Sequence[float | None]) -> str
     return f"{math.exp(mean):.2f} x ({low:.2f} to {high:.2f})"
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
     return "void" if value is None else f"{value:,.0f}"

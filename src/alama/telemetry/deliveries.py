@@ -12,6 +12,10 @@ from alama.telemetry.log import gather_libraries, log_on_stderr
 from alama.telemetry.outage import Outage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.service.monitoring.challengers import Challenger
+    from alama.service.monitoring.shadowing import Round
     from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten, Settled
     from alama.telemetry.delivery_metrics import DeliveryMetrics
     from alama.telemetry.log import Log
@@ -99,6 +103,22 @@ class DeliveryWatch:
     def jobs_wait(self, why: str, hint: str) -> None:
         """Note that jobs are there which are not done here."""
         self.log.doubt("jobs_wait", message=why, hint=hint)
+
+    def challenged(self, rounds: Sequence[Round]) -> None:
+        """Note what challengers were asked, a round of each."""
+        if self._metrics is not None:
+            self._metrics.challenged(rounds)
+
+    def challenger_failed(self, challenger: Challenger, error: Exception) -> None:
+        """Note that a challenger cannot be asked at all; it is tried again, and told once."""
+        book = challenger.book
+        self.log.fail(
+            "challenger_failed",
+            error,
+            lender=book.lender,
+            mode=book.mode.value,
+            model_id=challenger.model_id,
+        )
 
     def unavailable(self, error: Exception) -> None:
         """Note that the database does not answer; only the beginning of it is told."""

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import Counter, Gauge, Histogram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prometheus_client import CollectorRegistry
 
+    from alama.service.monitoring.shadowing import Round
     from alama.service.webhooks.records import Backlog, Forgotten
 
 ATTEMPT_S: Final = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0)
@@ -52,6 +55,19 @@ class DeliveryMetrics:
             registry=registry,
         )
 
+        self._challenged = Counter(
+            "alama_challenger_scores",
+            "Scores that a challenger was asked about: scored, or failed where it had no answer.",
+            ("outcome",),
+            registry=registry,
+        )
+        self._challenger_lag = Gauge(
+            "alama_challenger_lag_seconds",
+            "Age of the scores that a challenger is asked about next; 0 where none waits.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+
     def attempt(self, outcome: str, seconds: float) -> None:
         self._attempts.labels(outcome).inc()
         self._seconds.observe(seconds)
@@ -62,6 +78,12 @@ class DeliveryMetrics:
     def backlog(self, backlog: Backlog) -> None:
         self._backlog.labels("events").set(backlog.events)
         self._backlog.labels("deliveries").set(backlog.deliveries)
+
+    def challenged(self, rounds: Sequence[Round]) -> None:
+        self._challenged.labels("scored").inc(sum(one.scored for one in rounds))
+        self._challenged.labels("failed").inc(sum(one.failed for one in rounds))
+        lag_us = max((one.lag_us for one in rounds), default=0)
+        self._challenger_lag.set(lag_us / 1_000_000)
 
     def forgot(self, forgotten: Forgotten) -> None:
         self._forgotten.labels("events").inc(forgotten.undispatched)

@@ -6,12 +6,14 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from alama.service.errors import StoreUnavailable
+from alama.service.monitoring.shadowing import Round
 from alama.service.webhooks.records import Attempt, Backlog, Due, Forgotten, Settled
 from alama.service.webhooks.schedule import Verdict
 from alama.telemetry.deliveries import DeliveryWatch, watching_deliveries
 from alama.telemetry.delivery_metrics import DeliveryMetrics
 from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
+from tests.challenged import a_challenger
 from tests.outboxes import an_endpoint, an_event
 
 DUE = Due(an_endpoint(), an_event(), 0)
@@ -128,3 +130,30 @@ def test_trouble_is_told_once_and_holds_no_message(capfd: pytest.CaptureFixture[
     assert "KeyError" in said
     assert "forget_events" in said
     assert "hush" not in said
+
+
+def test_what_challengers_were_asked_is_counted_and_the_furthest_behind_is_told(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    registry = CollectorRegistry()
+    watch = DeliveryWatch(Log(JsonLines()), DeliveryMetrics(registry))
+    first = Round(200, 3, "KeyError", lag_us=2_500_000, some_left=True)
+    watch.challenged([first, Round(10, 0, None, lag_us=0, some_left=False)])
+    shown = generate_latest(registry).decode()
+    assert 'alama_challenger_scores_total{outcome="scored"} 210.0' in shown
+    assert 'alama_challenger_scores_total{outcome="failed"} 3.0' in shown
+    assert "alama_challenger_lag_seconds 2.5" in shown
+    watch.challenged([])
+    assert "alama_challenger_lag_seconds 0.0" in generate_latest(registry).decode()
+    assert lines(capfd) == []
+
+
+def test_a_challenger_that_cannot_be_asked_makes_one_line_without_what_the_error_says(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    challenger = a_challenger()
+    DeliveryWatch(Log(JsonLines())).challenger_failed(challenger, ValueError("Zq7marked"))
+    (line,) = lines(capfd)
+    assert (line["event"], line["lender"], line["mode"]) == ("challenger_failed", "demo", "test")
+    assert line["model_id"] == challenger.model_id
+    assert "Zq7marked" not in json.dumps(line)

@@ -1,0 +1,1 @@
+"""What a challenger costs scoring."""
