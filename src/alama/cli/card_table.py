@@ -63,6 +63,9 @@ def _header(model: Model, card: Card, rows: Listing) -> RenderableType:
         + (f" (the model also has {', '.join(others)})" if others else ""),
     )
     facts.add_row("trained on", f"{lineage.rows:,} loans, of which {rate:.1%} defaulted")
+    if (moved := lineage.recalibrated) is not None:
+        on = f"{moved.on}, by {moved.points:+.1f} points, on {moved.loans:,} loans"
+        facts.add_row("recalibrated", f"{on}, from {moved.model_id}")
     facts.add_row("default", model.outcome.definition)
     measured = lineage.metrics.get(card.name, ())
     if measured:

@@ -10,7 +10,8 @@ from rich.text import Text
 from alama.cli import words
 from alama.cli.tables import plain_table
 from alama.service.onboarding.steps import COMMANDS, State, Step
-from alama.training.validation.gates import Gate, GateResult
+from alama.service.onboarding.words import short
+from alama.training.validation.gates import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +19,25 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alama.service.lenders import Lender
-    from alama.service.onboarding.records import Signature
+    from alama.service.onboarding.records import Candidate, Signature
     from alama.service.onboarding.steps import Standing, StepStanding
 
 _STYLES: Final = {State.DONE: "green", State.MISSING: "yellow", State.BLOCKED: "red"}
-_WHOLE: Final = frozenset({Gate.EVIDENCE, Gate.TIERS, Gate.LEAKAGE})
+_WHOLE: Final = frozenset({Gate.EVIDENCE, Gate.TIERS, Gate.LEAKAGE, "recent_outcomes"})
 """Gates that count things: what they measured is a whole number."""
 
 
-def show_standing(stand: Standing, lender: Lender) -> None:
-    """Print the six steps, what comes next with each command on a line of its own, and a pause."""
+def show_standing(stand: Standing, lender: Lender, candidates: Sequence[Candidate] = ()) -> None:
+    """Print the six steps, what comes next with each command on a line of its own, and a pause.
+
+    Candidates, where there are any, are listed by their ids between the steps and the rest.
+    """
     done = sum(step.state is State.DONE for step in stand.steps)
     words.say(Text(f"\n{lender.name} ({lender.id}): {done} of {len(stand.steps)} steps\n", "bold"))
     words.say(_steps(stand.steps))
+    if candidates:
+        words.say("\nCandidates, the newest first:\n")
+        words.say(_candidates(candidates))
     if stand.next is None:
         words.say(f"\n{lender.id} scores in live mode, with a model of its own.")
     if (coming := upcoming(stand)) is not None:
@@ -87,6 +94,16 @@ def _steps(steps: Sequence[StepStanding]) -> Table:
     return table
 
 
+def _candidates(candidates: Sequence[Candidate]) -> Table:
+    table = plain_table("candidate", "made (UTC)", "gates", "model")
+    for column in table.columns:
+        column.no_wrap = True
+    for one in candidates:
+        gates = Text("passed", "green") if one.passed else Text(f"{len(one.failed)} failed", "red")
+        table.add_row(one.id, words.minute(one.created_us), gates, short(one.model_id))
+    return table
+
+
 def _style(step: StepStanding) -> str:
     """Give red to what was tried and stopped, and none to what only waits for its turn."""
     waits = step.state is State.BLOCKED and step.at_us is None
@@ -101,21 +118,46 @@ def _who_and_when(step: StepStanding) -> Text:
 # ----------------------------------------------------------------------------------- gates
 
 
+class ShownGate(msgspec.Struct, frozen=True):
+    """A gate of any pack: a trained model is asked other things than a recalibrated one."""
+
+    name: str
+    passed: bool
+    measured: float | None
+    limit: str
+    words: str
+    shown: str | None = None
+
+
 class Judged(msgspec.Struct, frozen=True):
-    """The part of a validation pack that this page shows; the rest needs no reading for it."""
+    """The part of a pack that this page shows; the rest needs no reading for it."""
 
     model_id: str
     name: str
-    gates: tuple[GateResult, ...]
+    gates: tuple[ShownGate, ...]
     questions: tuple[str, ...] = ()
 
 
-def show_gates(judged: Judged) -> None:
+class Wording(NamedTuple):
+    """How gates are spoken of: what a failed one means, what to do about it, and what is asked.
+
+    `helps` is the page that says what to do against a gate that failed.
+    """
+
+    helps: str = "docs/onboarding.md, The gates"
+    failing: str = ": nobody can approve it"
+    asking: str = "To be answered before signing"
+
+
+_SIGNED: Final = Wording()
+
+
+def show_gates(judged: Judged, wording: Wording = _SIGNED) -> None:
     """Print every gate with what was measured, why some failed, and what is to be answered."""
     failed = [gate for gate in judged.gates if not gate.passed]
     many = len(judged.gates)
     verdict = (
-        Text(f"{len(failed)} of {many} gates failed: nobody can approve it", "bold red")
+        Text(f"{len(failed)} of {many} gates failed{wording.failing}", "bold red")
         if failed
         else Text(f"all {many} gates passed", "bold green")
     )
@@ -124,14 +166,14 @@ def show_gates(judged: Judged) -> None:
     for gate in failed:
         words.say(Text.assemble(("\nfailed ", "red"), (f"{gate.name}: ", "bold"), gate.words))
     if failed:
-        words.remark("What helps against each stands in docs/onboarding.md, The gates.")
+        words.remark(f"What helps against each stands in {wording.helps}.")
     if judged.questions:
-        words.say(Text("\nTo be answered before signing", "bold"))
+        words.say(Text(f"\n{wording.asking}", "bold"))
     for question in judged.questions:
         words.say(Text(f"- {question}"))
 
 
-def _gates(gates: Sequence[GateResult]) -> Table:
+def _gates(gates: Sequence[ShownGate]) -> Table:
     table = plain_table("gate", "result", "measured", "asked for")
     table.columns[2].justify = "right"
     for column in table.columns[:3]:
@@ -142,7 +184,9 @@ def _gates(gates: Sequence[GateResult]) -> Table:
     return table
 
 
-def _figure(gate: GateResult) -> str:
+def _figure(gate: ShownGate) -> str:
+    if gate.shown is not None:
+        return gate.shown
     if gate.measured is None:
         return "nothing"
     return f"{gate.measured:,.0f}" if gate.name in _WHOLE else f"{gate.measured:.3f}"

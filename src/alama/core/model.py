@@ -50,8 +50,26 @@ class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest_term_days: int | None
 
 
-class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the tables come from: the data, the recipe, the libraries, the figures on hold-out."""
+class Recalibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """That the base of every card was moved since the tables were learned, and on what evidence.
+
+    `model_id` is the model whose bases were moved, by `points` each: `shift` log-odds of default,
+    below nought where fewer default than was predicted. `loans` and `defaults` are the outcomes.
+    """
+
+    model_id: str
+    on: str
+    shift: float
+    points: float
+    loans: int
+    defaults: int
+
+
+class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the tables come from: the data, the recipe, the libraries, the figures on hold-out.
+
+    Of a model that was recalibrated all of this is still of the data that its tables are from.
+    """
 
     label: str
     rows: int
@@ -60,6 +78,7 @@ class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recipe: dict[str, Setting]
     versions: dict[str, str]
     metrics: dict[str, tuple[Metric, ...]]
+    recalibrated: Recalibrated | None = None
 
 
 class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

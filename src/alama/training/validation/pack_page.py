@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.pages import numbers, page
+from alama.pages import numbers, page, signoff
 from alama.pages.markup import Markup, join, tag
 from alama.pages.page import Section, Tile
 from alama.training.validation import (
@@ -315,23 +315,9 @@ def _monitoring(pack: Pack) -> Markup:
 
 
 def _signoff(pack: Pack) -> Markup:
-    # Room for a pen.
-    blank = join(numbers.NO_BREAK * 18, tag("br"), tag("br"))
     if not pack.passed:
-        listed = ", ".join(_GATES[gate.name].lower() for gate in pack.blocked_by)
-        return page.paragraph(
-            tag("strong", "This candidate cannot be signed. "), f"Not passed: {listed}."
-        )
-    return join(
-        page.paragraph(
-            "Whoever signs has read this page, and approves this model, by the id below, for the "
-            "purpose above. Approval is given with a reason, by name, and kept in the audit log; "
-            "where the lender asks for four eyes, by two people."
-        ),
-        page.facts([("Model", pack.model_id), ("Policy", pack.policy.id)]),
-        page.table(
-            ["Name", "Role", "Reason, and conditions if any", "Date and signature"],
-            [[blank] * 4] * 2,
-            words=4,
-        ),
+        return signoff.blocked(_GATES[gate.name] for gate in pack.blocked_by)
+    return signoff.room(
+        "this model, by the id below, for the purpose above",
+        [("Model", pack.model_id), ("Policy", pack.policy.id)],
     )
