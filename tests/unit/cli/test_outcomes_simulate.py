@@ -1,0 +1,121 @@
+"""A test book filled with months of people who do not exist."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from alama import settings, wiring
+from alama.cli import outcomes_simulate
+from alama.cli.main import main
+from alama.service import replay
+from alama.service.book import Book, Mode
+from alama.service.outcomes.backdating import KEY_ID
+from alama.service.policies import Pause
+from alama.storage import schema
+from alama.wiring import Installation
+
+DAY_US = 86_400 * 1_000_000
+DEMO = Book("demo", Mode.TEST)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def simulate(*more: str) -> int:
+    parser = argparse.ArgumentParser()
+    outcomes_simulate.register(parser.add_subparsers())
+    args = parser.parse_args(["simulate", "demo", *more])
+    code: int = args.run(args)
+    return code
+
+
+def opened() -> Installation:
+    return wiring.open_installation(settings.read(os.environ))
+
+
+def test_the_book_has_months_of_scores_and_what_became_of_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert simulate("--people", "200", "--months", "6") == 0
+    said = capsys.readouterr()
+    assert "demo, test mode: 200 scores of the past 6 months" in said.out
+    assert "alama monitor demo --mode test" in said.err
+    table, loans, now_us = schema.scores, schema.outcomes, wiring.now_us()
+    installed = opened()
+    with installed.database.reading() as connection:
+        count, first_us, last_us = connection.execute(
+            select(func.count(), func.min(table.c.created_us), func.max(table.c.created_us))
+        ).one()
+        modes = connection.execute(select(table.c.mode, table.c.key_id).distinct()).all()
+        reviewed = set(connection.execute(select(schema.reviews.c.given_decision)).scalars())
+        known = connection.execute(
+            select(loans.c.happened_on, loans.c.score_us, loans.c.decision)
+        ).all()
+    days = installed.scores.tally(DEMO, first_us // DAY_US, last_us // DAY_US)
+    installed.close()
+    assert count == 200
+    assert last_us < now_us
+    assert 165 < (last_us - first_us) / DAY_US < 184
+    assert modes == [("test", KEY_ID)]
+    assert reviewed == {"REVIEW"}
+    assert sum(one.count for one in days.values()) == 200
+    assert len(known) > 40
+    assert {decision for *_, decision in known} <= {"APPROVED", "REVIEW"}
+    assert all(score_us // DAY_US < day <= now_us // DAY_US for day, score_us, _ in known)
+
+
+def test_its_scores_are_audited_sealed_and_replayed_like_any() -> None:
+    assert simulate("--people", "40", "--months", "2", "--drift", "--worse", "2") == 0
+    assert main(["audit", "verify"]) == 0
+    installed = opened()
+    for stored in installed.scores.applications(DEMO, None, 5):
+        assert stored.row.seal_key_id is not None
+        record = replay.recall(installed.registry, installed.vault, stored)
+        assert replay.replay(record) == ()
+    installed.close()
+
+
+def test_run_again_it_adds_as_many_again() -> None:
+    simulate("--people", "20")
+    simulate("--people", "20")
+    installed = opened()
+    assert len(installed.scores.page(DEMO, None, 100)) == 40
+    installed.close()
+
+
+def test_a_pause_of_today_is_none_of_the_past() -> None:
+    installed = opened()
+    installed.registry.pause(DEMO, Pause(wiring.now_us(), "a try"))
+    installed.close()
+    simulate("--people", "60")
+    installed = opened()
+    decisions = {one.decision for one in installed.scores.page(DEMO, None, 60)}
+    installed.close()
+    assert "APPROVED" in decisions
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--people", "0"),
+        ("--people", "many"),
+        ("--people", "2_000_000"),
+        ("--months", "99"),
+        ("--worse", "0"),
+        ("--worse", "much"),
+        ("--worse", "nan"),
+        ("--mode", "live"),
+    ],
+)
+def test_what_makes_no_book_is_refused(wrong: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        simulate(*wrong)
+    assert refused.value.code == 2
