@@ -23,6 +23,7 @@ from alama.service.book import Book
 from alama.service.directory import Caller, Desk
 from alama.service.errors import Erased
 from alama.service.keys import USUAL_SCOPES, Key
+from alama.service.outcomes.reviewing import Reviews
 from alama.service.replay import Difference, recall, replay
 from alama.service.retention import Retention
 from alama.service.scoring import Answer, Arrival, Given, Scoring, only_once
@@ -34,6 +35,7 @@ from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
 from alama.storage.retention import SqlRetention
+from alama.storage.reviews import SqlReviews
 from alama.storage.score_chain import ScoreChain
 from alama.storage.scores import SqlScores
 from alama.storage.vault import SqlVaultKeys
@@ -80,6 +82,7 @@ class House:
         self.chain = ScoreChain(database, self.log, self.vault.signer)
         self.scores = SqlScores(database, self.vault, self.chain)
         self.applicants = Applicants(SqlApplicants(database, self.log), self.vault, clock)
+        self.reviews = Reviews(SqlReviews(database, self.log, self.vault), self.vault, clock)
         store = SqlRetention(database, self.log)
         self.retention = Retention(self.registry, store, clock, jurisdiction)
         if not self.registry.lenders():

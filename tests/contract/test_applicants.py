@@ -3,14 +3,17 @@
 import json
 import threading
 from collections.abc import Iterator
+from datetime import date
 
 import msgspec
 import pytest
 from sqlalchemy import select, update
 
+from alama.core.document import encode
 from alama.service import applicants
 from alama.service.audit.acts import Kind
 from alama.service.book import Book, Mode
+from alama.service.days import day_number
 from alama.service.errors import (
     Erased,
     IdempotencyKeyReused,
@@ -20,10 +23,16 @@ from alama.service.errors import (
     UnknownApplicant,
     UnknownHold,
 )
+from alama.service.monitoring.challengers import Shadow, Step
+from alama.service.outcomes.recording import Outcomes, Sent
+from alama.service.outcomes.records import News, State
 from alama.storage import database as databases
 from alama.storage import schema
+from alama.storage.challengers import SqlChallengers
 from alama.storage.database import Database
+from alama.storage.outcomes import SqlOutcomes
 from tests.audited import verdict_on
+from tests.challenged import MODEL, a_challenger
 from tests.entries import DEMO, NOON_US, a_request_id, an_entry
 from tests.protected import APPLICATION, DAY_US, HandClock, House
 from tests.stores import keep_plain
@@ -314,6 +323,32 @@ def test_an_export_holds_everything_on_one_applicant_and_reads_again(
     assert (again.applicant_ref, again.lender, again.mode) == ("A-1", "demo", "test")
     (act,) = house.acts(Kind.APPLICANT_EXPORTED)
     assert (act.subject, act.details, act.by) == (hold.key_id, {"scores": 2}, "W. Mutua")
+
+
+def test_an_export_tells_how_the_loan_went_and_what_other_models_would_have_said(
+    house: House,
+) -> None:
+    request_id = house.score("A-1")
+    other, live = house.score("A-2"), house.score("A-1", LIVE)
+    late, later = date(2026, 12, 20), date(2027, 1, 5)
+    news = [
+        News(request_id, State.DEFAULTED, day_number(late)),
+        News(request_id, State.REPAID, day_number(later), repaid_amount=900.0),
+    ]
+    store = SqlOutcomes(house.database, house.log)
+    Outcomes(store, lambda: NOON_US + 99 * DAY_US).record(DEMO, news, Sent())
+    challenger = a_challenger()
+    given = ("sha256:decides", 600, "C", 0.1, "REVIEW")
+    shadows = [Shadow(one, 512, "D", 0.25, "DECLINED", *given) for one in (request_id, other)]
+    challengers = SqlChallengers(house.database, house.log)
+    challengers.begin(challenger, encode(MODEL))
+    assert challengers.advance(challenger, Step(live, shadows))
+    (score,) = house.applicants.export(DEMO, "A-1").scores
+    assert score.outcome is not None
+    assert (score.outcome.outcome, score.outcome.date) == ("repaid", later)
+    assert (score.outcome.is_default, score.outcome.defaulted_on) == (True, late)
+    (shadow,) = score.shadow_scores
+    assert msgspec.structs.astuple(shadow) == (MODEL.id, 512, "D", 0.25, "DECLINED")
 
 
 def test_an_export_gives_what_was_sent_to_the_digit(house: House) -> None:

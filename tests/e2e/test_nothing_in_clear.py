@@ -1,5 +1,7 @@
 """What applicants send is nowhere in clear: not in the database, not in its journal, not in a log.
 
+Nor is what officers note of them.
+
 A value is marked so that it can stand nowhere by chance, and every file is searched for it as
 `strings` would, in each form in which it could have been written.
 """
@@ -25,12 +27,13 @@ WORDS = {"region": "Kmarkedville", "loan_purpose": "kmarked-purpose"}
 NUMBERS = {"monthly_inflow": 48_151.623, "avg_balance": 15_162.342, "requested_amount": 9_108.4815}
 SENT = COMPACT | WORDS | NUMBERS
 IDEMPOTENCY_KEY = "Kmarked-order-7"
+NOTE = "Kmarked-note-9"
 EVERYTHING = f"?expand={','.join(EXPANSIONS)}"
 
 
 def marks() -> Iterator[bytes]:
     """Every form in which a marked value could be written down."""
-    for word in (REFERENCE, IDEMPOTENCY_KEY, *WORDS.values(), "kmarkedville"):
+    for word in (REFERENCE, IDEMPOTENCY_KEY, NOTE, *WORDS.values(), "kmarkedville"):
         for encoding in ("utf-8", "utf-16-le"):
             yield word.encode(encoding)
         yield word.encode().hex().encode()
@@ -54,6 +57,13 @@ def ask(server: Server, key: str, body: dict[str, object], **headers: str) -> ht
     )
 
 
+def review(server: Server, key: str, request_id: str) -> httpx.Response:
+    said = {"decision": "DECLINED", "reason": "other", "name": "W. Mutua", "note": NOTE}
+    headers = {"Authorization": f"Bearer {key}"}
+    path = f"{server.url}/v1/scores/{request_id}/review"
+    return httpx.post(path, headers=headers, json=said, trust_env=False)
+
+
 def read(server: Server, key: str, request_id: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.get(f"{server.url}/v1/scores/{request_id}", headers=headers, trust_env=False)
@@ -73,7 +83,9 @@ def score_all_ways(server: Server) -> list[str]:
     assert [reply.status_code for reply in replies] == [200] * 4
     request_ids = [str(reply.json()["request_id"]) for reply in replies]
     for request_id in request_ids:  # so the marks are there to be found
+        assert review(server, key, request_id).status_code == 201
         record = read(server, key, request_id)
+        assert NOTE.encode() in found_in(record.content)
         assert len(found_in(record.content)) >= len(WORDS) + len(NUMBERS)
     again = ask(server, key, SENT, **once)
     assert again.content == replies[2].content

@@ -44,6 +44,18 @@ def a_key(server: Server) -> str:
     return issued.strip()
 
 
+def an_endpoint(server: Server, key: str) -> str:
+    """The id of a webhook endpoint that nobody deletes."""
+    answer = httpx.post(
+        f"{server.url}/v1/webhook_endpoints",
+        json={"url": "https://hooks.example.com/alama"},
+        headers={"Authorization": f"Bearer {key}"},
+        trust_env=False,
+    )
+    named: str = answer.raise_for_status().json()["id"]
+    return named
+
+
 def onboard(server: Server) -> None:
     """Have all that the examples of onboarding name, which no request brings about by itself."""
     with closing(wiring.open_installation(settings.read(server.environment))) as installed:
@@ -58,11 +70,17 @@ def onboard(server: Server) -> None:
 def fuzz(server: Server, folder: Path) -> str:
     """The report of Schemathesis where it has found something, else nothing."""
     report = folder / "report.txt"
+    key = a_key(server)
     with report.open("wb") as output:
         try:
             run = subprocess.run(
                 [SCHEMATHESIS, "--config-file", CONFIG, "run", f"{server.url}/openapi.json"],
-                env=os.environ | {"FUZZ_KEY": a_key(server), "SCHEMATHESIS_HOOKS": str(HOOKS)},
+                env=os.environ
+                | {
+                    "FUZZ_KEY": key,
+                    "FUZZ_ENDPOINT": an_endpoint(server, key),
+                    "SCHEMATHESIS_HOOKS": str(HOOKS),
+                },
                 cwd=folder,
                 stdout=output,
                 stderr=subprocess.STDOUT,

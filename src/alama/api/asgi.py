@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from alama.api.events import EventEndpoints
     from alama.api.exchange import Call, Handler, Reply
     from alama.api.explain import ExplainEndpoint
+    from alama.api.monitoring import MonitoringEndpoint
     from alama.api.onboarding import OnboardingEndpoints
+    from alama.api.outcomes import OutcomeEndpoints
+    from alama.api.reviews import ReviewEndpoints
     from alama.api.scores import ScoreEndpoints
     from alama.api.status import StatusEndpoints
     from alama.api.webhooks import WebhookEndpoints
@@ -36,6 +39,9 @@ class Endpoints(NamedTuple):
 
     scores: ScoreEndpoints
     explain: ExplainEndpoint
+    reviews: ReviewEndpoints
+    outcomes: OutcomeEndpoints
+    monitoring: MonitoringEndpoint
     webhooks: WebhookEndpoints
     events: EventEndpoints
     onboarding: OnboardingEndpoints
@@ -53,6 +59,9 @@ def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
         "/v1/scores": {"GET": serve.scores.page},
         "/v1/scores/{request_id}": {"GET": serve.scores.find},
         "/v1/scores/{request_id}/receipt": {"GET": serve.scores.receipt},
+        "/v1/scores/{request_id}/review": {"POST": serve.reviews.review},
+        "/v1/outcomes": {"POST": serve.outcomes.record},
+        "/v1/monitoring": {"GET": serve.monitoring.report},
         "/v1/webhook_endpoints": {"POST": serve.webhooks.add, "GET": serve.webhooks.list},
         "/v1/webhook_endpoints/{endpoint_id}": {
             "GET": serve.webhooks.find,

@@ -17,6 +17,7 @@ from alama.api.scores import IDEMPOTENCY_KEY_MAX, PAGE_DEFAULT, PAGE_MAX
 from alama.core.product import PRODUCT
 from alama.core.recourse import COUNT_DEFAULT, COUNT_MAX
 from alama.files.reasons import LANGUAGES
+from alama.service.monitoring.report import DAYS_DEFAULT, DAYS_MAX
 
 Json = dict[str, Any]
 
@@ -112,6 +113,14 @@ PARAMETERS: Final[dict[str, Json]] = {
         },
         "example": 50,
     },
+    "waiting": {
+        "name": "waiting",
+        "in": "query",
+        "description": "Only scores that wait for a person: those that say `REVIEW` and were not "
+        "reviewed yet, without those of applicants that were erased.",
+        "schema": {"type": "boolean", "default": False},
+        "example": True,
+    },
     "cursor": {
         "name": "cursor",
         "in": "query",
@@ -126,6 +135,20 @@ PARAMETERS: Final[dict[str, Json]] = {
         "description": "The `request_id` that the score was given with.",
         "schema": REQUEST_ID,
         "example": examples.REQUEST_ID,
+    },
+    "days": {
+        "name": "days",
+        "in": "query",
+        "description": "How many days to report on, today included.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": DAYS_MAX, "default": DAYS_DEFAULT},
+        "example": 30,
+    },
+    "model": {
+        "name": "model",
+        "in": "query",
+        "description": "Another model than the one that answers, by its id: one of `other_models`, "
+        "or one of whose loans anything is known.",
+        "schema": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
     },
     **components_webhooks.PARAMETERS,
     **components_onboarding.PARAMETERS,
@@ -209,6 +232,11 @@ LINKS: Final[dict[str, Json]] = {
     "getReceipt": {
         "operationId": "getReceipt",
         "description": "Prove the score.",
+        "parameters": {"request_id": "$response.body#/request_id"},
+    },
+    "reviewScore": {
+        "operationId": "reviewScore",
+        "description": "Say what a person decided.",
         "parameters": {"request_id": "$response.body#/request_id"},
     },
     "listScores": {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from alama.api import examples_onboarding, examples_webhooks, problems, render
+from alama.api import examples_onboarding, examples_reviews, examples_webhooks, problems, render
 from alama.api.explain import TARGET_DEFAULT
 from alama.api.problems import BadParameter, BodyTooLarge, MethodNotAllowed, UnsupportedMediaType
 from alama.api.render_explanation import explain_reply
@@ -117,7 +117,7 @@ class Replies:
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}."""
         sealed = Sealed(body, self._given(body).assessment)
-        return json.loads(render.score_record(self._row(body), sealed))
+        return json.loads(render.score_record(self._row(body), sealed, examples_reviews.SEQUEL))
 
     def receipt(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}/receipt, as verification would pass it."""
@@ -204,9 +204,11 @@ def problem(kind: type[AlamaError]) -> Reply:
         errors.UnknownEndpoint: endpoint,
         errors.EndpointDisabled: f"{endpoint}/test",
         errors.UnknownEvent: f"/v1/events/{examples_webhooks.EVENT_ID}",
+        errors.UnknownModel: "/v1/monitoring",
         errors.UnknownScore: score,
         errors.Erased: score,
         errors.NoReceipt: f"{score}/receipt",
+        errors.AlreadyReviewed: f"{score}/review",
         errors.Busy: "/v1/explain",
         **_ONBOARDING_PATHS,
     }
@@ -251,6 +253,7 @@ def _happened(kind: type[AlamaError]) -> AlamaError:
             InvalidModel("the content of the model does not match its id")
         ),
         errors.Erased: lambda: errors.Erased(AT_US),
+        errors.AlreadyReviewed: examples_reviews.already_reviewed,
         errors.TooManyEndpoints: lambda: errors.TooManyEndpoints(ENDPOINTS_MAX),
         problems.InvalidRequest: examples_webhooks.broken_rules,
         onboarding.LawElsewhere: examples_onboarding.law_elsewhere,

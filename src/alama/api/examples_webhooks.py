@@ -93,7 +93,34 @@ def deliveries(model_id: str, policy_id: str) -> dict[EventKind, Delivery]:
     """Give what is sent to a receiver, signed by `SECRET`, by the kind of event."""
     active = {"model": model_id, "policy": policy_id, "activated_at": events.moment(_SENT_US)}
     data: dict[EventKind, Json] = {
+        EventKind.SCORE_REVIEWED: {
+            "request_id": REQUEST_ID,
+            "decision": "APPROVED",
+            "given_decision": "REVIEW",
+            "overrides": False,
+            "tier": "C",
+            "model": model_id,
+        },
+        EventKind.OUTCOME_RECORDED: {
+            "request_id": REQUEST_ID,
+            "outcome": "repaid",
+            "date": "2026-11-16",
+            "is_default": False,
+            "tier": "B",
+            "model": model_id,
+        },
         EventKind.MODEL_ACTIVATED: active,
+        EventKind.DRIFT_DETECTED: {
+            "model": model_id,
+            "card": "full",
+            "names": [
+                {"name": "score", "psi": 0.1443, "limit": 0.1},
+                {"name": "avg_inflow", "psi": 0.3918, "limit": 0.1},
+            ],
+            "first_day": "2026-11-12",
+            "last_day": "2026-11-14",
+            "scores": 1324,
+        },
         EventKind.POLICY_ACTIVATED: active,
         EventKind.ENDPOINT_DISABLED: {
             "endpoint_id": ENDPOINT_ID,

@@ -42,7 +42,8 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     ),
     "scope_missing": Meaning(
         "The key may not do this; `detail` names the scope that may.",
-        "Use a key that has the scope, or ask the operator for one.",
+        "Use a key that has the scope, or ask the operator for a new one (`alama keys issue`): a "
+        "rotated key keeps its scopes.",
     ),
     "onboarding_incomplete": Meaning(
         "A live key of a lender who has no approved model yet; `detail` names the missing step.",
@@ -68,6 +69,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "There is no event with this id for this lender and mode, or none any more.",
         "Check the id. Events are kept for 30 days.",
     ),
+    "unknown_model": Meaning(
+        "No such model gave scores for this lender and mode.",
+        "Leave `model` out for the one that answers; the report names the others.",
+    ),
     "unknown_history": Meaning(
         "There is no loan history with this id for this lender.",
         "Check the id: the job that was asked for when it was handed in names it.",
@@ -87,6 +92,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     "erased": Meaning(
         "What the applicant of this score sent was erased; `detail` says when.",
         "Nothing: it cannot be had again. Its decision is still listed at `/v1/scores`.",
+    ),
+    "already_reviewed": Meaning(
+        "Somebody has reviewed this score before, and said something else; `detail` says when.",
+        "Read the score: its `review` stands. The same review sent again is no problem.",
     ),
     "idempotency_in_flight": Meaning(
         "The first request under this `Idempotency-Key` is still being answered.",
@@ -141,8 +150,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Ask the operator to pause the lender: every decision is then left to a person.",
     ),
     "body_too_large": Meaning(
-        "The body is larger than 64 KiB, or a loan history than 64 MiB.",
-        "Send the fields that the operation knows and nothing else; of a history the newest loans.",
+        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; a loan history, than "
+        "64 MiB.",
+        "Send the fields that the operation knows and nothing else; outcomes in several requests; "
+        "of a history the newest loans.",
     ),
     "unsupported_media_type": Meaning(
         "The body is not said to be plain, uncompressed JSON; a loan history, CSV or Parquet.",
@@ -169,7 +180,8 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Tell the operator the `request_id`. With an `Idempotency-Key` it is safe to try again.",
     ),
     "busy": Meaning(
-        "More explanations are asked for at once than can be given. Nothing was done.",
+        "More explanations or monitoring reports are asked for at once than can be given. Nothing "
+        "was done.",
         "Send the same request again after `Retry-After` seconds. Scores are given meanwhile.",
     ),
     "model_unavailable": Meaning(

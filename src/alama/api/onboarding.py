@@ -15,8 +15,8 @@ from msgspec import UNSET
 
 from alama.api import fields, parameters, render_onboarding
 from alama.api.bodies import file_parts, file_type, json_body, optional_json_body
-from alama.api.exchange import PRIVATE, Reply, private_json
-from alama.api.operation import HTML
+from alama.api.exchange import Reply, private_json
+from alama.api.html import VARIES, private_page, wants_page
 from alama.api.problems import BadParameter
 from alama.api.wire_onboarding import (
     COLUMNS_MAX,
@@ -55,17 +55,6 @@ FILE_TYPES: Final = {
 WISHES: Final = ("region", "exclude", "keep", "groups")
 COLUMN_MAX: Final = 128
 """Letters of a column's name."""
-
-_ONLY_ITSELF: Final = (
-    b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    b"form-action 'none'; frame-ancestors 'none'"
-)
-_PAGE: Final = [
-    (b"content-type", HTML.encode()),
-    (b"content-security-policy", _ONLY_ITSELF),
-    (b"referrer-policy", b"no-referrer"),
-]
-_VARIES: Final = (b"vary", b"accept")
 
 
 class OnboardingEndpoints:
@@ -157,12 +146,12 @@ class OnboardingEndpoints:
         caller, headers = await self._admission.admit(call, Scope.PILOT_READ)
         parameters.read(call, ())
         lender, candidate_id = caller.book.lender, call.path_part("candidate_id")
-        if b"text/html" in call.headers.get(b"accept", b""):
+        if wants_page(call):
             page = await in_time(lambda: self._remote.page(lender, candidate_id))
             if page is not None:
-                return Reply(HTTPStatus.OK, [*_PAGE, PRIVATE, _VARIES, *headers], page)
+                return private_page(page, headers)
         judged = await in_time(lambda: self._remote.candidate(lender, candidate_id))
-        return private_json(render_onboarding.candidate(judged), [_VARIES, *headers])
+        return private_json(render_onboarding.candidate(judged), [VARIES, *headers])
 
     async def sign(self, call: Call) -> Reply:
         """POST /v1/onboarding/candidates/{candidate_id}/signatures: a person stands for it."""

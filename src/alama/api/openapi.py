@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from alama import __version__
 from alama.api import (
     examples,
+    examples_monitoring,
     examples_onboarding,
+    examples_outcomes,
+    examples_reviews,
     examples_webhooks,
     meanings,
     problems,
@@ -54,12 +57,13 @@ reports every broken field at once, and no value that was sent is ever part of i
 
 **Retries and idempotency.** `POST /v1/score` with an `Idempotency-Key` is answered once: for 72 \
 hours the same request under the same key gets the same bytes, with the header \
-`Idempotent-Replayed: true`.
+`Idempotent-Replayed: true`. `POST /v1/outcomes` needs none: news that was sent before changes \
+nothing.
 
-**Limits.** A body has at most 64 KiB, a loan history 64 MiB. A key may send 1,000 requests a \
-second to one process of the service, and 2,000 at once, unless the operator sets another rate. \
-`RateLimit` and \
-`RateLimit-Policy` say how it stands, in every reply to a key that was recognised."""
+**Limits.** A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. A \
+key may send 1,000 requests a second to one process of the service, and 2,000 at once, unless the \
+operator sets another rate. `RateLimit` and `RateLimit-Policy` say how it stands, in every reply \
+to a key that was recognised."""
 
 
 def encoded() -> bytes:
@@ -130,7 +134,7 @@ def _operation(operation: Operation) -> Json:
         told["requestBody"] = {
             "required": operation.body_required,
             "description": operation.body_told,
-            "content": {JSON: _content(schemas.reference(operation.body), operation.requests)},
+            "content": {JSON: _content(_body(operation.body, operation), operation.requests)},
         }
     if operation.file_types:
         told["requestBody"] = {
@@ -147,6 +151,12 @@ def _operation(operation: Operation) -> Json:
         },
     }
     return told
+
+
+def _body(schema: str, operation: Operation) -> Json:
+    if operation.other_body is None:
+        return schemas.reference(schema)
+    return {"oneOf": [schemas.reference(one) for one in (schema, operation.other_body)]}
 
 
 def _success(reply: Success) -> Json:
@@ -205,6 +215,8 @@ def _request_examples() -> Json:
         "full": {"summary": "Everything the model reads", "value": bodies["full"]},
         "compact": {"summary": "The four required fields", "value": bodies["compact"]},
         "declined": {"summary": "An application that is declined", "value": bodies["declined"]},
+        **examples_reviews.requests(),
+        **examples_outcomes.requests(),
         **examples_webhooks.requests(),
         **examples_onboarding.requests(),
     }
@@ -243,6 +255,9 @@ def _reply_examples(said: examples.Replies) -> Json:
         "page": {"summary": "One score a page", "value": said.page(full)},
         "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},
         "receipt": {"summary": "Proof of a score", "value": said.receipt(examples.COMPACT)},
+        **examples_reviews.replies(),
+        **examples_outcomes.replies(),
+        **examples_monitoring.replies(said.model_id),
         **examples_webhooks.replies(said.model_id, said.policy_id),
         **examples_onboarding.replies(said.model_id),
         **{name: {"value": value} for name, value in status.items()},

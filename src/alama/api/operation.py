@@ -51,8 +51,9 @@ class Success:
 class Operation:
     """One method of one path. With a scope it needs a key that has it.
 
-    `requests` are examples of its body, the one to show first; `body_told` says what it is. A body
-    that is a file has one of the media types `file_types`, and no schema.
+    `requests` are examples of its body, the one to show first; `body_told` says what it is. Where
+    there is an `other_body`, either will do. A body that is a file has one of the media types
+    `file_types`, and no schema.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Operation:
     scope: Scope | None = None
     parameters: tuple[str, ...] = ()
     body: str | None = None
+    other_body: str | None = None
     file_types: tuple[str, ...] = ()
     body_told: str = "One application. At most 64 KiB of UTF-8, not compressed."
     body_required: bool = True

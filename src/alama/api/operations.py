@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.api.operation import HTML, JSON, RATE, Operation, Success
+from alama.api.operations_monitoring import MONITORING_OPERATIONS
 from alama.api.operations_onboarding import ONBOARDING_OPERATIONS
+from alama.api.operations_outcomes import OUTCOME_OPERATIONS
+from alama.api.operations_reviews import REVIEW_OPERATIONS
 from alama.api.operations_webhooks import WEBHOOK_OPERATIONS
 from alama.api.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
 from alama.api.schemas import reference
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from alama.api.schemas import Schema
 
 TAGS: Final[Mapping[str, str]] = {
-    "Scores": "Score an application, ask why and what would change it, and read scores.",
+    "Scores": "Score an application, ask why and what would change it, read scores, review them.",
+    "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
+    "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     "Onboarding": "From a lender's loan history to a model of its own that answers live keys.",
     "Status": "Whether the service can serve. No key is needed.",
@@ -71,7 +76,7 @@ OPERATIONS: Final = (
                 reference("ScoreReply"),
                 headers=(*RATE, "Idempotent-Replayed"),
                 examples=("full_reply", "compact_reply", "expanded_reply"),
-                links=("getScore", "getReceipt"),
+                links=("getScore", "getReceipt", "reviewScore"),
             )
         },
         refusals=(
@@ -130,9 +135,10 @@ OPERATIONS: Final = (
         tag="Scores",
         summary="List scores, newest first",
         description="Gives the stored scores of the key's lender and mode in pages. The pages stay "
-        "right while new scores come in: a cursor names a score, not a place in the list.",
+        "right while new scores come in: a cursor names a score, not a place in the list. "
+        "`waiting=true` gives those on which a person has to decide yet; send it with each page.",
         scope=Scope.READ,
-        parameters=("limit", "cursor"),
+        parameters=("waiting", "limit", "cursor"),
         replies={
             200: Success(
                 "One page.",
@@ -151,7 +157,8 @@ OPERATIONS: Final = (
         tag="Scores",
         summary="Read one stored score",
         description="Gives everything that is kept of a score: the reply as it was given, how the "
-        "offer was priced, which model and policy decided, and the application as it was sent.",
+        "offer was priced, which model and policy decided, and the application as it was sent; "
+        "then what became of it: what an officer decided, and how the loan went.",
         scope=Scope.READ,
         parameters=("request_id",),
         replies={
@@ -160,7 +167,7 @@ OPERATIONS: Final = (
                 reference("ScoreRecord"),
                 headers=RATE,
                 examples=("record",),
-                links=("getReceipt",),
+                links=("getReceipt", "reviewScore"),
             ),
         },
         refusals=(BadParameter, errors.UnknownScore, errors.Erased),
@@ -183,6 +190,9 @@ OPERATIONS: Final = (
         },
         refusals=(BadParameter, errors.UnknownScore, errors.NoReceipt, errors.Erased),
     ),
+    *REVIEW_OPERATIONS,
+    *OUTCOME_OPERATIONS,
+    *MONITORING_OPERATIONS,
     *WEBHOOK_OPERATIONS,
     *ONBOARDING_OPERATIONS,
     Operation(

@@ -240,9 +240,10 @@ WEBHOOK_OPERATIONS: Final = (
         tag=_TAG,
         summary="List events, newest first",
         description="Gives the events of the key's lender and mode of the last 30 days in pages. "
-        "`model.activated`, `policy.activated` and `webhook_endpoint.disabled` are always among "
-        "them; `score.created` from a second after an endpoint that wants it was added until the "
-        "last such was removed, also while it is disabled.",
+        "`model.activated`, `model.drift_detected`, `policy.activated` and "
+        "`webhook_endpoint.disabled` are always among them; `score.created` from a second after "
+        "an endpoint that wants it was added until the last such was removed, also while it is "
+        "disabled, and so is `outcome.recorded`.",
         scope=Scope.WEBHOOKS_READ,
         parameters=("kind", "limit", "event_cursor"),
         replies={

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from alama.api.problems import BadParameter
 from alama.service import ids
+from alama.service.errors import UnknownScore
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -25,6 +26,7 @@ NAME_MAX: Final = 40
 """Letters of a name that are worth repeating."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,3}")
+_SWITCH: Final = {"true": True, "false": False}
 _NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.-]{{0,{NAME_MAX - 1}}}")
 
 
@@ -62,11 +64,26 @@ def limit(asked: str | None, default: int, most: int) -> int:
     return int(asked)
 
 
+def switch(name: str, asked: str | None) -> bool:
+    """Read what is either so or not; it is not where nothing is said."""
+    if asked not in (None, *_SWITCH):
+        raise BadParameter(f"{name} must be {' or '.join(_SWITCH)}")
+    return asked is not None and _SWITCH[asked]
+
+
 def cursor(asked: str | None, prefix: str) -> str | None:
     """Read where a page begins: the id, of this kind, that the page before ended with."""
     if asked is not None and not ids.is_sortable(prefix, asked):
         raise BadParameter("cursor must be the next_cursor of a page before")
     return asked
+
+
+def request_id(call: Call) -> str:
+    """Read which score a path names; what cannot be an id names none."""
+    named = call.path_part("request_id")
+    if not ids.is_request_id(named):
+        raise UnknownScore
+    return named
 
 
 def expansions(asked: str | None, known: Collection[str]) -> frozenset[str]:

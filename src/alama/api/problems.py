@@ -94,6 +94,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
         HTTPStatus.NOT_FOUND, "unknown_webhook_endpoint", "Unknown webhook endpoint"
     ),
     errors.UnknownEvent: Kind(HTTPStatus.NOT_FOUND, "unknown_event", "Unknown event"),
+    errors.UnknownModel: Kind(HTTPStatus.NOT_FOUND, "unknown_model", "Unknown model"),
     onboarding.UnknownHistory: Kind(
         HTTPStatus.NOT_FOUND, "unknown_history", "Unknown loan history"
     ),
@@ -127,6 +128,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     ),
     onboarding.ModelWithdrawn: Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn"),
     onboarding.NothingBefore: Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before"),
+    errors.AlreadyReviewed: Kind(HTTPStatus.CONFLICT, "already_reviewed", "Already reviewed"),
     errors.Erased: Kind(HTTPStatus.GONE, "erased", "Erased"),
     BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),
     UnsupportedMediaType: Kind(

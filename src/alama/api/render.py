@@ -12,19 +12,23 @@ from alama.api.wire import (
     PriceParts,
     Reason,
     ScoreListed,
+    ScoreOutcome,
     ScorePage,
     ScoreRecord,
     ScoreReply,
+    ScoreReview,
     ShapValue,
 )
 from alama.core import reasons as core_reasons
 from alama.core.calibration import TO_WHOLE
+from alama.service.days import date_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from alama.core.assess import Assessment
     from alama.core.reasons import Language
+    from alama.service.outcomes.records import Outcome, Review, Sequel
     from alama.service.records import ScoreRow, ScoreSummary, Sealed
     from alama.service.scoring import Given
 
@@ -51,8 +55,8 @@ def expanded(names: frozenset[str], language: Language) -> Callable[[Given], byt
     return render
 
 
-def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
-    """Give everything that is kept of a score."""
+def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
+    """Give everything that is kept of a score, and what became of it."""
     said = sealed.assessment
     return _encode(
         ScoreRecord(
@@ -74,8 +78,15 @@ def score_record(row: ScoreRow, sealed: Sealed) -> bytes:
             mode=row.mode,
             key_id=row.key_id,
             application=msgspec.Raw(sealed.application),
+            review=None if sequel.review is None else _review(sequel.review),
+            outcome=None if sequel.outcome is None else _outcome(sequel.outcome),
         )
     )
+
+
+def review(kept: Review) -> bytes:
+    """Give what an officer decided."""
+    return _encode(_review(kept))
 
 
 def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
@@ -114,6 +125,31 @@ def _reply(given: Given) -> ScoreReply:
         _shap_values(said),
         given.request_id,
         given.processing_ms,
+    )
+
+
+def _review(kept: Review) -> ScoreReview:
+    return ScoreReview(
+        request_id=kept.request_id,
+        decision=kept.decision,
+        reason=kept.reason.value,
+        name=kept.person,
+        reviewed_at=moment(kept.reviewed_us),
+        given_decision=kept.given_decision,
+        overrides=kept.overrides,
+        note=kept.note,
+    )
+
+
+def _outcome(known: Outcome) -> ScoreOutcome:
+    disbursed, repaid = known.disbursed_amount, known.repaid_amount
+    return ScoreOutcome(
+        outcome=known.state.value,
+        date=date_of(known.happened_on),
+        is_default=known.is_default,
+        disbursed_amount=None if disbursed is None else plain(disbursed),
+        repaid_amount=None if repaid is None else plain(repaid),
+        recorded_at=moment(known.recorded_us),
     )
 
 

@@ -18,11 +18,14 @@ from alama.api import (
     wire_events,
     wire_explanation,
     wire_onboarding,
+    wire_outcomes,
+    wire_reviews,
     wire_webhooks,
 )
 from alama.core.catalogue import WORD_LENGTH_MAX, Kind, Use
 from alama.core.characters import HIDDEN
 from alama.core.intake import request_type
+from alama.core.monitoring.figures import MonitoringReport
 from alama.core.receipts import Receipt
 from alama.files import reasons
 
@@ -41,6 +44,8 @@ REPLIES: Final = (
     wire.Health,
     wire.Problem,
     Receipt,
+    *wire_outcomes.REPLIES,
+    MonitoringReport,
     *wire_webhooks.REPLIES,
     *wire_onboarding.REPLIES,
     *dict.fromkeys(wire_events.DATA.values()),
@@ -88,7 +93,14 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """Give every schema by name."""
     request = request_type(catalogue)
     _, made = msgspec.json.schema_components(
-        [request, *wire_webhooks.REQUESTS, *wire_onboarding.REQUESTS, *REPLIES],
+        [
+            request,
+            *wire_reviews.REQUESTS,
+            *wire_outcomes.REQUESTS,
+            *wire_webhooks.REQUESTS,
+            *wire_onboarding.REQUESTS,
+            *REPLIES,
+        ],
         ref_template="#/components/schemas/{name}",
     )
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
@@ -98,6 +110,14 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy["Event"]["properties"]["payload"]["type"] = "object"
     tidy["LoanHistory"]["properties"]["report"]["type"] = ["object", "null"]
     tidy["Candidate"]["properties"]["pack"]["type"] = "object"
+    outcome = tidy["NewOutcome"]["properties"]["outcome"]
+    tidy["NewOutcome"]["properties"]["outcome"] = {
+        "description": outcome["description"],
+        "type": "string",
+        "enum": tidy.pop("State")["enum"],
+    }
+    for name in ("Movement", "RateVerdict", "Urgency"):
+        _set_in(tidy, name)
     kinds = {"type": "string", "enum": tidy.pop("EventKind")["enum"]}
     for name in ("NewWebhookEndpoint", "WebhookEndpointChange"):
         tidy[name]["properties"]["kinds"]["items"] = kinds
@@ -108,6 +128,16 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(meanings.OBSTACLES)
     tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
     return tidy
+
+
+def _set_in(tidy: dict[str, Schema], name: str) -> None:
+    """Put the words of a closed set where they are meant, instead of a pointer to them."""
+    pointer, words = reference(name), tidy.pop(name)["enum"]
+    for schema in tidy.values():
+        for told in schema.get("properties", {}).values():
+            if pointer.items() <= told.items():
+                del told["$ref"]
+                told |= {"type": "string", "enum": words}
 
 
 def _told(codes: Mapping[str, meanings.Meaning]) -> dict[str, Schema]:

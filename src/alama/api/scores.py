@@ -10,7 +10,7 @@ from alama.api.exchange import private_json
 from alama.api.problems import BadParameter
 from alama.core import receipts
 from alama.service import ids, scoring
-from alama.service.errors import Erased, UnknownScore
+from alama.service.errors import Erased
 from alama.service.keys import Scope
 from alama.service.patience import in_time
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from alama.api.exchange import Call, Reply
     from alama.core.reasons import Language
     from alama.service.book import Book
+    from alama.service.outcomes.records import Sequel
+    from alama.service.outcomes.reviewing import Reviews
     from alama.service.ports import Scores
     from alama.service.receipts import Receipts
     from alama.service.records import ScoreRow, Sealed
@@ -44,6 +46,7 @@ class ScoreEndpoints:
         scores: Scores,
         vault: Vault,
         receipts: Receipts,
+        reviews: Reviews,
         languages: Sequence[Language],
     ) -> None:
         """Use the use cases; the first language is that of callers who do not say."""
@@ -52,6 +55,7 @@ class ScoreEndpoints:
         self._scores = scores
         self._vault = vault
         self._receipts = receipts
+        self._reviews = reviews
         self._languages = languages
 
     async def score(self, call: Call) -> Reply:
@@ -66,29 +70,31 @@ class ScoreEndpoints:
         return private_json(answer.reply, headers)
 
     async def find(self, call: Call) -> Reply:
-        """GET /v1/scores/{request_id}: a stored score, whole."""
+        """GET /v1/scores/{request_id}: a stored score, whole, and what became of it."""
         caller, headers = await self._admission.admit(call, Scope.READ)
         parameters.read(call, ())
-        request_id = _request_id(call)
-        row, sealed = await in_time(lambda: self._opened(caller.book, request_id))
-        return private_json(render.score_record(row, sealed), headers)
+        request_id = parameters.request_id(call)
+        row, sealed, sequel = await in_time(lambda: self._opened(caller.book, request_id))
+        return private_json(render.score_record(row, sealed, sequel), headers)
 
     async def receipt(self, call: Call) -> Reply:
         """GET /v1/scores/{request_id}/receipt: the proof of a score."""
         caller, headers = await self._admission.admit(call, Scope.READ)
         parameters.read(call, ())
-        request_id = _request_id(call)
+        request_id = parameters.request_id(call)
         found = await in_time(lambda: self._receipts.find(caller.book, request_id))
         return private_json(receipts.encode(found), headers)
 
     async def page(self, call: Call) -> Reply:
-        """GET /v1/scores: scores in pages, newest first."""
+        """GET /v1/scores: scores in pages, newest first; all, or those that wait for a person."""
         caller, headers = await self._admission.admit(call, Scope.READ)
-        asked = parameters.read(call, ("limit", "cursor"))
+        asked = parameters.read(call, ("waiting", "limit", "cursor"))
+        waiting = parameters.switch("waiting", asked.get("waiting"))
+        pages = self._scores.waiting if waiting else self._scores.page
         limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
         cursor = parameters.cursor(asked.get("cursor"), ids.PREFIX)
         # One row more than asked for tells whether there is a next page.
-        rows = await in_time(lambda: self._scores.page(caller.book, cursor, limit + 1))
+        rows = await in_time(lambda: pages(caller.book, cursor, limit + 1))
         return private_json(render.score_page(rows, limit), headers)
 
     def _renderer(self, call: Call) -> Render:
@@ -98,19 +104,13 @@ class ScoreEndpoints:
         names = parameters.expansions(asked.get("expand"), render.EXPANSIONS)
         return render.expanded(names, parameters.language(asked.get("language"), self._languages))
 
-    def _opened(self, book: Book, request_id: str) -> tuple[ScoreRow, Sealed]:
+    def _opened(self, book: Book, request_id: str) -> tuple[ScoreRow, Sealed, Sequel]:
         stored = self._scores.find(book, request_id)
         try:
-            return stored.row, self._vault.open(stored)
+            sealed = self._vault.open(stored)
+            return stored.row, sealed, self._reviews.sequel(book, request_id)
         except Erased as error:
             raise Erased(error.erased_us, stored.row) from None
-
-
-def _request_id(call: Call) -> str:
-    request_id = call.path_part("request_id")
-    if not ids.is_request_id(request_id):
-        raise UnknownScore
-    return request_id
 
 
 def _once(call: Call, body: bytes) -> Once | None:

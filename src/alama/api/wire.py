@@ -5,7 +5,7 @@ Types here are for callers. They change by addition only, whatever happens to th
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated
 
 import msgspec
@@ -153,8 +153,50 @@ class ScoreReply(Scored, frozen=True):
     ] = UNSET
 
 
+class ScoreReview(msgspec.Struct, frozen=True):
+    """What an officer decided on a score."""
+
+    request_id: RequestId
+    decision: Annotated[str, Meta(description="What the officer decided: APPROVED or DECLINED.")]
+    reason: Annotated[str, Meta(description="Why, as it is counted. An open set: expect more.")]
+    name: Annotated[str, Meta(description="Who decided.")]
+    reviewed_at: Annotated[datetime, Meta(tz=True, description="When, in UTC.")]
+    given_decision: Annotated[str, Meta(description="What the service had said of the score.")]
+    overrides: Annotated[
+        bool,
+        Meta(
+            description="Whether the service had decided otherwise. Never so where it had left the "
+            "decision to a person: REVIEW."
+        ),
+    ]
+    note: Annotated[str, Meta(description="In the officer's own words; empty: none were given.")]
+
+
+class ScoreOutcome(msgspec.Struct, frozen=True):
+    """What became of the loan, as far as it is known."""
+
+    outcome: Annotated[
+        str,
+        Meta(
+            description="The latest that is known: `repaid`, `defaulted`, `written_off` or "
+            "`restructured`. An open set: expect more."
+        ),
+    ]
+    date: Annotated[date, Meta(description="Of the latest that is known.")]
+    is_default: Annotated[
+        bool, Meta(description="Whether the loan was ever a default, whatever became of it since.")
+    ]
+    disbursed_amount: Annotated[
+        float | None, Meta(description="In the lender's currency; null: nobody said.")
+    ]
+    repaid_amount: Annotated[
+        float | None, Meta(description="In the lender's currency; null: nobody said.")
+    ]
+    recorded_at: Annotated[datetime, Meta(tz=True, description="When that was sent, in UTC.")]
+
+
 class ScoreRecord(Scored, frozen=True, kw_only=True):
-    """A stored score: the reply that was given, when, and to what."""
+    """A stored score: the reply that was given, when, to what, and what became of it."""
 
     base_score: BaseScore
     model: ModelHash
@@ -164,6 +206,12 @@ class ScoreRecord(Scored, frozen=True, kw_only=True):
     mode: Annotated[str, Meta(description="test or live.")]
     key_id: Annotated[str, Meta(description="The key that asked.")]
     application: Annotated[msgspec.Raw, Meta(description="The request body as it was sent.")]
+    review: Annotated[
+        ScoreReview | None, Meta(description="What an officer decided; null: nobody has yet.")
+    ] = None
+    outcome: Annotated[
+        ScoreOutcome | None, Meta(description="What became of the loan; null: nothing is known.")
+    ] = None
 
 
 class ScoreListed(msgspec.Struct, frozen=True, gc=False):

@@ -23,8 +23,9 @@ no log has it: the audit names the key of the applicant instead."""
 
 EXPORT_DESCRIPTION: Final = """\
 Write everything that is held on one applicant as one JSON document: each
-application as it was sent, each decision with every number behind it, and
-legal holds. The audit notes that it was done."""
+application as it was sent, each decision with every number behind it, what an
+officer decided on it, what became of the loan, and legal holds. The audit
+notes that it was done."""
 
 ERASE_DESCRIPTION: Final = """\
 Erase one applicant, for good: the key that opens what was sent is destroyed,

@@ -9,16 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Read a whole number of at least so much."""
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Read a whole number of at least so much, and at most."""
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = least - 1
-        if number < least:
-            message = f"{text!r} is not a whole number of {least} or more"
+        if number < least or (most is not None and number > most):
+            bounds = f"of {least} or more" if most is None else f"from {least} to {most:,}"
+            message = f"{text!r} is not a whole number {bounds}"
             raise argparse.ArgumentTypeError(message)
         return number
 

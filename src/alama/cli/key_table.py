@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.cli import words
 from alama.cli.tables import ONE_LINE_WIDTH, plain_table, stacked
+from alama.service.keys import USUAL_SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +68,19 @@ def _row(key: Key, now_us: int) -> _Row:
 
 
 def _scopes(key: Key) -> tuple[str, ...]:
-    """Say what a key may do, a line for each thing it may do something with."""
+    """Say what a key may do, a line for each thing it may do something with.
+
+    What keys have where nobody names scopes is one word: seven in every line hide what is not so.
+    """
+    has_usual = set(key.scopes).issuperset(USUAL_SCOPES)
     acts: dict[str, list[str]] = {}
     for scope in key.scopes:
+        if has_usual and scope in USUAL_SCOPES:
+            continue
         thing, _, act = scope.partition(":")
         acts.setdefault(thing, []).append(act)
-    return tuple(f"{thing}:{','.join(done)}" for thing, done in acts.items())
+    told = tuple(f"{thing}:{','.join(done)}" for thing, done in acts.items())
+    return ("usual", *told) if has_usual else told
 
 
 def _state(key: Key, now_us: int) -> tuple[str, ...]:

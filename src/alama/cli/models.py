@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import challengers, models_recalibrate
 from alama.core.errors import FileProblem
 from alama.files.promise import promised
 
@@ -64,7 +65,9 @@ FORMATS: Final = ("table", "json", "csv", "sql")
 
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
-        "models", help="read a model, take it elsewhere, go back to one", description=DESCRIPTION
+        "models",
+        help="read, challenge, compare and recalibrate models, go back to one",
+        description=DESCRIPTION,
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = actions.add_parser(
@@ -104,6 +107,8 @@ def register(subparsers: Subparsers) -> None:
     back.add_argument("--by", required=True, metavar="NAME", help="who goes back")
     back.add_argument("--reason", required=True, metavar="TEXT", help="why: the audit keeps it")
     back.set_defaults(run=rollback)
+    models_recalibrate.register(actions)
+    challengers.register(actions)
     build = actions.add_parser(
         "build-builtin",
         help="make the built-in model again, to the same hash",

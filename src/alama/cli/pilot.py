@@ -31,8 +31,8 @@ examples:
   alama keys issue --lender umoja --mode live"""
 
 STATUS_DESCRIPTION: Final = """\
-Show where a lender stands: each step, whether it is done, by whom and when, and the command of the
-one that comes next. Changes nothing."""
+Show where a lender stands: each step, whether it is done, by whom and when, the candidates that
+were made by their ids, and the command of the step that comes next. Changes nothing."""
 
 TERMS_DESCRIPTION: Final = """\
 Agree with a lender what a default is, whose law holds, and how many people approve a model. A
@@ -203,9 +203,11 @@ def _register_model_steps(actions: Subparsers) -> None:
 def show_status(args: argparse.Namespace) -> int:
     """Show the six steps of a lender."""
     from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
+    from alama.cli.pilot_tables import show_standing  # noqa: PLC0415
 
     with existing_installation() as opened:
-        say_standing(opened, args.lender)
+        stand, lender = stand_of(opened, args.lender), opened.registry.lender(args.lender)
+        show_standing(stand, lender, opened.onboarding.candidates.of(lender.id))
     return 0
 
 
@@ -326,13 +328,24 @@ def say_standing(opened: Installation, lender: str) -> None:
     show_standing(stand_of(opened, lender), opened.registry.lender(lender))
 
 
+def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Candidate:
+    """Give a candidate of a lender, or raise `UnknownCandidate` with what lists them."""
+    from alama.service.onboarding.errors import UnknownCandidate  # noqa: PLC0415  as above
+
+    opened.registry.lender(lender)
+    try:
+        return opened.onboarding.candidates.find(lender, candidate_id)
+    except UnknownCandidate:
+        raise UnknownCandidate(hint=f"`alama pilot status {lender}` lists them") from None
+
+
 def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> Candidate:
     """Give the candidate that is named, else the newest, or raise what has to be done first."""
     from alama.service.onboarding.errors import StepMissing  # noqa: PLC0415  not for the front door
 
-    opened.registry.lender(lender)
     if candidate_id is not None:
-        return opened.onboarding.candidates.find(lender, candidate_id)
+        return named_candidate(opened, lender, candidate_id)
+    opened.registry.lender(lender)
     stand = stand_of(opened, lender)
     if stand.candidate is None:
         missing = stand.next

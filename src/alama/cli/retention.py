@@ -24,9 +24,10 @@ Say for each lender and mode for how long scores are kept, by which law, and how
 go today. Where no law is known nothing is deleted unless `alama retention run --days` says so."""
 
 RUN_DESCRIPTION: Final = """\
-Delete the scores whose time is over, with the keys of applicants of whom nothing is left; those
-under a legal hold stay. Daily statistics stay too: they are nobody's data. The audit notes it
-what goes, so that no score is missing without a reason. It can be interrupted, and run again.
+Delete the scores whose time is over, with what became of them, and with the keys of applicants of
+whom nothing is left; those under a legal hold stay. Daily statistics stay too: they are nobody's
+data. The audit notes what goes, so that no score is missing without a reason. It can be
+interrupted, and run again.
 With --days it deletes what no law says when to delete: it wants a lender, and asks once more."""
 
 _CONFIRMATION: Final = "delete"

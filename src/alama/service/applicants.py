@@ -7,19 +7,22 @@ written to a log or to the audit.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from alama.core.assess import Assessment
+from alama.service.days import date_of
 from alama.service.errors import InvalidName, StoreUnfit
+from alama.service.outcomes.reviewing import opened
 from alama.service.vault.plain import reference_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from alama.service.book import Book
+    from alama.service.outcomes.records import Outcome, Review, Sequel, StoredSequel
     from alama.service.ports import ApplicantStore, Clock, RequireTheirs
     from alama.service.records import StoredScore
     from alama.service.vault.vault import Vault
@@ -30,6 +33,9 @@ FORMAT: Final = 1
 """Of the exported document. It is raised when a field changes its meaning."""
 
 _INDENT: Final = 2
+
+Day = date
+"""Under another name, for a field is called `date`."""
 
 
 class Hold(NamedTuple):
@@ -55,6 +61,24 @@ class Held(NamedTuple):
     holds: Sequence[Hold]
 
 
+class Shadowed(NamedTuple):
+    """What a model would have said that was asked beside the one that decided."""
+
+    model_id: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+
+
+class TakenOut(NamedTuple):
+    """The same with what became of each score, and what other models would have said, by its id."""
+
+    held: Held
+    sequels: Mapping[str, StoredSequel]
+    shadows: Mapping[str, Sequence[Shadowed]]
+
+
 class Erasure(NamedTuple):
     """What an erasure has made unreadable, of how many scores.
 
@@ -77,8 +101,43 @@ class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
     released_at: datetime | None
 
 
+class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
+    """What an officer decided on a score, as the applicant reads of it."""
+
+    decision: str
+    reason: str
+    by: str
+    note: str
+    reviewed_at: datetime
+
+
+class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loan went, as the applicant reads of it."""
+
+    outcome: str
+    date: Day
+    is_default: bool
+    defaulted_on: Day | None = None
+    disbursed_amount: float | None
+    repaid_amount: float | None
+    recorded_at: datetime
+
+
+class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
+    """What another model would have said, as the applicant reads of it."""
+
+    model: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+
+
 class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
-    """One score: what was decided, from what, and every number between the two."""
+    """One score: what was decided, from what, and every number between the two.
+
+    Then what became of it, if anything is known.
+    """
 
     request_id: str
     given_at: datetime
@@ -97,6 +156,9 @@ class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
     application: msgspec.Raw
     """The body as it was sent."""
     assessment: Assessment
+    review: ExportedReview | None = None
+    outcome: ExportedOutcome | None = None
+    shadow_scores: list[ExportedShadow] = []
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +183,11 @@ REMARKS: Final = (
         "fields in their order, the number of the band that the value fell into, counted from 0."
     ),
     "What was erased before cannot be found by the reference any more, and is not part of this.",
+    (
+        "`review` is what a person decided on a score, where one did; `outcome` what the lender "
+        "said of the loan. `shadow_scores` are what other models would have said, which were tried "
+        "beside the one that decided."
+    ),
     "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
 )
 
@@ -151,7 +218,8 @@ class Applicants:
         """Give everything that is held on an applicant, or raise `UnknownApplicant`."""
         reference = _reference(applicant_ref)
         subject = self._subject(book, reference)
-        held = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
+        taken = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
+        held = taken.held
         return Export(
             format=FORMAT,
             lender=book.lender,
@@ -159,7 +227,14 @@ class Applicants:
             applicant_ref=reference,
             exported_at=_time(self._clock()),
             held_since=_time(held.since_us),
-            scores=[self._opened(stored) for stored in held.scores],
+            scores=[
+                _with_sequel(
+                    self._opened(stored),
+                    opened(self._vault, taken.sequels[stored.row.request_id]),
+                    taken.shadows.get(stored.row.request_id, ()),
+                )
+                for stored in held.scores
+            ],
             legal_holds=[_exported_hold(hold) for hold in held.holds],
             remarks=list(REMARKS),
         )
@@ -257,6 +332,50 @@ def _reference(said: str) -> str:
             hint="give what was sent as applicant_ref",
         )
     return reference
+
+
+def _with_sequel(
+    score: ExportedScore, sequel: Sequel, shadows: Sequence[Shadowed]
+) -> ExportedScore:
+    review, outcome = sequel
+    return msgspec.structs.replace(
+        score,
+        review=None if review is None else _exported_review(review),
+        outcome=None if outcome is None else _exported_outcome(outcome),
+        shadow_scores=[_exported_shadow(one) for one in shadows],
+    )
+
+
+def _exported_shadow(shadow: Shadowed) -> ExportedShadow:
+    return ExportedShadow(
+        model=shadow.model_id,
+        score=shadow.score,
+        tier=shadow.tier,
+        default_probability=shadow.default_probability,
+        decision=shadow.decision,
+    )
+
+
+def _exported_review(review: Review) -> ExportedReview:
+    return ExportedReview(
+        decision=review.decision,
+        reason=review.reason.value,
+        by=review.person,
+        note=review.note,
+        reviewed_at=_time(review.reviewed_us),
+    )
+
+
+def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
+    return ExportedOutcome(
+        outcome=outcome.state.value,
+        date=date_of(outcome.happened_on),
+        is_default=outcome.is_default,
+        defaulted_on=None if outcome.defaulted_on is None else date_of(outcome.defaulted_on),
+        disbursed_amount=outcome.disbursed_amount,
+        repaid_amount=outcome.repaid_amount,
+        recorded_at=_time(outcome.recorded_us),
+    )
 
 
 def _exported_hold(hold: Hold) -> ExportedHold:

@@ -10,9 +10,11 @@ AlamaError
 ├── UnknownScore            no such score in this book
 ├── UnknownEndpoint         no such webhook endpoint in this book
 ├── UnknownEvent            no such event in this book, or none any more
+├── UnknownModel            no such model gave scores in this book
 ├── EndpointDisabled        a webhook endpoint is disabled, so nothing is sent to it
 ├── TooManyEndpoints        a book has as many webhook endpoints as it may have
 ├── Erased                  what the applicant sent for this score is no more; says since when
+├── AlreadyReviewed         somebody has decided on this score otherwise; says when
 ├── NoReceipt               the audit has no entry of this score, so nothing can be proved of it
 ├── UnknownApplicant        nothing is held on such an applicant in this book
 ├── UnderHold               a legal hold stands in the way of an erasure; says why it was placed
@@ -27,7 +29,7 @@ AlamaError
 ├── IdempotencyInFlight     the first request under this idempotency key is still being answered
 ├── IdempotencyKeyReused    another request came under this idempotency key before
 ├── TooManyRequests         the key is over its rate; says when to come back
-├── Busy                    more explanations are asked for than can be given; nothing was done
+├── Busy                    more of what takes long is asked for than can be given; nothing was done
 ├── StoreUnavailable        the database cannot take or give anything right now
 └── StoreUnfit              the database cannot be served from as it is: schema, secrets, address
     └── MasterKeyMissing    its keys are wrapped under a master key that is not at hand
@@ -70,7 +72,10 @@ class ScopeMissing(AlamaError):
 
     def __init__(self, scope: str) -> None:
         """Name the scope that would allow it."""
-        super().__init__(f"this key lacks the scope {scope}")
+        super().__init__(
+            f"this key lacks the scope {scope}",
+            hint="ask for a new key: one that it is rotated to has the same scopes",
+        )
 
 
 class OnboardingIncomplete(AlamaError):
@@ -117,6 +122,17 @@ class UnknownEvent(AlamaError):
         super().__init__("there is no event with this id", hint="events are kept for 30 days")
 
 
+class UnknownModel(AlamaError):
+    """No such model gave scores in this book."""
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__(
+            "no such model gave scores in this book",
+            hint="leave it out for the one that answers; the report names the others",
+        )
+
+
 class EndpointDisabled(AlamaError):
     """The webhook endpoint is disabled, so nothing is sent to it."""
 
@@ -149,6 +165,19 @@ class Erased(AlamaError):
         )
         self.erased_us = erased_us
         self.remains = remains
+
+
+class AlreadyReviewed(AlamaError):
+    """Somebody has decided on a score before, and otherwise."""
+
+    def __init__(self, reviewed_us: int) -> None:
+        """Say when, UTC; the lender can read who it was and what they said."""
+        when = datetime.fromtimestamp(reviewed_us / 1_000_000, UTC)
+        super().__init__(
+            f"this score was reviewed on {when:%Y-%m-%d at %H:%M} UTC, and the first review stands",
+            hint="read the score: its review says what was decided, by whom and why",
+        )
+        self.reviewed_us = reviewed_us
 
 
 class NoReceipt(AlamaError):
@@ -302,12 +331,12 @@ class TooManyRequests(AlamaError):
 
 
 class Busy(AlamaError):
-    """More explanations are asked for than can be given. Nothing was done."""
+    """More of what takes long is asked for than can be given. Nothing was done."""
 
-    def __init__(self) -> None:
-        """Say what goes on all the same."""
+    def __init__(self, what: str = "explanations") -> None:
+        """Say what there is too much of, and what goes on all the same."""
         super().__init__(
-            "too many explanations are asked for at once",
+            f"too many {what} are asked for at once",
             hint="send it again in a moment; scores are given meanwhile",
         )
 

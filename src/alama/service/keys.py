@@ -43,6 +43,9 @@ class Scope(StrEnum):
 
     WRITE = "scores:write"
     READ = "scores:read"
+    OUTCOMES_WRITE = "outcomes:write"
+    REVIEWS_WRITE = "reviews:write"
+    MONITORING_READ = "monitoring:read"
     WEBHOOKS_WRITE = "webhooks:write"
     WEBHOOKS_READ = "webhooks:read"
     PILOT_WRITE = "pilot:write"

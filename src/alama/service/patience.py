@@ -19,9 +19,9 @@ FRESH_US: Final = 1_000_000
 T = TypeVar("T")
 
 
-async def in_time(ask: Callable[[], T]) -> T:
+async def in_time(ask: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
     """Ask the database on another thread; `StoreUnavailable` if it takes too long."""
     try:
-        return await asyncio.wait_for(asyncio.to_thread(ask), PATIENCE_S)
+        return await asyncio.wait_for(asyncio.to_thread(ask), patience_s)
     except TimeoutError:
         raise StoreUnavailable("the database did not answer in time") from None

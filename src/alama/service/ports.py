@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.core.tally import Tally
-    from alama.service.applicants import Erasure, Held, Hold
+    from alama.service.applicants import Erasure, Held, Hold, TakenOut
     from alama.service.book import Book
     from alama.service.holds import Approved
     from alama.service.keys import Key
@@ -149,6 +149,13 @@ class Scores(ScoreWriter, Protocol):
         """Scores of a book, newest first, from just before a request id on."""
         ...
 
+    def waiting(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+        """Those that `page` would go through which wait for a person: left open, not reviewed.
+
+        Without those of applicants that were erased: nobody can decide on them any more.
+        """
+        ...
+
     def applications(self, book: Book, before: str | None, limit: int) -> Sequence[StoredScore]:
         """What was sent for the scores that `page` would give."""
         ...
@@ -202,13 +209,13 @@ class ApplicantStore(Protocol):
     """
 
     def look_up(self, book: Book, subject: bytes) -> Held:
-        """Give all that is stored on an applicant; nothing is noted, for nobody has read it."""
+        """Give what an applicant sent and was told; nothing is noted, for nobody has read it."""
         ...
 
     def take_out(
         self, book: Book, subject: bytes, require_theirs: RequireTheirs, by: str | None
-    ) -> Held:
-        """Give all that is stored on an applicant."""
+    ) -> TakenOut:
+        """Give all that is stored on an applicant, with what became of it."""
         ...
 
     def erase(

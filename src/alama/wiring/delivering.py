@@ -1,4 +1,7 @@
-"""The worker, put together: it sends webhooks, and has jobs done where the libraries for it are."""
+"""The worker, put together: it sends webhooks, asks challengers, and has jobs done.
+
+Jobs only where the libraries for them are.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from alama.webhooks.chores import Chores
 from alama.webhooks.courier import Courier
 from alama.webhooks.sender import PATIENCE_S, Sender
 from alama.webhooks.worker import Pace, Worker
-from alama.wiring import working
+from alama.wiring import challenging, working
 from alama.wiring.installation import Installation, now_us
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ async def deliver(
         asyncio.create_task(Chores(outbox, watch, now_us).run()),
         asyncio.create_task(working.overseer(installed, watch).run()),
     ]
+    if challenging.can_shadow(installed):
+        beside.append(asyncio.create_task(challenging.shadow(installed, watch).run()))
     begun(_AtOnce(worker, beside))
     watch.started(installed.database.engine.dialect.name)
     try:

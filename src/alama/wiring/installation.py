@@ -15,11 +15,16 @@ from alama.service import ids, lenders
 from alama.service.applicants import Applicants
 from alama.service.chance import Chance
 from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnfit
+from alama.service.monitoring.drift import Drift
+from alama.service.monitoring.recalibration import Recalibrations
+from alama.service.monitoring.report import Monitoring
 from alama.service.onboarding.approval import Approval
 from alama.service.onboarding.live_keys import LiveKeys
 from alama.service.onboarding.remote import Remote
 from alama.service.onboarding.steps import Stores
 from alama.service.onboarding.terms import Agreement
+from alama.service.outcomes.recording import Outcomes
+from alama.service.outcomes.reviewing import Reviews
 from alama.service.receipts import Receipts
 from alama.service.retention import Retention
 from alama.service.vault.rotation import Rotation
@@ -33,15 +38,20 @@ from alama.storage.applicants import SqlApplicants
 from alama.storage.audit import SqlTrail
 from alama.storage.beginning import begin_audit
 from alama.storage.candidates import SqlCandidates
+from alama.storage.challengers import SqlChallengers
+from alama.storage.drift import SqlDrift
 from alama.storage.endpoints import SqlEndpoints
 from alama.storage.events import SqlEvents
 from alama.storage.histories import SqlHistories
 from alama.storage.jobs import SqlJobs
+from alama.storage.monitoring import SqlMonitoring
 from alama.storage.outbox import SqlOutbox
+from alama.storage.outcomes import SqlOutcomes
 from alama.storage.pilots import SqlPilots
 from alama.storage.plain import SqlPlain
 from alama.storage.registry import SqlRegistry
 from alama.storage.retention import SqlRetention
+from alama.storage.reviews import SqlReviews
 from alama.storage.rotation import SqlRotation
 from alama.storage.score_chain import ScoreChain
 from alama.storage.scores import SqlScores
@@ -99,6 +109,38 @@ class Installation(NamedTuple):
     def applicants(self) -> Applicants:
         """What is held on each applicant."""
         return Applicants(SqlApplicants(self.database, self.log), self.vault, now_us)
+
+    @property
+    def reviews(self) -> Reviews:
+        """What officers decided, and what became of its scores."""
+        return Reviews(SqlReviews(self.database, self.log, self.vault), self.vault, now_us)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """What became of its loans."""
+        return Outcomes(SqlOutcomes(self.database, self.log), now_us)
+
+    @property
+    def recalibrations(self) -> Recalibrations:
+        """What moves a model to the level of its recent loans."""
+        return Recalibrations(self.onboarding, SqlMonitoring(self.database), now_us, builtin)
+
+    @property
+    def drift(self) -> Drift:
+        """Whether applicants are still those whom its models were made for."""
+        return Drift(SqlDrift(self.database, self.log, now_us), self.registry)
+
+    @property
+    def monitoring(self) -> Monitoring:
+        """How its books go, and how the models that answer in them do."""
+        return Monitoring(
+            self.registry,
+            SqlMonitoring(self.database),
+            SqlDrift(self.database, self.log, now_us),
+            SqlChallengers(self.database, self.log),
+            now_us,
+            builtin,
+        )
 
     @property
     def retention(self) -> Retention:

@@ -17,7 +17,10 @@ from alama.api.asgi import Endpoints, application
 from alama.api.documents import DocumentEndpoints
 from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
+from alama.api.monitoring import WAITING_EACH_MAX, WAITING_MAX, MonitoringEndpoint
 from alama.api.onboarding import OnboardingEndpoints
+from alama.api.outcomes import OutcomeEndpoints
+from alama.api.reviews import ReviewEndpoints
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.api.webhooks import WebhookEndpoints
@@ -32,6 +35,7 @@ from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
 from alama.service.scoring import Scoring
+from alama.service.turns import Turns
 from alama.service.upkeep import Keepers, Upkeep
 from alama.storage import database as databases
 from alama.storage.group_commit import GroupCommit
@@ -104,19 +108,20 @@ def assemble(
     for book, error in directory.warm():
         watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, message=str(error))
     health = Health(registry, ledger, vault, stopwatch_us)
-    upkeep = Upkeep(
-        directory,
-        registry,
-        Keepers(scores, installed.retention, installed.onboarding.histories, installed.witness),
-        now_us,
-        watch.chore_failed,
-    )
+    upkeep = _upkeep(installed, directory, watch)
     admission = Admission(directory, RateLimit(settings.rate_limit, BURST * settings.rate_limit))
     intake, languages = Intake(PRODUCT), reasons.languages()
     scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
+    reviews = installed.reviews
+    reports = Turns("reports", WAITING_MAX, WAITING_EACH_MAX)
     served = Endpoints(
-        scores=ScoreEndpoints(admission, scoring, scores, vault, installed.receipts, languages),
+        scores=ScoreEndpoints(
+            admission, scoring, scores, vault, installed.receipts, reviews, languages
+        ),
         explain=ExplainEndpoint(admission, explaining, languages),
+        reviews=ReviewEndpoints(admission, reviews),
+        outcomes=OutcomeEndpoints(admission, installed.outcomes),
+        monitoring=MonitoringEndpoint(admission, installed.monitoring, reports),
         webhooks=WebhookEndpoints(
             admission, installed.webhook_endpoints(settings.webhook_reach), installed.events
         ),
@@ -137,6 +142,7 @@ def assemble(
         # The server has answered every request by now; what is left is to put things away.
         chores.cancel()
         explaining.close()
+        reports.close()
         await ledger.close()
         await upkeep.note_key_use()
         await upkeep.close_chain()
@@ -144,6 +150,22 @@ def assemble(
         watch.close()
 
     return application(served, now_us, watch, lifespan)
+
+
+def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upkeep:
+    return Upkeep(
+        directory,
+        installed.registry,
+        Keepers(
+            installed.scores,
+            installed.retention,
+            installed.onboarding.histories,
+            installed.drift,
+            installed.witness,
+        ),
+        now_us,
+        watch.chore_failed,
+    )
 
 
 def _settle_memory() -> None:

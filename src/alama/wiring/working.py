@@ -48,6 +48,12 @@ def overseer(installed: Installation, watch: DeliveryWatch) -> Foreman | Bystand
     return Foreman(jobs, now_us, watch)
 
 
+def give_way(installed: Installation) -> None:
+    """Have a process that writes much leave scores their turn, where they go into one file."""
+    if installed.database.embedded:
+        installed.database.courtesy.pause_turns = PAUSE_TURNS
+
+
 def runner(installed: Installation, watch: JobWatch, cores: int) -> Runner:
     """Give who does jobs, in a process of its own; takes seconds, for the libraries to load.
 
@@ -56,8 +62,7 @@ def runner(installed: Installation, watch: JobWatch, cores: int) -> Runner:
     # Not at the top: a worker that looks for jobs has no use for it.
     from alama.training.tasks import Tasks  # noqa: PLC0415
 
-    if installed.database.embedded:
-        installed.database.courtesy.pause_turns = PAUSE_TURNS
+    give_way(installed)
     stores = installed.onboarding
     tasks = Tasks(stores, now_us, cores)
     name = f"worker_{os.urandom(8).hex()}"

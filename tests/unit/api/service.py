@@ -14,7 +14,10 @@ from alama.api.asgi import Endpoints, application
 from alama.api.documents import DocumentEndpoints
 from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
+from alama.api.monitoring import MonitoringEndpoint
 from alama.api.onboarding import OnboardingEndpoints
+from alama.api.outcomes import OutcomeEndpoints
+from alama.api.reviews import ReviewEndpoints
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.api.webhooks import WebhookEndpoints
@@ -26,6 +29,7 @@ from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
 from alama.service.scoring import Scoring
+from alama.service.turns import Turns
 from alama.service.webhooks.urls import Reach
 from alama.storage.group_commit import GroupCommit
 from alama.wiring import Installation
@@ -41,6 +45,7 @@ BODY = json.dumps(
     }
 ).encode()
 MODEL = a_model()
+REPORTS_MAX = 8
 LANGUAGES = languages()
 
 
@@ -90,15 +95,19 @@ class Service(NamedTuple):
     ) -> Received | None:
         ledger = GroupCommit(self.installed.scores, lambda _: None)
         explaining = Explaining(Intake(PRODUCT))
+        reports = Turns("reports", REPORTS_MAX, 4)
         ledger.start()
         try:
-            served = self._application(ledger, explaining, notes)
+            served = self._application(ledger, explaining, reports, notes)
             return await ask(served, method, target, headers, pieces)
         finally:
             explaining.close()
+            reports.close()
             await ledger.close()
 
-    def _application(self, ledger: GroupCommit, explaining: Explaining, notes: Notes) -> ASGIApp:
+    def _application(
+        self, ledger: GroupCommit, explaining: Explaining, reports: Turns, notes: Notes
+    ) -> ASGIApp:
         registry, scores = self.installed.registry, self.installed.scores
         vault, receipts = self.installed.vault, self.installed.receipts
         directory = Directory(
@@ -113,10 +122,14 @@ class Service(NamedTuple):
         scoring = Scoring(Intake(PRODUCT), ledger, vault)
         admission, told = Admission(directory, RateLimit(3, 6)), LANGUAGES
         endpoints, events = self.installed.webhook_endpoints(Reach()), self.installed.events
+        reviews = self.installed.reviews
         return application(
             Endpoints(
-                ScoreEndpoints(admission, scoring, scores, vault, receipts, told),
+                ScoreEndpoints(admission, scoring, scores, vault, receipts, reviews, told),
                 ExplainEndpoint(admission, explaining, told),
+                ReviewEndpoints(admission, reviews),
+                OutcomeEndpoints(admission, self.installed.outcomes),
+                MonitoringEndpoint(admission, self.installed.monitoring, reports),
                 WebhookEndpoints(admission, endpoints, events),
                 EventEndpoints(admission, events),
                 OnboardingEndpoints(

@@ -15,8 +15,11 @@ from alama.api.asgi import Endpoints, routes
 from alama.api.documents import DocumentEndpoints
 from alama.api.events import EventEndpoints
 from alama.api.explain import ExplainEndpoint
+from alama.api.monitoring import MonitoringEndpoint
 from alama.api.onboarding import OnboardingEndpoints
 from alama.api.operations import OPERATIONS
+from alama.api.outcomes import OutcomeEndpoints
+from alama.api.reviews import ReviewEndpoints
 from alama.api.scores import ScoreEndpoints
 from alama.api.status import StatusEndpoints
 from alama.api.webhooks import WebhookEndpoints
@@ -72,6 +75,9 @@ def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     parts = Endpoints(
         cast("ScoreEndpoints", ScoreEndpoints),
         cast("ExplainEndpoint", ExplainEndpoint),
+        cast("ReviewEndpoints", ReviewEndpoints),
+        cast("OutcomeEndpoints", OutcomeEndpoints),
+        cast("MonitoringEndpoint", MonitoringEndpoint),
         cast("WebhookEndpoints", WebhookEndpoints),
         cast("EventEndpoints", EventEndpoints),
         cast("OnboardingEndpoints", OnboardingEndpoints),

@@ -18,6 +18,7 @@ from alama.core.model import ReadyModel
 from alama.core.reasons import Language, reasons
 from alama.files.reasons import languages
 from alama.service.directory import Desk
+from alama.service.outcomes.records import NO_SEQUEL
 from alama.service.records import ScoreRow, ScoreSummary, Sealed
 from alama.service.scoring import Given
 from tests.applications import random_application
@@ -106,7 +107,7 @@ def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
     given = given_for(3)
     row = a_row(given.assessment)
     sent = b'{ "mm_months" : 24.0 }'
-    body = render.score_record(row, Sealed(sent, given.assessment))
+    body = render.score_record(row, Sealed(sent, given.assessment), NO_SEQUEL)
     record = decoded(body)
     assert list(record)[:14] == TEN_FIELDS + EXPANSIONS[:4]
     assert sent in body

@@ -139,8 +139,9 @@ def test_what_is_no_hash_is_refused(head: str, capsys: pytest.CaptureFixture[str
 
 
 def test_acts_are_listed_newest_first_without_what_the_service_notes(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "240")  # a key has many scopes
     give_score()
     main(["lenders", "pause", "demo", "--mode", "test", "--reason", "payments [are] down"])
     capsys.readouterr()
@@ -148,7 +149,7 @@ def test_acts_are_listed_newest_first_without_what_the_service_notes(
     rows = capsys.readouterr().out.splitlines()[2:]
     assert [row.split()[0] for row in rows] == ["4", "2", "1"]
     assert "paused, demo test, reason: payments [are] down" in rows[0]
-    assert "scopes: scores:read scores:write" in rows[1]
+    assert "reviews:write scores:read scores:write" in rows[1]
     assert main(["audit", "log", "--all"]) == 0
     rows = capsys.readouterr().out.splitlines()[2:]
     assert [row.split()[0] for row in rows] == ["4", "3", "2", "1"]

@@ -175,7 +175,7 @@ def test_the_list_says_what_has_become_of_each_key(
         ["key", "ends", "lender", "mode", "scopes", "created", "last", "used", "state"]
     )
     assert re.search(
-        r" demo +test +scores:read,write webhooks:read,write .* never +active *$",
+        r" demo +test +usual .* never +active *$",
         lines[endless.id],
     )
     assert re.search(r" active to 20\d\d-\d\d-\d\d *$", lines[long.id])
@@ -208,9 +208,7 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
     lines = done.stdout.splitlines()[1:]
     assert max(map(len, lines)) <= 80
     assert key.id in lines[-2]
-    assert re.match(
-        rf"{key.hint} +test +webhooks:read,write +never +20\d\d-\d\d-\d\d *$", lines[-1]
-    )
+    assert re.match(rf"{key.hint} +test +never +20\d\d-\d\d-\d\d *$", lines[-1])
 
 
 NARROW = f"""
@@ -218,6 +216,18 @@ from alama.cli.main import main
 main({[*ISSUE, "--days", "90"]!r})
 main(["keys", "list"])
 """
+
+
+def test_the_list_names_the_scopes_of_a_key_that_has_others_than_usual(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    few = issued(home, capsys, "--scope", "scores:read", "--scope", "scores:write")
+    more = issued(home, capsys, *(f"--scope={scope}" for scope in keys.Scope))
+    assert main(["keys", "list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert " test  scores:read,write " in lines[few.id]
+    assert " test  usual pilot:read,write " in lines[more.id]
 
 
 def test_the_list_can_be_of_one_lender(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

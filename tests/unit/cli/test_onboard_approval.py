@@ -11,19 +11,19 @@ import pytest
 
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.pilot_tables import Judged
+from alama.cli.pilot_tables import Judged, ShownGate
 from alama.core import document
 from alama.core import model as models
 from alama.core.model import Model
 from alama.files.models import builtin
 from alama.service.onboarding.records import NO_GATES, Candidate
 from alama.service.onboarding.records import Gate as KeptGate
-from alama.training.validation.gates import Gate, GateResult
+from alama.training.validation.gates import Gate
 from tests.factories import a_model
 from tests.histories import history_columns, write_csv
 
-PASSED = GateResult(Gate.SLOPE, passed=True, measured=1.02, limit="0.8 to 1.2", words="It is 1.02.")
-FAILED = GateResult(
+PASSED = ShownGate(Gate.SLOPE, passed=True, measured=1.02, limit="0.8 to 1.2", words="It is 1.02.")
+FAILED = ShownGate(
     Gate.STABILITY,
     passed=False,
     measured=0.31,
@@ -44,7 +44,7 @@ def with_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_candidate(
-    *gates: GateResult, model: Model | None = None, questions: tuple[str, ...] = ()
+    *gates: ShownGate, model: Model | None = None, questions: tuple[str, ...] = ()
 ) -> Candidate:
     """Keep the built-in model as if it had been trained, and judged so."""
     made = model or builtin()
@@ -240,6 +240,19 @@ def test_the_status_tells_of_a_roll_back_and_of_a_pause(capsys: pytest.CaptureFi
     told = " ".join(capsys.readouterr().out.split())
     assert "rolled back from " in told
     assert re.search(r"PAUSED since [-\d]+ [:\d]+ UTC: incident 45$", told)
+
+
+def test_the_status_lists_candidates_by_their_ids_newest_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["pilot", "status", "demo"]) == 0
+    assert "Candidates" not in capsys.readouterr().out
+    first, second = keep_candidate(PASSED, FAILED), keep_candidate(PASSED)
+    assert main(["pilot", "status", "demo"]) == 0
+    listed = capsys.readouterr().out.partition("Candidates, the newest first:")[2]
+    model = first.model_id.removeprefix("sha256:")[:12]
+    newest = rf"{second.id} +[-\d]+ [:\d]+ +passed +{model}"
+    assert re.search(rf"{newest} *\n{first.id} +[-\d]+ [:\d]+ +1 failed +{model}", listed)
 
 
 def test_a_newer_model_is_to_be_read_and_the_one_before_goes_on(

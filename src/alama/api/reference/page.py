@@ -206,6 +206,8 @@ class Reference:
     def _takes(self, told: Json) -> list[Markup]:
         body = told.get("requestBody", {})
         schema = self._reader.resolve(_content(body).get("schema", {}))
+        if "oneOf" in schema:  # the others are made of the first
+            schema = self._reader.resolve(schema["oneOf"][0])
         if not schema or schema == self._reader.schema("Application"):  # which has its own section
             return []
         if "properties" not in schema:

@@ -76,12 +76,21 @@ class Kind(StrEnum):
     """The subject is the id of the candidate. With the last that is missing it is deployed."""
     ROLLED_BACK = "rolled_back"
     """Beside the deployment that it is."""
+    OUTCOMES_RECORDED = "outcomes_recorded"
+    """One for each batch: how many, and the hash of the bytes that they were sent in."""
+    SCORE_REVIEWED = "score_reviewed"
+    """The subject is the id of the score."""
+    DRIFT_DETECTED = "drift_detected"
+    CHALLENGER_SET = "challenger_set"
+    CHALLENGER_ENDED = "challenger_ended"
+    """The subject of both is the id of the model."""
     HEADS_NOTED = "heads_noted"
     """`details` has the number and the hash of the last entry of each chain, by its writer."""
 
 
 ADDRESS: Final = "address"
 BEFORE_US: Final = "before_us"
+DIGEST: Final = "digest"
 ERASED_US: Final = "erased_us"
 GATES: Final = "gates"
 GATES_FAILED: Final = "gates_failed"
@@ -94,6 +103,7 @@ PAGE_HASH: Final = "page_hash"
 REPLACES: Final = "replaces"
 REPLACED_EXPIRES_US: Final = "which_expires_us"
 RETIRES: Final = "retires"
+SHA256: Final = "sha256"
 VOUCHED: Final = "vouched"
 _FINGERPRINT_DIGITS: Final = 16
 _NUMBER: Final = "number"
@@ -102,16 +112,17 @@ _HASH: Final = "hash"
 FOR_PROGRAMS: Final = frozenset(
     {
         ADDRESS,
+        DIGEST,
         GATES,
         GATES_HASH,
         LIMITS,
         PACK_HASH,
         PAGE_HASH,
         VOUCHED,
-        "digest",
         "hint",
         "created_us",
         "placed_us",
+        "reviewed_us",
         "set_by",
         "set_us",
         "signed_by",

@@ -52,9 +52,12 @@ class HistoryForgotten(AlamaError):
 class UnknownCandidate(AlamaError):
     """No such candidate of this lender."""
 
-    def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
-        super().__init__("there is no candidate model with this id")
+    def __init__(self, *, hint: str | None = None) -> None:
+        """Say no more: whether another lender has it is not the caller's business.
+
+        The hint is for who runs the service: what lists those that there are.
+        """
+        super().__init__("there is no candidate model with this id", hint=hint)
 
 
 class UnknownJob(AlamaError):

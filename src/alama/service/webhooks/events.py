@@ -27,7 +27,10 @@ class EventKind(StrEnum):
     """What can be announced."""
 
     SCORE_CREATED = "score.created"
+    SCORE_REVIEWED = "score.reviewed"
+    OUTCOME_RECORDED = "outcome.recorded"
     MODEL_ACTIVATED = "model.activated"
+    DRIFT_DETECTED = "model.drift_detected"
     POLICY_ACTIVATED = "policy.activated"
     ENDPOINT_DISABLED = "webhook_endpoint.disabled"
     TEST = "webhook.test"
