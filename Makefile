@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-onboarding model reliability mutate test-all lock clean
+.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding model reliability mutate test-all lock clean
 .SILENT:
 
 help: ## Show this list
@@ -92,6 +92,12 @@ bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 min
 
 bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 12 minutes, into docs/benchmarks.md)
 	$(BIN)/python -m bench.webhooks $(SIZE)
+
+bench-shadow: setup ## Measure what a challenger costs scoring (SIZE=full: 16 minutes, into docs/benchmarks.md)
+	$(BIN)/python -m bench.shadow $(SIZE)
+
+bench-monitoring: setup ## Hold drift, intervals and the report of a large book to what is promised (SIZE=full: 15 minutes, into docs/benchmarks.md)
+	$(BIN)/python -m bench.monitoring $(SIZE)
 
 bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score, then hold a model against the truth: some minutes
 	$(BIN)/python -m bench.onboarding

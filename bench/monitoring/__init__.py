@@ -1,0 +1,1 @@
+"""What monitoring promises: drift that is told of, intervals that cover, reports that are quick."""
