@@ -47,8 +47,8 @@ class Turns:
                 raise StoreUnavailable("the database did not answer in time") from None
 
     def close(self) -> None:
-        """Let the thread go, when nobody asks any more."""
-        self._thread.shutdown(cancel_futures=True)
+        """Let the thread go, when nobody asks any more; what it still works on is for nobody."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     @contextmanager
     def _a_place_for(self, book: Book) -> Iterator[None]:

@@ -116,6 +116,8 @@ def _defaults(report: MonitoringReport) -> Iterator[Finding]:
 
 def _recalibrate(report: MonitoringReport) -> str:
     """Advise it; after a look at what moved, for a source that broke is no matter of the level."""
+    if report.model is not None and not report.model.answers:
+        return "This model answers no more; see how the one that does compares."
     moved = (one for card in report.stability for one in (card.score, *card.fields))
     first = ""
     if any(one.verdict is Movement.DRIFTED for one in moved):
