@@ -102,6 +102,7 @@ def test_an_outcome_is_kept_with_what_its_score_said(
             "happened_on": day_number(date(2026, 12, 15)),
             "defaulted_on": None,
             "settled_on": None,
+            "corrections": "",
             "disbursed_amount": 12_500.0,
             "repaid_amount": 13_000.25,
             "recorded_us": NOW_US,
@@ -183,7 +184,7 @@ def test_what_was_corrected_does_not_come_back_with_an_old_file(
     outcomes.record(DEMO, [wrong, right], SENT)
     before = rows(database)
     results = outcomes.record(DEMO, [wrong, right, wrong], SENT)
-    assert [one.answer for one in results] == [Answer.OLDER, Answer.UNCHANGED, Answer.OLDER]
+    assert [one.answer for one in results] == [Answer.CONFLICT, Answer.UNCHANGED, Answer.CONFLICT]
     assert rows(database) == before
     assert not before[0]["defaulted_on"]
 

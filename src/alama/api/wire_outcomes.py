@@ -83,8 +83,8 @@ class NewOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     corrects: Annotated[
         bool,
         Meta(
-            description="true: this is how the loan stands, whatever else was said of it until "
-            "this date, its default included; where it was one, say `defaulted_on`."
+            description="true: this is how the loan stands, whatever else was said of it, its "
+            "default included; where it was one before, say `defaulted_on`."
         ),
     ] = False
     defaulted_on: Annotated[
@@ -183,10 +183,11 @@ class OutcomeResult(msgspec.Struct, frozen=True):
         str,
         Meta(
             description="Kept: `recorded`, the first of this loan; `updated`, later than what was "
-            "known; `corrected`, in the place of all that was known. Fine as it is: `unchanged`, "
-            "the same was said before; `older`, something later is known and stands, but a default "
-            "is kept all the same. Refused, and `message` says what to do: `conflict`, "
-            "`unknown_score`, `in_the_future`, `before_the_loan`. An open set: expect more."
+            "known, or more of the same; `corrected`, in the place of all that was known. Fine as "
+            "it is: `unchanged`, the same was said before; `older`, something later is known, or a "
+            "correction, and stands. Refused, and `message` says what to do: `conflict`, "
+            "`unknown_score`, `in_the_future`, `before_the_loan`. That a loan was a default is "
+            "kept with `older` and `conflict` too, unless corrected. An open set: expect more."
         ),
     ]
     is_default: Annotated[

@@ -55,11 +55,12 @@ EXIT_REFUSED: Final = 1
 
 _MEANINGS: Final = {
     "recorded": "the first that is known of a loan",
-    "updated": "later than what was known of it",
+    "updated": "later than what was known of it, or more of the same",
     "corrected": "stands in the place of all that was known",
     "unchanged": "was known already",
-    "older": "something later is known, and stands",
-    "conflict": "something else was said of the same date; corrects: true would replace it",
+    "older": "something later is known, or a correction, and stands",
+    "conflict": "something else stands, of the same date or by a correction; corrects: true "
+    "would replace it",
     "unknown_score": "no such score of this lender in this mode",
     "in_the_future": "the date is yet to come",
     "before_the_loan": "the date is before the score",
@@ -201,7 +202,8 @@ def _book(registry: Registry, lender_id: str, mode: str | None) -> Book:
     lender = registry.lender(lender_id).id
     live = Book(lender, Mode.LIVE)
     if mode is None:
-        return live if is_open(registry, live) else Book(lender, Mode.TEST)
+        is_live = is_open(registry, live) or registry.in_shadow(live)
+        return live if is_live else Book(lender, Mode.TEST)
     return Book(lender, Mode(mode))
 
 

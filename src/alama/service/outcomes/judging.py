@@ -7,6 +7,7 @@ and a loan that was ever a default stays one.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.service.days import day_of
@@ -20,6 +21,8 @@ _HOUR_US: Final = 3_600 * 1_000_000
 FIRST_TO_WAKE_US: Final = 14 * _HOUR_US
 LAST_TO_SLEEP_US: Final = 12 * _HOUR_US
 """How far clocks on earth are before and behind UTC: a day is judged by the kindest of them."""
+
+_MARK_DIGITS: Final = 12
 
 
 class Heard(NamedTuple):
@@ -81,35 +84,49 @@ def _alone(news: News, heard: Heard) -> Outcome:
         recorded_us=heard.at_us,
         key_id=heard.key_id,
         settled_on=day if news.corrects else None,
+        corrections=_mark(news) if news.corrects else "",
     )
 
 
+def _mark(news: News) -> str:
+    """Give what a correction is known by when it comes again."""
+    return hashlib.sha256(repr(tuple(news[1:])).encode()).hexdigest()[:_MARK_DIGITS]
+
+
 def _corrected(right: Outcome, known: Outcome) -> Verdict:
-    """Let what is right stand alone.
+    """Let what is right stand alone, unless it was said before: later news may stand by now.
 
     What was wrong may be sent again by somebody who does not know of the correction. It says
     nothing of a later day than what was known, by which it can be told from news.
     """
-    settled = max(right.happened_on, known.happened_on, known.settled_on or 0)
-    right = right._replace(settled_on=settled)
-    is_news = not (_same(right, known) and right.defaulted_on == known.defaulted_on)
-    if not is_news and settled == known.settled_on:
-        return Verdict(Answer.UNCHANGED, known)
-    return Verdict(Answer.CORRECTED, right, is_written=True, is_told=is_news)
+    if right.corrections in known.corrections.split():
+        return Verdict(Answer.UNCHANGED if _says(right, known) else Answer.OLDER, known)
+    now = right._replace(
+        settled_on=max(right.happened_on, known.happened_on, known.settled_on or 0),
+        corrections=f"{known.corrections} {right.corrections}".strip(),
+    )
+    return Verdict(Answer.CORRECTED, now, is_written=True, is_told=_differs(now, known))
 
 
 def _compared(alone: Outcome, known: Outcome) -> Verdict:
-    if known.settled_on is not None and alone.happened_on <= known.settled_on:
-        return Verdict(Answer.UNCHANGED if _same(alone, known) else Answer.OLDER, known)
+    is_settled = known.settled_on is not None and alone.happened_on <= known.settled_on
+    if alone.happened_on == known.happened_on:
+        return _of_one_day(alone, known, is_settled=is_settled)
+    if is_settled:
+        # What is later than the correction may be true, and is not dropped without a word.
+        is_older = alone.happened_on < known.happened_on
+        return Verdict(Answer.OLDER if is_older else Answer.CONFLICT, known)
     if alone.happened_on > known.happened_on:
         return _added(Answer.UPDATED, alone, alone, known)
-    if alone.happened_on < known.happened_on:
-        return _added(Answer.OLDER, known, alone, known)
+    return _added(Answer.OLDER, known, alone, known)
+
+
+def _of_one_day(alone: Outcome, known: Outcome, *, is_settled: bool) -> Verdict:
     whole = _joined(alone, known)
+    if is_settled and (whole is None or alone.defaulted_on not in {None, known.defaulted_on}):
+        return Verdict(Answer.CONFLICT, known)
     if whole is None:
         return _added(Answer.CONFLICT, known, alone, known)
-    if whole == known:
-        return _added(Answer.UNCHANGED, known, alone, known)
     return _added(Answer.UPDATED, whole, alone, known)
 
 
@@ -119,17 +136,16 @@ def _added(answer: Answer, stands: Outcome, alone: Outcome, known: Outcome) -> V
         first = known.defaulted_on
     else:
         first = _earliest(alone.defaulted_on, known.defaulted_on)
-    if stands is known and first == known.defaulted_on:
-        return Verdict(answer, known)
     now = stands._replace(
         defaulted_on=first,
         recorded_us=alone.recorded_us,
         key_id=alone.key_id,
         settled_on=known.settled_on,
+        corrections=known.corrections,
     )
-    # That it was a default even earlier makes it no other loan.
-    is_told = stands is not known or not known.is_default
-    return Verdict(answer, now, is_written=True, is_told=is_told)
+    if _says(now, known):
+        return Verdict(Answer.UNCHANGED if answer is Answer.UPDATED else answer, known)
+    return Verdict(answer, now, is_written=True, is_told=_differs(now, known))
 
 
 def _joined(alone: Outcome, known: Outcome) -> Outcome | None:
@@ -141,9 +157,8 @@ def _joined(alone: Outcome, known: Outcome) -> Outcome | None:
         (alone.disbursed_amount, known.disbursed_amount),
         (alone.repaid_amount, known.repaid_amount),
     )
-    if alone.state is not known.state or any(
-        None not in pair and pair[0] != pair[1] for pair in pairs
-    ):
+    contradict = any(None not in pair and pair[0] != pair[1] for pair in pairs)
+    if alone.state is not known.state or contradict:
         return None
     disbursed, repaid = (new if old is None else old for new, old in pairs)
     return known._replace(disbursed_amount=disbursed, repaid_amount=repaid)
@@ -153,8 +168,8 @@ def _earliest(one: int, other: int | None) -> int:
     return one if other is None else min(one, other)
 
 
-def _same(one: Outcome, other: Outcome) -> bool:
-    """Say whether two say the same of the same day."""
+def _says(one: Outcome, other: Outcome) -> bool:
+    """Say whether two say the same of a loan, whoever said it, and when."""
     return _statement(one) == _statement(other)
 
 
@@ -162,6 +177,13 @@ def _statement(outcome: Outcome) -> tuple[object, ...]:
     return (
         outcome.state,
         outcome.happened_on,
+        outcome.defaulted_on,
         outcome.disbursed_amount,
         outcome.repaid_amount,
     )
+
+
+def _differs(now: Outcome, known: Outcome) -> bool:
+    """Say whether others would learn something: they are told neither amounts nor first days."""
+    told, before = ((one.state, one.happened_on, one.is_default) for one in (now, known))
+    return told != before

@@ -18,9 +18,9 @@ BATCH_MAX: Final = 1_000
 """News that are kept in one transaction: meanwhile SQLite lets nobody else write."""
 
 REFUSALS: Final[Mapping[Answer, str]] = {
-    Answer.CONFLICT: "Something else was said of this loan on the same date, and stands. If it was "
-    "wrong, send this again with corrects: true, and with defaulted_on if the loan was a default "
-    "before: a correction replaces all that was said.",
+    Answer.CONFLICT: "Something else was said of this loan on the same date, or it was corrected "
+    "since, and that stands. If it is wrong, send this again with corrects: true, and with "
+    "defaulted_on if the loan was a default before: a correction replaces all that was said.",
     Answer.UNKNOWN_SCORE: "There is no score with this request_id. Check the id, and that a test "
     "key speaks of test scores and a live key of live ones.",
     Answer.IN_THE_FUTURE: "The date is in the future. Send what has happened, once it has.",

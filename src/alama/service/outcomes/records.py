@@ -29,8 +29,8 @@ DEFAULTS: Final = frozenset(State) - {State.REPAID}
 class News(NamedTuple):
     """What a lender says of one loan.
 
-    `corrects`: this is how it stands, whatever else was said of it until that day. `defaulted_on`:
-    since when it has been a default, where that is not the day of this news; never after it.
+    `corrects`: this is how it stands, whatever else was said of it. `defaulted_on`: since when it
+    has been a default, where that is not the day of this news; never after it.
     """
 
     request_id: str
@@ -58,7 +58,8 @@ class Said(NamedTuple):
 class Outcome(NamedTuple):
     """What is known of a loan: the latest, and since when it has been a default, if it has.
 
-    `settled_on`: it was corrected, and what others say of days until this one counts no more.
+    `settled_on`: it was corrected, and what is said without a correction of days until this one
+    counts no more. `corrections` are the marks of those that were made, with blanks between.
     """
 
     request_id: str
@@ -70,6 +71,7 @@ class Outcome(NamedTuple):
     recorded_us: int
     key_id: str | None
     settled_on: int | None = None
+    corrections: str = ""
 
     @property
     def is_default(self) -> bool:

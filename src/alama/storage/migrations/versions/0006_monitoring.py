@@ -29,6 +29,7 @@ def _outcomes() -> None:
         sa.Column("happened_on", sa.Integer(), nullable=False),
         sa.Column("defaulted_on", sa.Integer(), nullable=True),
         sa.Column("settled_on", sa.Integer(), nullable=True),
+        sa.Column("corrections", sa.Text(), nullable=False),
         sa.Column("disbursed_amount", sa.Float(precision=53), nullable=True),
         sa.Column("repaid_amount", sa.Float(precision=53), nullable=True),
         sa.Column("recorded_us", sa.BigInteger(), nullable=False),
