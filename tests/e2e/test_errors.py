@@ -212,7 +212,7 @@ def test_a_request_that_is_wrong_is_told_so(service: Service, case: Case) -> Non
     ("path", "detail"),
     [
         ("/v1/scores?limt=5", "This path does not know the parameter limt. "),
-        ("/v1/scores?limt=5", "It knows limit, cursor; the nearest is limit."),
+        ("/v1/scores?limt=5", "It knows waiting, limit, cursor; the nearest is limit."),
         ("/v1/scores?limit=1&cursor=x&limit=2", "The parameter limit stands twice."),
         (f"/v1/scores/req_{'0' * 28}?limit=1", "It knows none."),
     ],

@@ -61,7 +61,7 @@ def _outcomes(metadata: MetaData) -> Table:
         Column("defaulted_on", Integer),
         # It was corrected: what is said of days until this one counts no more.
         Column("settled_on", Integer),
-        Column("corrections", Text, nullable=False),
+        Column("corrections", Text, nullable=False, default=""),
         Column("disbursed_amount", Float(53)),
         Column("repaid_amount", Float(53)),
         Column("recorded_us", BigInteger, nullable=False),
