@@ -9,6 +9,7 @@ from sqlalchemy import insert
 
 from alama.core.tally import CardTally, Tally, encode
 from alama.service.book import Book, Mode
+from alama.service.days import DAY_US
 from alama.service.errors import StoreUnfit
 from alama.service.monitoring.ports import (
     DayScore,
@@ -22,7 +23,7 @@ from alama.service.monitoring.whole_days import whole_days
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.monitoring import SqlMonitoring
-from alama.storage.tallies import DAY_US, fold_counts
+from alama.storage.tallies import fold_counts
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.stores import keep_plain
 

@@ -2,85 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import date
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from alama.service.audit.acts import SHA256, Act, Kind, decode
+from alama.service.audit.acts import SHA256
 from alama.service.book import Book
-from alama.service.days import DAY_US, day_number, day_of
+from alama.service.days import DAY_US, day_number
 from alama.service.errors import StoreUnfit
-from alama.service.outcomes.recording import BATCH_MAX, Outcomes, Result, Sent
-from alama.service.outcomes.records import Answer, News, State
-from alama.service.webhooks.events import Event, EventKind
+from alama.service.outcomes.recording import Outcomes, Result
+from alama.service.outcomes.records import Answer
 from alama.storage import schema
-from alama.storage.bundles import COLUMNS, Bundle, unfolded
 from alama.storage.database import Database
 from alama.storage.outcomes import SqlOutcomes
 from tests.audited import verdict_on
-from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
+from tests.outcomes import (
+    NOW_US,
+    SENT,
+    TODAY,
+    acts,
+    answers,
+    defaulted,
+    outcomes_in,
+    repaid,
+    rows,
+    scored,
+)
 from tests.protected import HandClock, House
-from tests.stores import acts_in, lenders_in, scores_in
-from tests.webhooked import Hooks
-
-TODAY = day_of(NOON_US)
-NOW_US = NOON_US + 100 * DAY_US
-SENT = Sent("5f" * 32)
+from tests.stores import acts_in, lenders_in
 
 
 @pytest.fixture
 def outcomes(database: Database) -> Outcomes:
     lenders_in(database, DEMO.lender, UMOJA.lender)
     return outcomes_in(database)
-
-
-def outcomes_in(database: Database, now_us: int = NOW_US) -> Outcomes:
-    return Outcomes(SqlOutcomes(database, acts_in(database)), lambda: now_us)
-
-
-def scored(database: Database, count: int = 1, book: Book = DEMO) -> list[str]:
-    entries = [an_entry(book) for _ in range(count)]
-    scores_in(database).commit(entries)
-    return [entry.score.request_id for entry in entries]
-
-
-def repaid(request_id: str, after_days: int = 30, **more: Any) -> News:
-    return News(request_id, State.REPAID, TODAY + after_days, **more)
-
-
-def defaulted(request_id: str, after_days: int = 90, **more: Any) -> News:
-    return News(request_id, State.DEFAULTED, TODAY + after_days, **more)
-
-
-def answers(results: list[Result]) -> list[Answer]:
-    return [one.answer for one in results]
-
-
-def rows(database: Database) -> list[dict[str, Any]]:
-    table = schema.outcomes
-    with database.reading() as connection:
-        found = connection.execute(select(table).order_by(table.c.request_id))
-        return [dict(row._mapping) for row in found]
-
-
-def acts(database: Database) -> list[Act]:
-    table = schema.audit_entries
-    query = select(table.c.body).where(table.c.kind == Kind.OUTCOMES_RECORDED.value)
-    with database.reading() as connection:
-        found = connection.execute(query.order_by(table.c.number)).scalars()
-        return [decode(body) for body in found]
-
-
-def events(database: Database) -> list[Event]:
-    with database.reading() as connection:
-        found = connection.execute(select(*COLUMNS).order_by(schema.bundles.c.id)).all()
-    told = [event for row in found for event in unfolded(Bundle._make(row))]
-    return [event for event in told if event.kind == EventKind.OUTCOME_RECORDED.value]
 
 
 # ------------------------------------------------------------------------------------- rows
@@ -277,81 +236,7 @@ def test_where_nothing_is_written_nothing_is_noted(outcomes: Outcomes, database:
     assert len(acts(database)) == 1
 
 
-# ------------------------------------------------------------------------------------- events
-
-
-@pytest.fixture
-def told(outcomes: Outcomes, database: Database) -> Outcomes:
-    """Outcomes of which somebody wants to hear."""
-    Hooks(database).add()
-    return outcomes
-
-
-def test_an_event_tells_how_the_loan_stands_and_no_amounts(
-    told: Outcomes, database: Database
-) -> None:
-    (request_id,) = scored(database)
-    news = repaid(request_id, disbursed_amount=12_500.0, repaid_amount=13_000.0)
-    told.record(DEMO, [news], SENT)
-    (event,) = events(database)
-    assert event.subject_id == request_id
-    assert json.loads(event.payload)["data"] == {
-        "mode": "test",
-        "request_id": request_id,
-        "outcome": "repaid",
-        "date": "2026-12-15",
-        "is_default": False,
-        "tier": "B",
-        "model": "sha256:model",
-    }
-
-
-def test_only_what_is_new_is_announced(told: Outcomes, database: Database) -> None:
-    (request_id,) = scored(database)
-    for news in [
-        repaid(request_id, 95),
-        repaid(request_id, 95),
-        repaid(request_id, 80),
-        defaulted(request_id, 90),
-        defaulted(request_id, 88),
-        defaulted(request_id, 95),
-    ]:
-        told.record(DEMO, [news], SENT)
-    data = [json.loads(event.payload)["data"] for event in events(database)]
-    assert sorted(one["is_default"] for one in data) == [False, True]
-    assert {one["outcome"] for one in data} == {"repaid"}
-
-
-def test_events_of_a_batch_lie_together(told: Outcomes, database: Database) -> None:
-    told.record(DEMO, [repaid(one) for one in scored(database, 40)], SENT)
-    assert len(events(database)) == 40
-    with database.reading() as connection:
-        assert len(connection.execute(select(schema.bundles.c.id)).all()) == 3
-
-
-def test_events_of_one_loan_in_a_batch_are_in_order(told: Outcomes, database: Database) -> None:
-    (request_id,) = scored(database)
-    told.record(DEMO, [repaid(request_id, 30 + day) for day in range(20)], SENT)
-    dates = [json.loads(event.payload)["data"]["date"] for event in events(database)]
-    assert len(dates) == 20
-    assert dates == sorted(dates)
-
-
-def test_where_nobody_listens_nothing_is_announced(outcomes: Outcomes, database: Database) -> None:
-    Hooks(database).add(kinds=(EventKind.SCORE_CREATED,))
-    Hooks(database).add(UMOJA)
-    outcomes.record(DEMO, [repaid(one) for one in scored(database)], SENT)
-    assert events(database) == []
-
-
 # ------------------------------------------------------------------------------------- at once
-
-
-def test_a_full_batch_goes_in_at_once(told: Outcomes, database: Database) -> None:
-    ids = scored(database, BATCH_MAX)
-    results = told.record(DEMO, [repaid(one) for one in ids], SENT)
-    assert answers(results) == [Answer.RECORDED] * BATCH_MAX
-    assert len(rows(database)) == len(events(database)) == BATCH_MAX
 
 
 def test_news_of_the_same_loans_sent_at_once_by_two_processes_are_both_heard(

@@ -16,13 +16,14 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.tally import PEOPLE_MIN, Tally, seen
 from alama.service.book import Book, Mode
+from alama.service.days import DAY_US
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.service.records import Entry
 from alama.storage import database as databases
 from alama.storage import schema, tallies
 from alama.storage.database import Database
 from alama.storage.scores import SqlScores
-from alama.storage.tallies import DAY_US, FOLDED
+from alama.storage.tallies import FOLDED
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.factories import a_model

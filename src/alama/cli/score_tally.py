@@ -63,7 +63,7 @@ def show(args: argparse.Namespace) -> int:
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.core import model as models  # noqa: PLC0415
-    from alama.storage.tallies import DAY_US  # noqa: PLC0415
+    from alama.service.days import DAY_US  # noqa: PLC0415
 
     last_day = wiring.now_us() // DAY_US
     first_day = last_day - args.days + 1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.errors import InvalidPolicy, UnknownJurisdiction
 from alama.service.book import Book, Mode
+from alama.service.days import DAY_US
 from alama.service.errors import InvalidName, LawUnknown, NoPeriod, PeriodTooShort, StoreUnfit
 from alama.service.policies import policy_by_id
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from alama.core.lending.jurisdiction import Jurisdiction
     from alama.service.ports import Clock, Registry, RetentionStore
 
-DAY_US: Final = 86_400 * 1_000_000
 NEUTRAL: Final = "neutral"
 """The pack that assumes no law."""
 DAYS_MIN: Final = 4

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from alama.service.days import DAY_US
 from alama.service.errors import StoreUnavailable
 from alama.service.monitoring.drift import finished_day
 from alama.service.patience import in_time
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from alama.service.ports import Clock, Registry
     from alama.service.retention import Plan
 
-DAY_US: Final = 86_400 * 1_000_000
 KEY_USE_EVERY_S: Final = 10.0
 FORGET_EVERY_S: Final = 600.0
 RETAIN_EVERY_S: Final = 3_600.0

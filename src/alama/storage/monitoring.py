@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, case, false, func, or_, select
 
 from alama.service import ids
+from alama.service.days import DAY_US
 from alama.service.monitoring.ports import (
     DayScore,
     DayTally,
@@ -21,7 +22,7 @@ from alama.service.monitoring.ports import (
 )
 from alama.storage import schema
 from alama.storage.deploying import in_book
-from alama.storage.tallies import DAY_US, decoded
+from alama.storage.tallies import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, cast, delete, exists, func, or_, select
 
 from alama.service import ids
 from alama.service.audit import acts
-from alama.service.retention import DAY_US
+from alama.service.days import DAY_US
 from alama.storage import schema
 from alama.storage.applicants import lock_keys, same_applicant, under_hold
 from alama.storage.deploying import in_book

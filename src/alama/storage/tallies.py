@@ -16,6 +16,7 @@ from sqlalchemy import and_, delete, insert, select
 
 from alama.core import tally as tallies
 from alama.core.tally import Tally
+from alama.service.days import DAY_US
 from alama.service.errors import StoreUnfit
 from alama.storage import schema
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from alama.service.book import Book
     from alama.service.records import SealedEntry
     from alama.storage.database import Database
-
-DAY_US: Final = 86_400 * 1_000_000
-"""A day has its number since 1970, UTC."""
 
 _DAYS_AT_HAND: Final = 2
 """At midnight scores of two days are on their way."""

@@ -7,7 +7,7 @@ import pytest
 
 from alama import wiring
 from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.retention import DAY_US
+from alama.service.days import DAY_US
 from tests.stored import give_score
 
 YEARS_US = 10 * 366 * DAY_US

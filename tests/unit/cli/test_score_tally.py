@@ -21,8 +21,9 @@ from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tally import seen
 from alama.files.models import builtin
+from alama.service.days import DAY_US
 from alama.service.records import SealedEntry
-from alama.storage.tallies import DAY_US, Tallies
+from alama.storage.tallies import Tallies
 from tests.entries import an_entry
 from tests.stored import give_score
 

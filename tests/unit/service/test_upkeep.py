@@ -8,6 +8,7 @@ import pytest
 
 from alama.service import keys, upkeep
 from alama.service.book import Book
+from alama.service.days import DAY_US
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.records import IDEMPOTENCY_KEPT_US
@@ -269,7 +270,7 @@ def test_drift_is_looked_for_once_for_each_day_that_is_over(
     clock.now_us += 3_600 * 1_000_000
     asyncio.run(chores.look_for_drift())
     assert idle.looked == [(DEMO, first_us), (LIVE, first_us)]
-    clock.now_us += upkeep.DAY_US
+    clock.now_us += DAY_US
     asyncio.run(chores.look_for_drift())
     assert idle.looked[2:] == [(DEMO, clock.now_us), (LIVE, clock.now_us)]
 
