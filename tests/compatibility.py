@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ def _breakages(old: _Document, new: _Document) -> Iterator[str]:
     for server in old.written["servers"]:
         if server["url"] not in servers:
             yield f"server {server['url']} was removed"
+    pair = _Pair(old, new)
     for path, methods in old.written["paths"].items():
         for method, told in methods.items():
             where = f"{method.upper()} {path}"
@@ -71,11 +72,11 @@ def _breakages(old: _Document, new: _Document) -> Iterator[str]:
             if now is None:
                 yield f"{where}: was removed"
                 continue
-            for broken in _operation(_Pair(old, new), told, now):
+            for broken in _operation(pair, told, now):
                 yield f"{where}: {broken}"
     for kind, told in old.written.get("webhooks", {}).items():
         now = new.written.get("webhooks", {}).get(kind)
-        for broken in _webhook(_Pair(old, new), told["post"], now and now["post"]):
+        for broken in _webhook(pair, told["post"], now and now["post"]):
             yield f"webhook {kind}: {broken}"
 
 
@@ -91,13 +92,49 @@ def _webhook(pair: _Pair, old: Json, new: Json | None) -> Iterator[str]:
     yield from _reply(pair, "body", old["requestBody"], new["requestBody"])
 
 
+Found = Iterator[tuple[str, str]]
+"""The path of a field, and what broke there."""
+
+
 class _Pair:
-    """The two documents, and which pairs of schemas are being compared: schemas may recur."""
+    """The two documents, and which pairs of schemas are being compared: schemas may recur.
+
+    Most schemas are named by many replies: what two of them differ in is found once.
+    """
 
     def __init__(self, old: _Document, new: _Document) -> None:
         self.old = old
         self.new = new
-        self.open: set[tuple[str, str]] = set()
+        self._open: set[tuple[str, str, str]] = set()
+        self._recurred = 0
+        self._known: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+
+    def compared(self, compare: Comparison, path: str, old: Json, new: Json) -> Found:
+        """Yield what a comparison finds below a path, also where a schema holds itself."""
+        if "$ref" not in old:
+            yield from compare(self, path, self.old.resolve(old), self.new.resolve(new))
+            return
+        key = (compare.__name__, json.dumps(old), json.dumps(new))
+        if key in self._open:
+            self._recurred += 1
+            return
+        found = self._known.get(key)
+        if found is None:
+            self._open.add(key)
+            recurred = self._recurred
+            found = list(compare(self, "", self.old.resolve(old), self.new.resolve(new)))
+            self._open.discard(key)
+            if recurred == self._recurred:  # else it was cut short by what is being compared now
+                self._known[key] = found
+        for inner, broken in found:
+            yield _below(path, inner), broken
+
+
+Comparison = Callable[[_Pair, str, Json, Json], Found]
+
+
+def _below(path: str, inner: str) -> str:
+    return f"{path}{inner}" if not path or not inner or inner.startswith("[") else f"{path}.{inner}"
 
 
 def _operation(pair: _Pair, old: Json, new: Json) -> Iterator[str]:
@@ -179,20 +216,15 @@ def _field(path: str) -> str:
     return f"field {path} " if path else ""
 
 
-Found = Iterator[tuple[str, str]]
-"""The path of a field, and what broke there."""
-
-
 # --------------------------------------------------------------------------- requests
 
 
 def _narrowed(pair: _Pair, path: str, old: Json, new: Json) -> Found:
     """Yield where the new schema refuses what the old one accepted."""
-    key = (f"request {old.get('$ref')}", str(new.get("$ref")))
-    if "$ref" in old and key in pair.open:
-        return
-    pair.open.add(key)
-    old, new = pair.old.resolve(old), pair.new.resolve(new)
+    yield from pair.compared(_less, path, old, new)
+
+
+def _less(pair: _Pair, path: str, old: Json, new: Json) -> Found:
     for what in _only_first(old, new):
         yield path, f"no longer accepts {what}"
     yield from _narrowed_object(pair, path, old, new)
@@ -202,7 +234,6 @@ def _narrowed(pair: _Pair, path: str, old: Json, new: Json) -> Found:
         yield from _narrowed(pair, f"{path}[]", old["items"], new["items"])
     elif "items" in new:
         yield path, "no longer accepts any items"
-    pair.open.discard(key)
 
 
 def _narrowed_object(pair: _Pair, path: str, old: Json, new: Json) -> Found:
@@ -226,11 +257,10 @@ def _narrowed_object(pair: _Pair, path: str, old: Json, new: Json) -> Found:
 
 def _widened(pair: _Pair, path: str, old: Json, new: Json) -> Found:
     """Yield where the new schema allows what the old one promised not to be."""
-    key = (f"reply {old.get('$ref')}", str(new.get("$ref")))
-    if "$ref" in old and key in pair.open:
-        return
-    pair.open.add(key)
-    old, new = pair.old.resolve(old), pair.new.resolve(new)
+    yield from pair.compared(_more, path, old, new)
+
+
+def _more(pair: _Pair, path: str, old: Json, new: Json) -> Found:
     for what in _only_first(new, old):
         yield path, f"may be {what}"
     for name, told in old.get("properties", {}).items():
@@ -245,7 +275,6 @@ def _widened(pair: _Pair, path: str, old: Json, new: Json) -> Found:
         yield from _widened(pair, path, before, after)
     if "items" in old:
         yield from _widened(pair, f"{path}[]", old["items"], new.get("items", {}))
-    pair.open.discard(key)
 
 
 # ----------------------------------------------------------------------------- values

@@ -5,6 +5,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,8 +27,10 @@ settings.register_profile(
 # New examples at every run, and many of them.
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 
-# Every process that a test starts imports the package: compiled once, not at every start.
+# Every process that a test starts imports the package: compiled once, not at every start. Nor are
+# the tests themselves compiled by every worker of every run.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

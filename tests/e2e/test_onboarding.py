@@ -23,6 +23,7 @@ from alama.service.onboarding.records import Job
 from alama.storage import database as databases
 from alama.training.population.people import PopulationOptions
 from bench.pilot.loans import loan_table
+from tests.coarse import coarse_path
 from tests.cores import one_core
 from tests.databases import sqlite_url
 from tests.e2e.service import FULL, Service
@@ -97,7 +98,10 @@ class Pilot:
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pilot]:
     home = tmp_path_factory.mktemp("pilot")
-    running = Service(sqlite_url(home), home, 1, None, ALAMA_DELIVERY="inside").running()
+    coarsely = {"PYTHONPATH": coarse_path(os.environ)}
+    running = Service(
+        sqlite_url(home), home, 1, None, ALAMA_DELIVERY="inside", **coarsely
+    ).running()
     with running as service, closing(Pilot(service)) as pilot:
         # Else nobody does what is asked for, and each test below would wait for it to the last.
         assert databases.safe_for_several(service.installed.database), "this SQLite is too old"

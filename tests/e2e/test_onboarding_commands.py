@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import re
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from alama.training.pilot import PilotOrder
 from alama.training.recipe import Recipe
 from alama.training.validation.gates import Gate
 from bench.onboarding.planted import LEAKING_FIELD, Planted, plant, unnamed
+from tests.coarse import coarse_training
 from tests.cores import one_core
 from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT
@@ -55,16 +55,9 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Planted]:
 
 def refused(server: Server, *arguments: str) -> str:
     """What a command says that a person has to put right."""
-    done = subprocess.run(
-        [*server.command, *arguments],
-        env=server.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == EXIT_MISTAKE, done.stderr
-    return done.stderr
+    code, _, said = server.typed(*arguments)
+    assert code == EXIT_MISTAKE, said
+    return said
 
 
 def test_a_history_full_of_faults_becomes_a_live_key_and_a_live_score(
@@ -75,7 +68,7 @@ def test_a_history_full_of_faults_becomes_a_live_key_and_a_live_score(
     home.mkdir()
     found, page, pack = (str(tmp_path / name) for name in ("found.json", "found.html", "pack.html"))
     walk = ("onboard", "umoja", "--file", str(path))
-    with one_core(), Server(sqlite_url(home), home) as server:
+    with one_core(), coarse_training(), Server(sqlite_url(home), home) as server:
         assert LEAKING_FIELD in refused(server, *walk, *TERMS)
 
         said = server.alama(*walk, *READ, "--report", page, "--pack", pack)
@@ -136,10 +129,12 @@ def leave(rows: Rows) -> None:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Train coarsely: what stops a model here is not a matter of finesse."""
     coarse = Recipe(portable=False, learning_rate=0.4, folds=2)
     monkeypatch.setattr(tasks, "PilotOrder", functools.partial(PilotOrder, recipe=coarse))
+    with coarse_training():
+        yield
 
 
 @pytest.mark.usefixtures("quick")

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.coarse import coarse_path
 from tests.databases import Postgres, sqlite_url
 from tests.server import Server
 from tests.vaults import MASTER_KEY
@@ -54,11 +55,11 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 
 @pytest.mark.xdist_group("readme")
 def test_the_commands_that_train_and_score_work_in_their_order(tmp_path: Path) -> None:
-    # On a quarter of the rows: the steps are the same, and nobody reads what is trained here.
+    # On a quarter of the rows, and coarsely: the steps are the same, and nobody reads what is trained here.
     block = block_with("alama population").replace("--rows 8000", "--rows 2000")
     assert "--rows 2000" in block
     for command in commands(block):
-        run(command, tmp_path)
+        run(command, tmp_path, PYTHONPATH=coarse_path(os.environ))
     assert {"loans.parquet", "model.json", "report.html", "scores.parquet"} <= {
         entry.name for entry in tmp_path.iterdir()
     }

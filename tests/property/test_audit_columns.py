@@ -15,9 +15,10 @@ from sqlalchemy import RowMapping
 from alama.service.outcomes.records import DECLINED, Judgement, ReviewReason
 from alama.service.vault.rotation import Rotation
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.rotation import SqlRotation
+from alama.storage.upgrading import migrate
 from tests.audited import verdict_on
 from tests.databases import sqlite_url
 from tests.entries import DEMO
@@ -174,10 +175,11 @@ def another(value: Any, data: st.DataObject) -> Any:
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_cell_that_was_changed_is_found(kept: Database, data: st.DataObject) -> None:
-    cell = data.draw(st.sampled_from([cell for cell in cells(kept) if not cell.is_listed]))
+    before = cells(kept)  # in which nothing is found: see `kept`
+    cell = data.draw(st.sampled_from([cell for cell in before if not cell.is_listed]))
     with changed(kept, [(cell, another(cell.value, data))]):
         assert verdict_on(kept).findings, cell
-    assert verdict_on(kept).findings == []
+    assert cells(kept) == before
 
 
 @settings(max_examples=150, deadline=None)

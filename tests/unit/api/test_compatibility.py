@@ -1,5 +1,6 @@
 """The comparer of contracts: every kind of break is found and named, additions are not."""
 
+import json
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -15,10 +16,11 @@ Json = dict[str, Any]
 Change = Callable[[Json], object]
 
 DOCUMENT = openapi.document()
+WRITTEN = json.dumps(DOCUMENT)
 
 
 def changed(change: Change) -> Json:
-    document = deepcopy(DOCUMENT)
+    document: Json = json.loads(WRITTEN)  # in a tenth of the time that a copy takes
     change(document)
     return document
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -26,6 +27,7 @@ from alama.training.validation.served import served_points
 from alama.training.validation.stability import LATELY_DAYS
 from alama.training.validation.tiers import Light
 from bench.pilot.loans import loan_table
+from tests.coarse import coarse_training
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, TERMS, TODAY, blocked, judged_again, lean, policy_for, read_loans
 
@@ -41,6 +43,13 @@ ORDER = PilotOrder(
 DOUBLE_THE_ODDS_POINTS = 40.0
 
 pytestmark = pytest.mark.xdist_group("pilot")  # which trains once for all of them
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """No test here is about how finely a model is made."""
+    with coarse_training():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +68,8 @@ def candidate(history: History, shares: list[float]) -> Candidate:
     def watch(_stage: str, share: float, _note: str) -> None:
         shares.append(share)
 
-    return train_pilot(history, ORDER, watch, None, policy_for)
+    fine = replace(ORDER, recipe=replace(QUICK, repeats=2))  # enough to pass every gate
+    return train_pilot(history, fine, watch, None, policy_for)
 
 
 def test_a_sound_history_passes_every_gate(candidate: Candidate) -> None:

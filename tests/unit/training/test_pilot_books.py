@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from alama.training.population.people import PopulationOptions
 from alama.training.validation.gates import Gate
 from alama.training.validation.stability import LATELY_DAYS
 from bench.pilot.loans import loan_table
+from tests.coarse import coarse_training
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, blocked, lean, policy_for, read_loans
 
@@ -29,6 +31,13 @@ ORDER = PilotOrder(
     jobs=1,
     recipe=replace(QUICK, pairs=0, learning_rate=0.3),
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """No test here is about how finely a model is made."""
+    with coarse_training():
+        yield
 
 
 def test_a_book_of_short_and_long_loans_that_stands_still_is_not_blocked_by_stability(

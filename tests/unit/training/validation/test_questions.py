@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
@@ -16,6 +17,7 @@ from alama.training.population.people import PopulationOptions
 from alama.training.validation.pack_page import pack_page
 from alama.training.validation.tiers import Light
 from bench.pilot.loans import loan_table
+from tests.coarse import coarse_training
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, judged_again, policy_for, read_loans
 
@@ -23,6 +25,13 @@ RECIPE = replace(QUICK, pairs=0, learning_rate=0.3)
 ORDER = PilotOrder(name="pilot", currency="KES", days_past_due=30, seed=SEED, jobs=1, recipe=RECIPE)
 
 pytestmark = pytest.mark.xdist_group("pilot-questions")  # which trains once for all of them
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """No test here is about how finely a model is made."""
+    with coarse_training():
+        yield
 
 
 @pytest.fixture(scope="module")

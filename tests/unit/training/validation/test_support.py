@@ -5,6 +5,7 @@ The true risk of everyone is known here, so that what is left can be held agains
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
@@ -27,6 +28,7 @@ from alama.training.validation.pack_page import pack_page
 from alama.training.validation.served import served_points
 from bench.pilot.__main__ import Fresh, fresh_applications
 from bench.pilot.loans import loan_table
+from tests.coarse import coarse_training
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, judged_again, policy_for, read_loans
 
@@ -39,10 +41,17 @@ ORDER = PilotOrder(
     days_past_due=30,
     seed=SEED,
     jobs=1,
-    recipe=replace(QUICK, pairs=0, learning_rate=0.3),
+    recipe=replace(QUICK, pairs=0, learning_rate=0.3, repeats=2),
 )
 CHOSEN_BY = {"mm_months", "avg_inflow", "balance_stability", "requested_amount"}
 """The fields that the earlier policy of the population looks at."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """No test here is about how finely a model is made."""
+    with coarse_training():
+        yield
 
 
 @pytest.fixture(scope="module")
