@@ -61,9 +61,9 @@ hours the same request under the same key gets the same bytes, with the header \
 nothing.
 
 **Limits.** A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. A \
-key may send 1,000 requests a second to one process of the service, and 2,000 at once, unless the \
-operator sets another rate. `RateLimit` and `RateLimit-Policy` say how it stands, in every reply \
-to a key that was recognised."""
+key may send 1,000 requests a second, and 2,000 at once, unless the operator sets another rate. \
+`RateLimit` and `RateLimit-Policy` say how it stands, in every reply to a key that was \
+recognised."""
 
 
 def encoded() -> bytes:

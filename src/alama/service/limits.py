@@ -1,14 +1,28 @@
-"""How often a key may ask: a steady rate, and a burst above it."""
+"""How often a key may ask: a steady rate, and a burst above it.
+
+A process decides by itself and at once. What it lets through it tells the others now and then, and
+hears what they did: `alama.service.rates`.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from alama.service.errors import TooManyRequests
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _US_PER_SECOND: Final = 1_000_000
+
+_PARTS: Final = 16
+"""A burst is told of in so many parts or more: what others do not know of is less than one."""
+
+
+NO_FLOOR_US: Final = -3_600 * _US_PER_SECOND
+"""So long ago that it is never the larger of two."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -18,8 +32,37 @@ class Standing(msgspec.Struct, frozen=True):
     full_in_s: int
 
 
+class Use(NamedTuple):
+    """What a process let through for a key since it told of it the last time.
+
+    `cost_us` is the time that these requests are worth, `owed_us` the time until the bucket is full
+    again, as far as this process knows; less than nothing where it has been for a while.
+    `floor_us` is the least of that, whatever others did: as much, where the bucket was full when
+    one of these requests came, and else `NO_FLOOR_US`.
+    """
+
+    key_id: str
+    cost_us: int
+    owed_us: int
+    floor_us: int
+
+
+class _Bucket:
+    __slots__ = ("full_at", "untold", "untold_part", "was_full")
+
+    def __init__(self, full_at: int) -> None:
+        self.full_at = full_at
+        self.untold = 0
+        self.untold_part = 0  # of a microsecond
+        self.was_full = False
+
+
+def _nobody() -> None:
+    """Hear of nothing: a process that is alone."""
+
+
 class RateLimit:
-    """Counts the requests of each key in this process.
+    """Counts the requests of each key.
 
     The bucket of a key is kept as one number, the time at which it will be full again: each request
     moves it by the time that one request is worth, and a key that would owe more than a burst has
@@ -33,9 +76,15 @@ class RateLimit:
         """Allow a key `per_second` requests, and `burst` of them at once."""
         self.per_second = per_second
         self.burst = burst
+        self.on_first: Callable[[], None] = _nobody
+        """Called when there is something to tell of."""
+        self.on_many: Callable[[], None] = _nobody
+        """Called when there is so much of it that it should be told soon."""
         self._depth = burst * _US_PER_SECOND
         self._second = per_second * _US_PER_SECOND
-        self._full_at: dict[str, int] = {}
+        self._many = -(-burst // _PARTS)
+        self._buckets: dict[str, _Bucket] = {}
+        self._untold: list[str] = []
 
     def take(self, key_id: str, now_us: int) -> Standing:
         """Count one request, or raise `TooManyRequests`, which counts nothing.
@@ -43,12 +92,75 @@ class RateLimit:
         The time is of a stopwatch: a clock that is set back would keep a key waiting for the step.
         """
         now = now_us * self.per_second
-        full_at = max(self._full_at.get(key_id, 0), now) + _US_PER_SECOND
+        bucket = self._buckets.get(key_id)
+        if bucket is None:
+            bucket = self._buckets[key_id] = _Bucket(now)
+        full_at = bucket.full_at
+        if full_at <= now:
+            full_at = now
+            bucket.was_full = True
+        full_at += _US_PER_SECOND
         owed = full_at - now
         if owed > self._depth:
             raise TooManyRequests(self._whole_seconds(owed - self._depth))
-        self._full_at[key_id] = full_at
+        bucket.full_at = full_at
+        bucket.untold += 1
+        if bucket.untold == 1:
+            self._first_of(key_id)
+        if bucket.untold == self._many:
+            self.on_many()
         return Standing((self._depth - owed) // _US_PER_SECOND, self._whole_seconds(owed))
+
+    def collect(self, now_us: int) -> list[Use]:
+        """Give what was let through since this was asked the last time, in the order of the keys.
+
+        For each of them `settle` or `keep_to_itself` has to be called before this is again.
+        """
+        now = now_us * self.per_second
+        told, self._untold = self._untold, []
+        return [self._use(key_id, self._buckets[key_id], now) for key_id in sorted(told)]
+
+    def settle(self, key_id: str, asked_us: int, owed_us: int) -> None:
+        """Take over what a key owes by what all processes have let through.
+
+        `asked_us` is when `collect` was: what came since comes on top. To take the time of asking,
+        not of the answer, leaves nobody waiting for how long the answer took.
+        """
+        bucket = self._buckets[key_id]
+        known = (asked_us + owed_us) * self.per_second + bucket.untold_part
+        known += bucket.untold * _US_PER_SECOND
+        bucket.full_at = max(known, bucket.full_at) if bucket.was_full else known
+
+    def keep_to_itself(self, key_id: str) -> None:
+        """Go on alone where the others could not be told.
+
+        What was let through is not told later: after an hour without a database, keys would have to
+        pay for that hour. But what is owed then is.
+        """
+        self._buckets[key_id].was_full = True
+
+    def forget(self, now_us: int) -> None:
+        """Let go of keys that owe nothing."""
+        now = now_us * self.per_second
+        self._buckets = {
+            key_id: bucket
+            for key_id, bucket in self._buckets.items()
+            if bucket.untold or bucket.full_at > now
+        }
+
+    def _first_of(self, key_id: str) -> None:
+        self._untold.append(key_id)
+        if len(self._untold) == 1:
+            self.on_first()
+
+    def _use(self, key_id: str, bucket: _Bucket, now: int) -> Use:
+        worth = bucket.untold * _US_PER_SECOND + bucket.untold_part
+        cost_us, bucket.untold_part = divmod(worth, self.per_second)
+        owed_us = -(-(bucket.full_at - now) // self.per_second)
+        use = Use(key_id, cost_us, owed_us, owed_us if bucket.was_full else NO_FLOOR_US)
+        bucket.untold = 0
+        bucket.was_full = False
+        return use
 
     def _whole_seconds(self, owed: int) -> int:
         """Give whole seconds, rounded up; what is owed is never nothing."""

@@ -31,7 +31,7 @@ from alama.storage.monitoring_tables import monitoring_tables
 from alama.storage.onboarding_tables import onboarding_tables
 from alama.storage.webhook_tables import webhook_tables
 
-HEAD: Final = "0006"
+HEAD: Final = "0007"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0002"
@@ -77,6 +77,15 @@ keys = Table(
     Column("expires_us", BigInteger),
     Column("revoked_us", BigInteger),
     Column("last_used_us", BigInteger),
+)
+
+# No foreign key: whoever writes it has just admitted the key. On PostgreSQL it is UNLOGGED.
+rates = Table(
+    "rates",
+    METADATA,
+    Column("key_id", String(40), primary_key=True),
+    Column("full_at_us", BigInteger, nullable=False),
+    comment="when each key may send a whole burst again, by the clock of the database",
 )
 
 models = Table(
