@@ -1,8 +1,10 @@
-"""`alama db`: bring the database to the schema of this version."""
+"""`alama db`: look after the database: upgrade it, back it up, restore it, check it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from alama.cli import db_backup, db_check, db_restore
 
 if TYPE_CHECKING:
     import argparse
@@ -14,14 +16,17 @@ Look after the database that ALAMA_DATABASE names. A SQLite file is brought up t
 command; on PostgreSQL that is a step of its own, because other processes may be at work there."""
 
 UPGRADE_DESCRIPTION: Final = """\
-Bring the database to the schema of this version, in one transaction: all of it or nothing.
-Where there is nothing to do, nothing happens, so it can run before every start. Until it has run,
-the service and every other command refuse a database that is empty or old."""
+Bring the database to the schema of this version. Where there is nothing to do, nothing happens, so
+it can run before every start, on every machine: one of them does it, the others wait. Until it has
+run, the service and every other command refuse a database that is empty or old.
+
+The version before this one goes on serving meanwhile, unless a step takes away what it uses. Such
+a step is refused while that version is connected. A step that fails leaves nothing behind."""
 
 
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
-        "db", help="bring the database to this version", description=DESCRIPTION
+        "db", help="upgrade the database, back it up, restore and check it", description=DESCRIPTION
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     upgraded = actions.add_parser(
@@ -29,23 +34,26 @@ def register(subparsers: Subparsers) -> None:
         help="migrate to the schema of this version",
         description=UPGRADE_DESCRIPTION,
     )
+    upgraded.add_argument(
+        "--plan", action="store_true", help="only say what would be done, and who may go on serving"
+    )
     upgraded.set_defaults(run=upgrade)
+    for action in (db_backup, db_restore, db_check):
+        action.register(actions)
 
 
-def upgrade(_: argparse.Namespace) -> int:
+def upgrade(args: argparse.Namespace) -> int:
     """Migrate, and say from where to where."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli import db_plan, words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import bare_database  # noqa: PLC0415
-    from alama.storage import migrate, schema  # noqa: PLC0415
+    from alama.storage import schema  # noqa: PLC0415
     from alama.storage.registry import SqlRegistry  # noqa: PLC0415
+    from alama.storage.upgrading import migrate  # noqa: PLC0415
 
     with bare_database() as database:
         found = migrate.current(database)
-        if found is not None and found >= schema.HEAD:
-            migrate.require_current(database)
-            words.say(f"The database stands at schema {found} already: nothing to do.")
-            return 0
-        migrate.upgrade(database)
+        if args.plan or not migrate.upgrade(database, words.remark):
+            return db_plan.show(database)
         lenders = SqlRegistry(database).lenders()
     before = "was empty" if found is None else f"stood at schema {found}"
     words.say(f"The database {before}; now it stands at schema {schema.HEAD}.")

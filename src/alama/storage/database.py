@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import create_engine, event, exc, make_url
+from sqlalchemy import create_engine, event, exc, make_url, text
 from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
@@ -22,6 +22,7 @@ from alama.storage.courtesy import Courtesy
 from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.sqlite_file import SqliteFile, require_there
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
+from alama.storage.upgrading.other_versions import session_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +108,15 @@ class Database:
         self._require_file()
 
     @contextmanager
+    def session(self) -> Iterator[Connection]:
+        """Give a connection that no other work shares, and that ends with all it set and locked."""
+        with self._translated(), self.engine.connect() as connection:
+            try:
+                yield connection
+            finally:
+                connection.invalidate()  # not back into the pool
+
+    @contextmanager
     def driving(self, patience_s: float = BUSY_TIMEOUT_S) -> Iterator[DBAPICursor]:
         """Give a cursor of the driver itself, in a transaction as `writing` has one.
 
@@ -190,11 +200,18 @@ class Database:
         self._hot.dispose()
 
 
+def patiently(connection: Connection) -> None:
+    """Let a transaction take as long as it needs, where PostgreSQL cuts others short."""
+    if connection.dialect.name == "postgresql":
+        for timeout in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.execute(text(f"SET LOCAL {timeout} = 0"))
+
+
 def connect(address: str) -> Database:
     """Open the database of an address, `sqlite:///path` or `postgresql://...`."""
     url = parse_address(address)
     if url.drivername == "sqlite":
-        file = SqliteFile(_path(url))
+        file = SqliteFile(file_of(url))
         hot = _sqlite(file, 1, 0, busy_s=0.0)  # whoever drives says how long to wait
         return Database(_sqlite(file, CONNECTIONS, CONNECTIONS_MORE), hot, file)
     return Database(_postgresql(url, CONNECTIONS, CONNECTIONS_MORE), _postgresql(url, 1, 0), None)
@@ -204,7 +221,7 @@ def require_file(address: str) -> None:
     """Raise `StoreUnavailable` where the SQLite file of an address is gone: `connect` makes one."""
     url = parse_address(address)
     if url.drivername == "sqlite":
-        require_there(_path(url))
+        require_there(file_of(url))
 
 
 def parse_address(address: str) -> URL:
@@ -249,7 +266,8 @@ def _unfit_address() -> StoreUnfit:
     )
 
 
-def _path(url: URL) -> Path:
+def file_of(url: URL) -> Path:
+    """Give the file that an address of SQLite names, or raise `StoreUnfit`."""
     if not url.database or url.database == ":memory:":
         raise StoreUnfit(
             "a database in memory would lose every score",
@@ -349,7 +367,7 @@ def _postgresql(url: URL, connections: int, more: int) -> Engine:
             "keepalives_count": 2,
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}"
             f" -c idle_in_transaction_session_timeout={ABANDONED_MS}",
-            "application_name": "alama",
+            "application_name": session_name(),
         },
     )
     event.listen(engine, "connect", _prepare_postgresql)

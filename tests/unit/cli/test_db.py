@@ -1,13 +1,28 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
+from alama import __version__
 from alama.cli.main import EXIT_MISTAKE, main
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.database import connect
+from alama.storage.upgrading import migrate
+from alama.storage.upgrading.plan import note_served
+from tests.databases import Postgres
+from tests.later_versions import Next, become_later, numbered
+from tests.reliability.processes import wait_until
+
+THIS, NEXT, AFTER_NEXT = schema.HEAD, numbered(1), numbered(2)
+ADDS = Next(NEXT, THIS, 'op.add_column("facts", sa.Column("note", sa.Text()))')
+TAKEN_AWAY = (
+    f"{AFTER_NEXT} takes away what versions before schema {NEXT} use: "
+    "while one is connected, the upgrade is refused."
+)
+TAKES_AWAY = Next(AFTER_NEXT, NEXT, 'op.drop_column("facts", "note")')
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +37,11 @@ def address(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return database_url
 
 
-def stand_at(address: str, version: str) -> None:
+def stand_at(address: str, version: str, serves: str) -> None:
     database = connect(address)
     with database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :v"), {"v": version})
+        note_served(connection, serves)
     database.close()
 
 
@@ -55,7 +71,7 @@ def test_a_database_of_a_newer_version_is_left_alone(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["db", "upgrade"])
-    stand_at(address, "9999")
+    stand_at(address, "9999", serves="9999")
     assert main(["db", "upgrade"]) == EXIT_MISTAKE
     err = capsys.readouterr().err
     assert f"stands at schema 9999, this version of Alama knows {schema.HEAD}" in err
@@ -70,3 +86,122 @@ def test_an_address_that_is_none_is_refused_and_not_repeated(
     err = capsys.readouterr().err
     assert "ALAMA_DATABASE is not an address" in err
     assert "s3cret" not in err
+
+
+# ----------------------------------------------------------------------- the plan
+
+
+def plan_said(capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert main(["db", "upgrade", "--plan"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def test_the_plan_of_an_empty_database_makes_nothing(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = plan_said(capsys)
+    assert said == f"The database is empty; an upgrade makes it, at schema {schema.HEAD}.\n"
+    with closing(connect(address)) as database:
+        assert migrate.current(database) is None
+
+
+@pytest.mark.usefixtures("address")
+def test_the_plan_has_nothing_to_do_after_an_upgrade(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["db", "upgrade"])
+    said = plan_said(capsys)
+    assert said == f"The database stands at schema {schema.HEAD} already: nothing to do.\n"
+
+
+def test_a_newer_schema_that_serves_this_version_is_nothing_to_do(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["db", "upgrade"])
+    stand_at(address, "9999", serves=schema.HEAD)
+    assert plan_said(capsys) == (
+        f"The database stands at schema 9999, newer than the {schema.HEAD} of this version, which "
+        "it still serves: nothing to do.\n"
+    )
+    assert main(["db", "upgrade"]) == 0
+
+
+@pytest.mark.usefixtures("address")
+def test_the_plan_says_that_the_running_version_can_go_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    main(["db", "upgrade"])
+    become_later(monkeypatch, tmp_path, ADDS)
+    assert plan_said(capsys) == (
+        f"The database stands at schema {THIS}; an upgrade brings it to {NEXT}:\n"
+        f"  {NEXT}  A step of a version to come.\n"
+        f"The version that serves schema {THIS} can go on serving meanwhile.\n"
+    )
+
+
+def test_the_plan_says_that_a_version_that_asks_nothing_does_not_start_again(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["db", "upgrade"])
+    database = connect(address)
+    with database.writing() as connection:
+        connection.execute(text("DROP TABLE rates"))
+    database.close()
+    stand_at(address, "0006", serves="0006")
+    assert plan_said(capsys).splitlines()[2:] == [
+        "The version that serves schema 0006 can go on serving meanwhile.",
+        (
+            "It does not start again on the new schema: a process of it that ends is replaced by "
+            "this version."
+        ),
+    ]
+
+
+def test_a_role_without_rights_is_told_whose_right_it_is(
+    postgres: Postgres, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with postgres.fresh() as url, closing(connect(url)) as owner:
+        migrate.upgrade(owner)
+        with owner.writing() as connection:
+            connection.execute(text("CREATE ROLE stranger LOGIN PASSWORD 's'"))
+        try:
+            place = make_url(url).set(username="stranger", password="s")  # noqa: S106  its own
+            monkeypatch.setenv("ALAMA_DATABASE", place.render_as_string(hide_password=False))
+            assert main(["db", "upgrade"]) == EXIT_MISTAKE
+            err = capsys.readouterr().err
+            assert "permission denied for table alembic_version" in err
+            assert "hint: an upgrade has to run as the role that owns the tables" in err
+        finally:
+            with owner.writing() as connection:
+                connection.execute(text("DROP ROLE stranger"))
+
+
+def test_the_plan_says_who_has_to_stop_first(
+    postgres: Postgres,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    with postgres.fresh() as url, closing(connect(url)) as older:
+        monkeypatch.setenv("ALAMA_DATABASE", url)
+        migrate.upgrade(older)
+        become_later(monkeypatch, tmp_path, ADDS, TAKES_AWAY)
+        lines = plan_said(capsys).splitlines()
+        assert lines[3:] == [
+            TAKEN_AWAY,
+            "Connected now:",
+            f"  {__version__} with schema {THIS} from 127.0.0.1 (1 session)",
+        ]
+        older.close()
+        wait_until(lambda: "None is connected" in plan_said(capsys), within_s=10, what="closed")
+        assert main(["db", "upgrade"]) == 0
+
+
+def test_the_plan_of_a_file_says_what_nobody_can_see(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    main(["db", "upgrade"])
+    become_later(monkeypatch, tmp_path, ADDS, TAKES_AWAY)
+    last = plan_said(capsys).splitlines()[-1]
+    assert last == f"Stop everything first that is older than a version with schema {NEXT}."

@@ -10,24 +10,28 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.script import Script, ScriptDirectory
 from sqlalchemy import inspect, text
 
 from alama.service.errors import StoreUnfit
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.database import Database
+from alama.storage.upgrading import migrate
+from alama.storage.upgrading.other_versions import LAST_UNNAMED
+from alama.storage.upgrading.plan import SERVES_FACT, note_served, served_by
 from tests.migrated import Repeated
 
 MIGRATIONS = Path(migrate.__file__).parent / "migrations"
 
 UPGRADE = """
 import sys
-from alama.storage import database, migrate
+from alama.storage import database
+from alama.storage.upgrading import migrate
 opened = database.connect(sys.argv[1])
 sys.stdin.readline()
 migrate.upgrade(opened)
-migrate.require_current(opened)
+migrate.require_fit(opened)
 """
 
 
@@ -45,10 +49,12 @@ def database(database_url: str) -> Iterator[Database]:
     database.close()
 
 
-def set_version(database: Database, version: str) -> None:
+def set_version(database: Database, version: str, serves: str | None = None) -> None:
+    """Have a database stand at a schema, and serve the code of that one and newer, or this one."""
     migrate.upgrade(database)
     with database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :v"), {"v": version})
+        note_served(connection, serves or version)
 
 
 def test_the_schema_that_queries_see_is_the_one_that_migrations_make(database: Database) -> None:
@@ -81,7 +87,7 @@ def test_an_upgrade_says_whether_there_was_anything_to_do(database: Database) ->
     assert migrate.upgrade(database) is True
     assert migrate.current(database) == schema.HEAD
     assert migrate.upgrade(database) is False
-    migrate.require_current(database)
+    migrate.require_fit(database)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,7 @@ def test_a_schema_that_does_not_fit_is_told_with_the_way_out(
     if found is not None:
         set_version(database, found)
     with pytest.raises(StoreUnfit, match=problem) as caught:
-        migrate.require_current(database)
+        migrate.require_fit(database)
     assert remedy in str(caught.value.hint)
 
 
@@ -107,10 +113,60 @@ def test_a_schema_of_an_older_release_asks_for_an_upgrade(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrate.upgrade(database)
-    monkeypatch.setattr(schema, "HEAD", "0007")
-    with pytest.raises(StoreUnfit, match="this version of Alama needs 0007") as caught:
-        migrate.require_current(database)
+    monkeypatch.setattr(schema, "HEAD", "9999")
+    with pytest.raises(StoreUnfit, match="this version of Alama needs 9999") as caught:
+        migrate.require_fit(database)
     assert "alama db upgrade" in str(caught.value.hint)
+
+
+def test_a_newer_schema_that_still_serves_this_version_is_fit_and_left_alone(
+    database: Database,
+) -> None:
+    """A process of this version may start again while the next one takes over."""
+    set_version(database, "9999", serves=schema.HEAD)
+    migrate.require_fit(database)
+    assert migrate.upgrade(database) is False
+    assert migrate.plan(database) == ("9999", [], [])
+    assert migrate.current(database) == "9999"
+
+
+def test_a_newer_schema_that_says_nothing_of_whom_it_serves_is_refused(database: Database) -> None:
+    set_version(database, "9999")
+    with database.writing() as connection:
+        connection.execute(schema.facts.delete().where(schema.facts.c.name == SERVES_FACT))
+    with pytest.raises(StoreUnfit, match="stands at schema 9999"):
+        migrate.require_fit(database)
+
+
+def test_a_database_says_from_its_first_step_on_which_code_it_serves(database: Database) -> None:
+    migrate.upgrade(database)
+    with database.reading() as connection:
+        assert served_by(connection) == max(
+            getattr(step.module, "serves", step.revision) for step in steps()
+        )
+
+
+def test_every_step_after_the_first_release_says_which_code_may_go_on_serving() -> None:
+    ids = {step.revision for step in steps()}
+    for step in steps():
+        if step.revision > LAST_UNNAMED:
+            assert step.module.serves in ids, f"{step.revision} names no schema"
+            assert step.module.serves <= step.revision, f"{step.revision} serves nobody"
+
+
+def test_a_step_outside_a_transaction_takes_nothing_away() -> None:
+    """It could not be taken back where older code turns out to be connected."""
+    serves = ""
+    for step in steps():
+        before, serves = serves, max(serves, getattr(step.module, "serves", step.revision))
+        assert serves in {before, step.down_revision} or not hasattr(
+            step.module, "outside_transaction"
+        )
+
+
+def steps() -> list[Script]:
+    """Every migration, the oldest first."""
+    return list(reversed(list(ScriptDirectory(str(MIGRATIONS)).walk_revisions())))
 
 
 def test_a_schema_of_before_the_first_release_is_not_touched(database: Database) -> None:
@@ -141,7 +197,7 @@ def test_threads_that_upgrade_a_new_database_at_once_all_succeed(database_url: s
     with ThreadPoolExecutor(len(opened)) as pool:
         list(pool.map(migrate.upgrade, opened))
     for database in opened:
-        migrate.require_current(database)
+        migrate.require_fit(database)
         database.close()
 
 

@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps on the connection, and in the transaction, that it was given."""
+"""What Alembic runs: steps on the connection that it was given, in its transaction if any."""
 
 from alembic import context
 
@@ -7,6 +7,6 @@ from alama.storage.schema import METADATA
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=METADATA,
-    transactional_ddl=False,  # the transaction is the caller's, and holds all steps
+    transactional_ddl=False,  # the transaction is the caller's
 )
 context.run_migrations()

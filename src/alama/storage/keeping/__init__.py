@@ -1,0 +1,1 @@
+"""Backups of a database, and whether it is whole."""
