@@ -1,0 +1,97 @@
+"""`alama db backup`: all of the database in one file, while the service runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+    from alama.cli.command import Subparsers
+    from alama.storage.keeping.backups import Kept
+    from alama.storage.keeping.contents import Contents
+
+DESCRIPTION: Final = """\
+Write all of the database to a new file, while the service runs: everything that
+was acknowledged before this begins is in it. The file appears when all of it is
+on the disk and was read once more, readable by its owner alone, and takes the
+place of no other.
+
+SQLite is copied as it is. Of PostgreSQL the file is what its own pg_dump writes,
+which has to be installed. The pepper and the master key are in neither: keep a
+copy of them apart. docs/operating/backup.md has the whole of it."""
+
+EXAMPLES: Final = """\
+examples:
+  # every night, by a timer
+  alama db backup "/mnt/backup/alama-$(date +%F).backup"
+
+  # see that it is good: restored beside, and checked
+  export ALAMA_DATABASE=sqlite:////tmp/drill/alama.db
+  alama db restore /mnt/backup/alama-2026-11-16.backup && alama db check"""
+
+MEGABYTE: Final = 1_000_000
+_SECRETS: Final = (
+    "The pepper and the master key are not in it. Without the master key nothing that applicants "
+    "sent can be read: keep a copy of both, apart from this file."
+)
+
+
+def register(actions: Subparsers) -> None:
+    parser = actions.add_parser(
+        "backup",
+        help="write all of it to a file, while the service runs",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="that is not there yet")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Back up, and say what is in the file."""
+    import os  # noqa: PLC0415  not for the front door
+    import time  # noqa: PLC0415
+
+    from alama import settings  # noqa: PLC0415
+    from alama.cli import terminal, words  # noqa: PLC0415
+    from alama.cli.ended import undone_when_ended  # noqa: PLC0415
+    from alama.cli.installed import existing_database  # noqa: PLC0415
+    from alama.cli.progress_bytes import counted  # noqa: PLC0415
+    from alama.storage.keeping import backups  # noqa: PLC0415
+
+    address = settings.read(os.environ).database_address
+    started_s = time.monotonic()
+    # First: it may be for their sake that there is no room.
+    for left in backups.left_behind(args.file):
+        terminal.warn(f"{left} is left of a backup that was ended: remove it if none is under way")
+    with undone_when_ended(), existing_database() as database, counted("Backing up") as watch:
+        kept = backups.back_up(database, address, args.file, watch)
+    words.say(f"Backed up to {args.file}.")
+    _say(kept, time.monotonic() - started_s)
+    words.remark(_SECRETS)
+    if kept.caution is not None:
+        terminal.warn(kept.caution)
+    return 0
+
+
+def _say(kept: Kept, elapsed_s: float) -> None:
+    from alama.cli import words  # noqa: PLC0415  see `run`
+    from alama.cli.tables import facts  # noqa: PLC0415
+
+    held = kept.contents
+    rows = [
+        ("size", f"{kept.size_bytes / MEGABYTE:,.1f} MB, in {elapsed_s:.1f} s"),
+        ("schema", held.version or ""),
+        ("scores", scores_in(held)),
+    ]
+    words.say(facts(rows))
+
+
+def scores_in(held: Contents) -> str:
+    """Say how many scores there are, and when the newest was given."""
+    from alama.cli import words  # noqa: PLC0415  see `run`
+
+    newest = "" if held.newest_us is None else f", the newest of {words.second(held.newest_us)} UTC"
+    return f"{held.scores:,}{newest}"

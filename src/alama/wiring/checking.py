@@ -1,0 +1,215 @@
+"""A database looked at from all sides, while the service runs. Nothing is written.
+
+What cannot be told because of something else is said to be so, and the rest is looked at: a check
+that ends at the first trouble would have to be run once for each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from alama.core.errors import AlamaError
+from alama.service.audit import verify as verifying
+from alama.service.checkup import Mark, broken, look, ok, unchecked
+from alama.service.errors import StoreUnavailable, StoreUnfit
+from alama.storage import database as databases
+from alama.storage import schema
+from alama.storage.audit import SqlTrail
+from alama.storage.database import patiently
+from alama.storage.keeping import diagnosis, referential, soundness
+from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
+from alama.wiring import fitting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from alama.service.audit.verify import Verdict, Watch
+    from alama.service.checkup import Finding
+    from alama.settings import Settings
+    from alama.storage.database import Database
+
+DATABASE: Final = "database"
+SCHEMA: Final = "schema"
+TABLES: Final = "tables"
+FILES: Final = "files"
+ROWS: Final = "rows"
+AUDIT: Final = "audit"
+
+_INSIDE: Final = (TABLES, ROWS, fitting.PEPPER, fitting.MASTER_KEY, fitting.VAULT_KEYS, AUDIT)
+"""What only a database of this version's schema can be asked."""
+
+_KEEP: Final = "keep a copy of the database as it is, and restore from a backup"
+_AGAIN: Final = "see that the database runs and that {} is right, and check again"
+_NEWER: Final = "check with that version"
+_QUICK: Final = "by --quick"
+
+
+def require_unchanged_by_looking(settings: Settings) -> None:
+    """Raise `StoreUnfit` where to open a SQLite file would already write into it."""
+    url = databases.parse_address(settings.database_address)
+    file = databases.file_of(url) if url.drivername == "sqlite" else None
+    if file is None or not file.exists():
+        return
+    if file.stat().st_size == 0:
+        raise StoreUnfit(f"{file} is empty", hint="`alama serve` fills it; or restore a backup")
+    if diagnosis.has_other_journal(file):
+        raise StoreUnfit(
+            f"the journal of {file} is not WAL, as Alama leaves it: another program has opened it",
+            hint="the next start of `alama serve` switches it back; check then",
+        )
+
+
+def check(
+    settings: Settings, database: Database, watch: Watch, *, quickly: bool
+) -> Iterator[Finding]:
+    """Look at everything, or with `quickly` at what does not grow with scores."""
+    variable = settings.database_variable
+    away = list(_away(database, variable))
+    if away:
+        yield from away
+        yield from (unchecked(what, f"see {DATABASE}") for what in (SCHEMA, FILES, *_INSIDE))
+        return
+    newest = None
+    for line in _told(SCHEMA, variable, lambda: _schema(database)):
+        newest = line.mark
+        yield line
+    yield from _told(FILES, variable, lambda: _files(database, quickly=quickly))
+    if newest is not Mark.OK:
+        yield from (unchecked(what, f"see {SCHEMA}") for what in _INSIDE)
+        return
+    yield from _told(TABLES, variable, lambda: _tables(database))
+    yield from _told(ROWS, variable, lambda: _rows(database, watch, quickly=quickly))
+    is_shut = False
+    for finding in _told("secrets", variable, lambda: fitting.secrets(settings, database)):
+        is_shut |= finding.check == fitting.MASTER_KEY and finding.mark is Mark.BROKEN
+        yield finding
+    if is_shut and not quickly:
+        yield unchecked(AUDIT, f"see {fitting.MASTER_KEY}")
+        return
+    yield from _told(AUDIT, variable, lambda: _audit(settings, database, watch, quickly=quickly))
+
+
+def _away(database: Database, variable: str) -> Iterator[Finding]:
+    """Tell once that a database does not answer; of one that is damaged the rest tells where."""
+    try:
+        with database.reading():
+            pass
+    except StoreUnavailable as error:
+        said = _own_words(error)
+        if not _is_damage(said):
+            yield look(DATABASE, f"it does not answer: {said}", _AGAIN.format(variable))
+
+
+def _told(what: str, variable: str, looks: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Turn what stands in the way of looking into a line of its own."""
+    try:
+        yield from looks()
+    except StoreUnavailable as error:
+        said = _own_words(error)
+        if _is_damage(said):
+            yield broken(what, said, _KEEP)
+        else:
+            yield look(what, said, _AGAIN.format(variable))
+    except AlamaError as error:
+        yield look(what, str(error), error.hint)
+
+
+def _own_words(error: StoreUnavailable) -> str:
+    """Give the driver's own first line: it holds no applicant's data."""
+    cause = error.__cause__
+    return str(getattr(cause, "orig", None) or cause or error).splitlines()[0]
+
+
+def _is_damage(said: str) -> bool:
+    return any(words in said for words in soundness.DAMAGED)
+
+
+def _schema(database: Database) -> Iterator[Finding]:
+    try:
+        migrate.require_fit(database)
+    except StoreUnfit as error:
+        yield broken(SCHEMA, str(error), error.hint)
+        return
+    found = migrate.current(database)
+    newer = "" if found == schema.HEAD else ", newer than this version of Alama, and serves it"
+    yield ok(SCHEMA, f"{found}{newer}")
+
+
+def _tables(database: Database) -> Iterator[Finding]:
+    if migrate.current(database) != schema.HEAD:
+        yield look(TABLES, "only the version of Alama that upgraded it knows them", _NEWER)
+        return
+    wrong = soundness.other_tables(database)
+    for one in wrong[: soundness.SHOWN_MAX]:
+        yield broken(TABLES, one, _KEEP)
+    if not wrong:
+        count = len(schema.METADATA.tables)
+        yield ok(TABLES, f"{count}, each with the columns, keys and indexes it should have")
+
+
+def _files(database: Database, *, quickly: bool) -> Iterator[Finding]:
+    if quickly and database.embedded:
+        yield unchecked(FILES, f"all pages of the file, {_QUICK}")
+        return
+    wrong = soundness.damages(database)
+    for one in wrong:
+        yield broken(FILES, one, _KEEP)
+    if not wrong:
+        told = "every page is whole, every foreign key names a row"
+        known = "PostgreSQL knows of no damage: constraints and indexes are valid"
+        yield ok(FILES, told if database.embedded else known)
+
+
+def _rows(database: Database, watch: Watch, *, quickly: bool) -> Iterator[Finding]:
+    tables = referential.tables(with_large=not quickly)
+    with watch("tables", len(tables)) as done:
+        wanting = []
+        for table in tables:
+            wanting += _broken(database, table)
+            done(1)
+    for rule, count, first in wanting:
+        words = f"{rule.table.name}: {count:,} {rule.wrong}; the first is {first}"
+        yield broken(ROWS, words, _KEEP)
+    rules = sum(rule.table.name in tables for rule in referential.RULES)
+    if not wanting:
+        said = f"what each names is there: {rules} rules hold in {len(tables)} tables"
+        yield ok(ROWS, said)
+    if quickly:
+        yield unchecked(ROWS, f"scores, and all that grows with them, {_QUICK}")
+
+
+def _broken(database: Database, table: str) -> list[referential.Broken]:
+    """Look at one table in a transaction of its own: a long one would keep SQLite's journal."""
+    with database.reading() as connection:
+        patiently(connection)
+        return list(referential.broken_in(connection, table))
+
+
+def _audit(
+    settings: Settings, database: Database, watch: Watch, *, quickly: bool
+) -> Iterator[Finding]:
+    if quickly:
+        yield unchecked(AUDIT, f"every entry and every score, {_QUICK}")
+        return
+    vault = fitting.vault_of(settings, database)
+    lenders = SqlRegistry(database).lenders()
+    trail = SqlTrail(database)
+    if not lenders and not trail.entries():
+        yield ok(AUDIT, "nothing was done yet")
+        return
+    yield _verdict(verifying.verify(trail, vault, lenders, frozenset(), watch))
+
+
+def _verdict(verdict: Verdict) -> Finding:
+    if not verdict.findings:
+        entries = "1 entry holds" if verdict.entries == 1 else f"{verdict.entries:,} entries hold"
+        scores = "1 score is" if verdict.proved == 1 else f"{verdict.proved:,} scores are"
+        said = f"{entries}, {scores} what was given"
+        return ok(AUDIT, said)
+    first = verdict.findings[0]
+    count = "1 finding" if len(verdict.findings) == 1 else f"{len(verdict.findings):,} findings"
+    said = f"{count}; the first: {first.where}, {first.what}"
+    if verdict.can_be_told:
+        return broken(AUDIT, said, "`alama audit verify` lists them; docs/audit.md helps")
+    return look(AUDIT, said, "restore vault_keys, or the master key, and check again")
