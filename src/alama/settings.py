@@ -16,8 +16,10 @@ import msgspec
 from msgspec import Meta
 
 from alama.core.errors import AlamaError
+from alama.service.errors import StoreUnfit
 from alama.service.webhooks import addresses
 from alama.service.webhooks.urls import DEVELOPMENT, Reach
+from alama.storage import secret_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +54,15 @@ class Settings(msgspec.Struct, frozen=True):
             extra={"secret": True, "default": "ALAMA_HOME/alama.db"},
         ),
     ] = None
+    database_file: Annotated[
+        str | None,
+        Meta(
+            description="File with the address of the database, closed to everyone else, in the "
+            "place of ALAMA_DATABASE.",
+            examples=["/run/secrets/alama-database"],
+            extra={"default": "none"},
+        ),
+    ] = None
     pepper: Annotated[
         str | None,
         Meta(
@@ -59,6 +70,15 @@ class Settings(msgspec.Struct, frozen=True):
             "process of one installation needs the same. By default the file pepper below "
             "ALAMA_HOME, made at the first start.",
             extra={"secret": True, "default": "ALAMA_HOME/pepper"},
+        ),
+    ] = None
+    pepper_file: Annotated[
+        str | None,
+        Meta(
+            description="File with the pepper, closed to everyone else, in the place of "
+            "ALAMA_PEPPER.",
+            examples=["/run/secrets/alama-pepper"],
+            extra={"default": "ALAMA_HOME/pepper"},
         ),
     ] = None
     master_key: Annotated[
@@ -116,8 +136,8 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(
             ge=1,
             le=1_000_000,
-            description="Requests a second that one key may send to one process, over time; twice "
-            "as many at once.",
+            description="Requests a second that one key may send, over time, to all processes on "
+            "all hosts together; twice as many at once.",
         ),
     ] = 1_000
     stop_timeout: Annotated[
@@ -176,6 +196,11 @@ class Settings(msgspec.Struct, frozen=True):
         return Path(self.home)
 
     @property
+    def pepper_path(self) -> Path:
+        """The file of the pepper, the default one included, where it is not set itself."""
+        return Path(self.pepper_file or self.home_folder / "pepper")
+
+    @property
     def master_key_path(self) -> Path:
         """The file of the master key, the default one included, where it is not set itself."""
         return Path(self.master_key_file or self.home_folder / "master-key")
@@ -189,8 +214,32 @@ class Settings(msgspec.Struct, frozen=True):
         return DEVELOPMENT._replace(allowed=(*DEVELOPMENT.allowed, *allowed))
 
     @property
+    def names_database(self) -> bool:
+        """Whether an operator has said where the database is, by its address or by a file."""
+        return self.database is not None or self.database_file is not None
+
+    @property
+    def database_variable(self) -> str:
+        """The variable that says where the database is."""
+        if self.database_file is not None:
+            return "ALAMA_DATABASE_FILE"
+        return "ALAMA_DATABASE" if self.database is not None else "ALAMA_HOME"
+
+    @property
+    def how_to_name_another_database(self) -> str:
+        """What to do where the database is elsewhere."""
+        if self.database_file is not None:
+            return "write its address into the file that ALAMA_DATABASE_FILE names"
+        return f"set {self.database_variable} to its place"
+
+    @property
     def database_address(self) -> str:
-        """The address of the database, the default one included."""
+        """The address of the database, the default one included; a file of it is read each time.
+
+        `InvalidSetting` or `StoreUnfit` where that file cannot be read, or everyone can read it.
+        """
+        if self.database_file is not None:
+            return _address_in(Path(self.database_file))
         file = (self.home_folder / "alama.db").absolute()
         return self.database or f"sqlite:///{quote(str(file))}"
 
@@ -246,6 +295,7 @@ def read(environment: Mapping[str, str]) -> Settings:
         settings = msgspec.convert(chosen, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise _invalid(str(error).rpartition("`$.")[2].rstrip("`")) from None
+    _require_one_of_each(settings)
     try:
         _ = settings.webhook_reach
     except addresses.PartOfNetwork as error:
@@ -253,6 +303,50 @@ def read(environment: Mapping[str, str]) -> Settings:
     except ValueError:
         raise _invalid("webhook_allow") from None
     return settings
+
+
+def _require_one_of_each(settings: Settings) -> None:
+    """Refuse a secret that is given twice: two that differ would both look as if in force."""
+    for field in Settings.__struct_fields__:
+        file = f"{field}_file"
+        if file not in Settings.__struct_fields__ or None in {
+            getattr(settings, field),
+            getattr(settings, file),
+        }:
+            continue
+        value, place = PREFIX + field.upper(), PREFIX + file.upper()
+        raise InvalidSetting(
+            f"{value} and {place} are both set", hint=f"leave one of them out: {value}, as a rule"
+        )
+
+
+def _address_in(path: Path) -> str:
+    try:
+        address = secret_file.read(path, "address of the database").decode("utf-8", "replace")
+    except OSError as error:
+        raise InvalidSetting(
+            f"cannot read the address of the database, {path}: {error.strerror}",
+            hint="ALAMA_DATABASE_FILE says where it is; the user who runs Alama must be able to "
+            "read it",
+        ) from error
+    if not address or len(address.splitlines()) > 1:
+        wrong = "has more than one line" if address else "is empty"
+        raise InvalidSetting(
+            f"{path} {wrong}", hint="ALAMA_DATABASE_FILE names a file with the address and no more"
+        )
+    _require_address(address)
+    return address
+
+
+def _require_address(address: str) -> None:
+    """Raise `InvalidSetting` with the variable that is set: storage knows only the other."""
+    from alama.storage.database import parse_address  # noqa: PLC0415  only where there is a file
+
+    try:
+        parse_address(address)
+    except StoreUnfit as error:
+        said = str(error).replace("ALAMA_DATABASE", "what ALAMA_DATABASE_FILE names")
+        raise InvalidSetting(said, hint=error.hint) from None
 
 
 def _invalid(field: str) -> InvalidSetting:

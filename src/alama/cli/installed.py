@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from alama.wiring import Installation
 
 Opened = TypeVar("Opened")
+
+_NO_RIGHT: Final = "42501"
+_NOT_ALLOWED: Final = (
+    "an upgrade has to run as the role that owns the tables; that of the service needs rights on "
+    "them: docs/operating/upgrading.md has the GRANT"
+)
 
 
 @contextmanager
@@ -49,7 +55,7 @@ def installation_at_hand() -> Iterator[Installation | None]:
     """
     chosen = settings.read(os.environ)
     file = _embedded_file(chosen.database_address)
-    if chosen.database is None and file is not None and not file.exists():
+    if not chosen.names_database and file is not None and not file.exists():
         yield None
         return
     with existing_installation() as opened:
@@ -58,7 +64,7 @@ def installation_at_hand() -> Iterator[Installation | None]:
 
 @contextmanager
 def _opened(opening: Callable[[Settings], Installation]) -> Iterator[Installation]:
-    with _told_to_an_operator():
+    with operators_view():
         opened = _open(opening)
         try:
             yield opened
@@ -69,7 +75,7 @@ def _opened(opening: Callable[[Settings], Installation]) -> Iterator[Installatio
 @contextmanager
 def bare_database() -> Iterator[Database]:
     """Give the database as it stands, be it empty or old."""
-    with _told_to_an_operator():
+    with operators_view():
         database = _open(lambda chosen: databases.connect(chosen.database_address))
         try:
             yield database
@@ -77,16 +83,36 @@ def bare_database() -> Iterator[Database]:
             database.close()
 
 
+@contextmanager
+def existing_database() -> Iterator[Database]:
+    """Give the database as it stands to a command that needs one, and make none."""
+    with operators_view():
+        database = _open(_connect_existing)
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+def _connect_existing(chosen: Settings) -> Database:
+    _require_there(chosen)
+    return databases.connect(chosen.database_address)
+
+
 def _open_existing(chosen: Settings) -> Installation:
+    _require_there(chosen)
+    return wiring.open_as_it_is(chosen)
+
+
+def _require_there(chosen: Settings) -> None:
     file = _embedded_file(chosen.database_address)
     if file is not None and not file.exists():
-        place = chosen.home_folder.absolute() if chosen.database is None else file
-        variable = "ALAMA_HOME" if chosen.database is None else "ALAMA_DATABASE"
+        place = file if chosen.names_database else chosen.home_folder.absolute()
         raise StoreUnfit(
             f"there is no installation at {place} yet",
-            hint=f"`alama serve` makes one; if yours is elsewhere, set {variable} to its place",
+            hint="`alama serve` makes one; if yours is elsewhere, "
+            f"{chosen.how_to_name_another_database}",
         )
-    return wiring.open_as_it_is(chosen)
 
 
 def _embedded_file(address: str) -> Path | None:
@@ -108,14 +134,17 @@ def _open(opening: Callable[[Settings], Opened]) -> Opened:
 
 
 @contextmanager
-def _told_to_an_operator() -> Iterator[None]:
+def operators_view() -> Iterator[None]:
     """Add where to look, which the service has no reason to tell its callers."""
     try:
         yield
     except StoreUnavailable as error:
+        state = getattr(getattr(error.__cause__, "orig", None), "sqlstate", None)
+        variable = settings.read(os.environ).database_variable
+        away = f"does it run, and is {variable} right? `alama settings` shows it"
         raise StoreUnavailable(
             f"{error}{_said_by_the_driver(error)}",
-            hint="does it run, and is ALAMA_DATABASE right? `alama settings` shows it",
+            hint=_NOT_ALLOWED if state == _NO_RIGHT else away,
         ) from error
 
 

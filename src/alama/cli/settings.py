@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 DESCRIPTION: Final = """\
 List every setting: the environment variable, the value in force, the default,
 the meaning. An asterisk marks what comes from the environment. Secrets are not
-shown, and the address of the database is shown without its password. Exits with
+shown, and the address of the database is shown without its password, unless it
+is in a file: then that is named. Exits with
 2 where the environment holds a setting that does not exist or cannot be."""
 
 _SET: Final = "*"
@@ -81,12 +82,13 @@ def _line(
 
 def _in_force(setting: Described, environment: Mapping[str, str]) -> str:
     """Give the value that Alama goes by, as far as it may be seen."""
-    from alama.settings import InvalidSetting, read  # noqa: PLC0415  see `run`
+    from alama.settings import InvalidSetting, described, read  # noqa: PLC0415  see `run`
 
+    known = {one.variable for one in described()}
     chosen = {
         name: environment[name]
-        for name in {setting.variable, "ALAMA_HOME", "ALAMA_MASTER_KEY_FILE"}
-        if environment.get(name)
+        for name in {setting.variable, "ALAMA_HOME", f"{setting.variable}_FILE"}
+        if environment.get(name) and name in known
     }
     try:
         settings = read(chosen)
@@ -97,18 +99,29 @@ def _in_force(setting: Described, environment: Mapping[str, str]) -> str:
 
 def _shown(setting: Described, settings: Settings) -> str:
     value = getattr(settings, setting.field)
-    match setting.field:
+    if value is None:
+        return _by_default(setting.field, settings)
+    if setting.field == "database":
+        return _without_password(settings.database_address)
+    return "set" if setting.secret else str(value)
+
+
+def _by_default(field: str, settings: Settings) -> str:  # noqa: PLR0911  one for each
+    """Show what stands for a setting that is not set."""
+    match field:
+        case "database" if settings.database_file is not None:
+            return "in its file"
         case "database":
             return _without_password(settings.database_address)
-        case "pepper" if value is None:
-            return _made(settings.home_folder / "pepper")
-        case "master_key" if value is None:
+        case "pepper":
+            return _made(settings.pepper_path)
+        case "pepper_file":
+            return str(settings.pepper_path)
+        case "master_key":
             return _made(settings.master_key_path)
         case "master_key_file":
             return str(settings.master_key_path)
-    if value is None:
-        return "none"
-    return "set" if setting.secret else str(value)
+    return "none"
 
 
 def _made(file: Path) -> str:

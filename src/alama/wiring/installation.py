@@ -32,7 +32,6 @@ from alama.service.vault.vault import Vault
 from alama.service.webhooks import endpoints, urls
 from alama.service.webhooks.eventlog import Events
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.acts import ActLog
 from alama.storage.applicants import SqlApplicants
 from alama.storage.audit import SqlTrail
@@ -55,6 +54,7 @@ from alama.storage.reviews import SqlReviews
 from alama.storage.rotation import SqlRotation
 from alama.storage.score_chain import ScoreChain
 from alama.storage.scores import SqlScores
+from alama.storage.upgrading import migrate
 from alama.storage.vault import SqlVaultKeys
 from alama.storage.witness import Witness
 from alama.wiring import own_secrets
@@ -239,7 +239,7 @@ def open_as_it_is(settings: Settings) -> Installation:
         if database.embedded:
             migrate.upgrade(database)
         else:
-            migrate.require_current(database)
+            migrate.require_fit(database)
         facts = SqlRegistry(database)
         secret = own_secrets.settled_pepper(settings, facts)
         vault = _vault(settings, database, facts)
@@ -268,9 +268,12 @@ def _vault(settings: Settings, database: Database, facts: SqlRegistry) -> Vault:
 
 
 def operator() -> str:
-    """Give the login name of whoever runs this: what it does is theirs unless said otherwise."""
+    """Give the login name of whoever runs this: what it does is theirs unless said otherwise.
+
+    Behind sudo that is who called it, and not the user whose rights they took.
+    """
     try:
-        return getpass.getuser()
+        return os.environ.get("SUDO_USER") or getpass.getuser()
     except (KeyError, OSError):  # the user of a container may have no name
         return f"user {os.getuid()}"
 

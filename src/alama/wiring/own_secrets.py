@@ -36,13 +36,24 @@ def pepper(settings: Settings, wanted: str | None = None) -> bytes:
                 hint="`openssl rand -hex 32` makes a good one",
             )
         return settings.pepper.encode()
-    path = settings.home_folder / "pepper"
-    if not path.exists():
+    path = settings.pepper_path
+    if settings.pepper_file is None and not path.exists():
         if wanted is not None:
             # Never a new one in the place of one that is lost: it would only hide what is wrong.
-            raise _another_pepper()
+            raise another_pepper()
         secret_file.make(path)
-    secret = secret_file.read(path, "pepper")
+    return _pepper_in(path)
+
+
+def _pepper_in(path: Path) -> bytes:
+    try:
+        secret = secret_file.read(path, "pepper")
+    except OSError as error:
+        raise settings_module.InvalidSetting(
+            f"cannot read the pepper {path}: {error.strerror}",
+            hint="ALAMA_PEPPER_FILE or ALAMA_HOME says where it is; put it back as it was, for the "
+            "user who runs Alama to read",
+        ) from error
     if len(secret) < PEPPER_LENGTH_MIN or not secret.isascii():
         raise StoreUnfit(
             f"{path} is no pepper: it wants {PEPPER_LENGTH_MIN} ASCII characters or more",
@@ -52,19 +63,28 @@ def pepper(settings: Settings, wanted: str | None = None) -> bytes:
     return secret
 
 
+def pepper_at_hand(settings: Settings) -> bytes | None:
+    """Give the pepper as it is, and make none: None where there is none yet."""
+    if settings.pepper is None and settings.pepper_file is None:
+        return _pepper_in(settings.pepper_path) if settings.pepper_path.exists() else None
+    return pepper(settings)
+
+
 def settled_pepper(settings: Settings, registry: SqlRegistry) -> bytes:
     """Give the pepper; refuse one under which no key of this database would be recognised."""
     secret = pepper(settings, registry.fact(PEPPER_FACT))
     found = keys.fingerprint(secret)
     if registry.settle_fact(PEPPER_FACT, found) != found:
-        raise _another_pepper()
+        raise another_pepper()
     return secret
 
 
-def _another_pepper() -> StoreUnfit:
+def another_pepper() -> StoreUnfit:
+    """Give what is said where the pepper at hand is not that of the database."""
     return StoreUnfit(
         "the keys of this database were hashed with another pepper",
-        hint="set ALAMA_PEPPER, or ALAMA_HOME with its file pepper, as it was before",
+        hint="set ALAMA_PEPPER or ALAMA_PEPPER_FILE, or ALAMA_HOME with its file pepper, as it was "
+        "before",
     )
 
 
@@ -78,6 +98,14 @@ def master_keys(settings: Settings, registry: SqlRegistry) -> Masters:
     settled = wanted or registry.settle_fact(MASTER_FACT, found.current.id)
     found.named(settled)
     return found
+
+
+def master_keys_at_hand(settings: Settings) -> Masters | None:
+    """Give the master keys as they are, and make none: None where there is none yet."""
+    is_set = settings.master_key is not None or settings.master_key_file is not None
+    if not is_set and not settings.master_key_path.exists():
+        return None
+    return Masters(_master_key(settings, None), _old_master_key(settings))
 
 
 def _master_key(settings: Settings, wanted: str | None) -> Master:

@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import time
 from contextlib import asynccontextmanager
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Final
@@ -34,11 +35,13 @@ from alama.service.errors import StoreUnavailable
 from alama.service.explaining import Explaining
 from alama.service.health import Health
 from alama.service.limits import RateLimit
+from alama.service.rates import Pace, Sharing
 from alama.service.scoring import Scoring
 from alama.service.turns import Turns
 from alama.service.upkeep import Keepers, Upkeep
 from alama.storage import database as databases
 from alama.storage.group_commit import GroupCommit
+from alama.storage.rates import SqlRates
 from alama.telemetry.watch import watching
 from alama.wiring.installation import Installation, now_us, open_installation, stopwatch_us
 
@@ -56,6 +59,10 @@ if TYPE_CHECKING:
 BURST: Final = 2
 """How many seconds' worth of its rate a key may use at once."""
 
+PACE: Final = Pace(every_s=0.25, hurried_s=0.005)
+PACE_OF_A_FILE: Final = Pace(every_s=1.0, hurried_s=0.25)
+"""How often processes tell each other of requests; a file has one writer at a time."""
+
 AWAY_S: Final = 1.0
 """Until a database that did not answer is asked again."""
 
@@ -70,9 +77,9 @@ def service() -> ASGIApp:
     try:
         databases.require_file(settings.database_address)
         installed = _opened(settings, watch)
-        ledger = GroupCommit(installed.scores, watch.committed)
+        ledger = GroupCommit(watch.writer(installed.scores), watch.committed)
         watch.follow(lambda: ledger.depth)
-        return assemble(settings, installed, ledger, watch)
+        return watch.around(assemble(settings, installed, watch.ledger(ledger), watch))
     except AlamaError as error:
         watch.log.fail("worker_failed", message=str(error), hint=error.hint)
         raise SystemExit(1) from None
@@ -109,7 +116,8 @@ def assemble(
         watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, message=str(error))
     health = Health(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, directory, watch)
-    admission = Admission(directory, RateLimit(settings.rate_limit, BURST * settings.rate_limit))
+    limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
+    admission = Admission(directory, limit)
     intake, languages = Intake(PRODUCT), reasons.languages()
     scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
     reviews = installed.reviews
@@ -137,10 +145,13 @@ def assemble(
         _settle_memory()
         watch.start()
         ledger.start()
-        chores = asyncio.create_task(upkeep.run())
+        chores = [asyncio.create_task(upkeep.run())]
+        if settings.workers > 1 or not installed.database.embedded:  # others may be there
+            chores.append(asyncio.create_task(_sharing(installed, limit, watch).run()))
         yield
         # The server has answered every request by now; what is left is to put things away.
-        chores.cancel()
+        for chore in chores:
+            chore.cancel()
         explaining.close()
         reports.close()
         await ledger.close()
@@ -166,6 +177,17 @@ def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upke
         now_us,
         watch.chore_failed,
     )
+
+
+def _sharing(installed: Installation, limit: RateLimit, watch: Watch) -> Sharing:
+    database = installed.database
+    pace = PACE_OF_A_FILE if database.embedded else PACE
+    return Sharing(limit, SqlRates(database, now_us), pace, _requests_us, watch.chore_failed)
+
+
+def _requests_us() -> int:
+    """Give microseconds by the stopwatch that requests are timed with."""
+    return time.perf_counter_ns() // 1_000
 
 
 def _settle_memory() -> None:

@@ -1,0 +1,82 @@
+"""The service itself, asked on this machine: whether it runs, and whether it can score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from alama import __version__
+from alama.service.checkup import Finding, broken, look, ok
+from alama.service.webhooks import addresses
+from alama.wiring.doctor import asking
+
+if TYPE_CHECKING:
+    from alama.settings import Settings
+
+CHECK: Final = "settings.service"
+_START: Final = "start it, or run the doctor where it runs"
+_ANOTHER: Final = (
+    "find who listens there (`ss -ltnp`): Alama cannot take the port, or ALAMA_PORT is another"
+)
+
+
+def examine(settings: Settings) -> Finding:
+    """Ask whether the process lives, then whether scores can be given and kept."""
+    host, port = _asked_at(settings.host), settings.port
+    place = f"{host}, port {port}"
+    try:
+        asking.ask(host, port, "/livez")
+    except ConnectionRefusedError:
+        return look(CHECK, f"not running here: nobody answers on {place}", _START)
+    except asking.NoAnswer:
+        return _strange(place)
+    except TimeoutError:
+        return _stuck(place)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        return look(CHECK, f"not running here: {place}: {why}", _START)
+    try:
+        ready = asking.ask(host, port, "/readyz")
+    except OSError:
+        return _stuck(place)
+    return _judged(ready, place)
+
+
+def _judged(ready: asking.Answer, place: str) -> Finding:
+    told = ready.health()
+    if told is None:
+        return _strange(place)
+    if told["status"] != "ok":
+        reason = str(told.get("reason") or "it gives no reason")[:200]
+        return broken(
+            CHECK,
+            f"it runs on {place}, and cannot score: {reason}",
+            "see the other checks, then its log",
+        )
+    version = str(told.get("version"))[:20]
+    if version != __version__:
+        return look(
+            CHECK,
+            f"it runs on {place}, as version {version}; this is {__version__}",
+            "finish the upgrade: start it again, with the version that is installed",
+        )
+    return ok(CHECK, f"it runs on {place}, and is ready to score")
+
+
+def _strange(place: str) -> Finding:
+    return broken(CHECK, f"{place} is answered by another program than Alama", _ANOTHER)
+
+
+def _stuck(place: str) -> Finding:
+    return broken(
+        CHECK,
+        f"{place} takes connections, and does not answer in {asking.PATIENCE_S:.0f} s",
+        "see its log, and start it again",
+    )
+
+
+def _asked_at(host: str) -> str:
+    """Give an address of this machine; whoever listens on all of them listens on this one too."""
+    address = addresses.parsed(host)
+    if address is None or not address.is_unspecified:
+        return host
+    return "127.0.0.1" if address.version == 4 else "::1"  # noqa: PLR2004  of IP

@@ -1,0 +1,68 @@
+"""The doctor and the service of this machine: whether it runs, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+
+from alama import __version__
+from alama.service.checkup import Finding
+from alama.settings import Settings
+from alama.wiring.doctor import asking, of_service
+from tests.fronts import NAME, Said, Standing
+from tests.patients import BROKEN, LOOK, OK
+from tests.ports import HOST, free_port
+
+ALIVE = {"/livez": Said(200, b'{"status":"ok"}')}
+
+
+def seen(port: int, host: str = NAME) -> Finding:
+    return of_service.examine(Settings(host=host, port=port))
+
+
+def said(code: int, **body: str) -> Said:
+    return Said(code, json.dumps(body).encode())
+
+
+def test_a_service_that_is_not_running_is_to_be_started_or_asked_elsewhere() -> None:
+    one = seen(free_port(), HOST)
+    assert one.mark is LOOK
+    assert one.seen.startswith("not running here")
+    assert one.todo == "start it, or run the doctor where it runs"
+
+
+@pytest.mark.parametrize(
+    ("ready", "mark", "told"),
+    [
+        (said(200, status="ok", version=__version__), OK, "ready to score"),
+        (said(200, status="ok", version="0.0.1"), LOOK, "version 0.0.1"),
+        (said(503, status="unavailable", reason="database away"), BROKEN, "database away"),
+        (Said(200, b"<h1>It works!</h1>"), BROKEN, "another program"),
+        (Said(200, b"[]"), BROKEN, "another program"),
+    ],
+)
+def test_a_service_that_runs_is_judged_by_what_it_says(ready: Said, mark: str, told: str) -> None:
+    with Standing(ALIVE | {"/readyz": ready}) as standing:
+        one = seen(standing.port)
+    assert one.mark == mark
+    assert told in one.seen
+    assert standing.asked == ["/livez", "/readyz"]
+
+
+def test_one_that_takes_connections_and_never_answers_is_broken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE_S", 0.2)
+    with socket.create_server((HOST, 0)) as mute:
+        one = seen(mute.getsockname()[1], HOST)
+    assert one.mark is BROKEN
+    assert "does not answer" in one.seen
+
+
+def test_who_listens_on_every_address_is_asked_on_that_of_this_machine() -> None:
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+    assert f"{HOST}, port {port}" in seen(port, "0.0.0.0").seen  # noqa: S104  as in a container
+    assert "::1, port" in seen(port, "::").seen
