@@ -37,7 +37,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def anatomy(error: BaseException) -> list[Fault]:
     """Give an exception and its causes, the one that surfaced first."""
-    return [Fault(_type(link), _code(link), _frames(link)) for link in _chain(error)]
+    return [Fault(kind(link), _code(link), _frames(link)) for link in _chain(error)]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -50,12 +50,13 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or context
 
 
-def _type(error: BaseException) -> str:
-    kind = type(error)
+def kind(error: BaseException) -> str:
+    """Give the type of an exception, by its whole name."""
+    found = type(error)
     return (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
+        found.__qualname__
+        if found.__module__ == "builtins"
+        else f"{found.__module__}.{found.__qualname__}"
     )
 
 

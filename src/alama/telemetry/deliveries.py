@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from alama.telemetry import tracing
 from alama.telemetry.log import gather_libraries, log_on_stderr
 from alama.telemetry.outage import Outage
 
@@ -131,16 +132,23 @@ class DeliveryWatch:
 
 
 def watching_deliveries(style: str, metrics_port: int) -> DeliveryWatch:
-    """Open the log of this process, and metrics where a port for them is set."""
+    """Open the log of this process, and metrics and traces as `alama.telemetry.watch` does."""
     log = log_on_stderr(style)
     gather_libraries(log)
-    if not metrics_port:
-        return DeliveryWatch(log)
+    metrics = _metrics() if metrics_port else None
+    if not tracing.are_wanted(os.environ):
+        return DeliveryWatch(log, metrics)
+    from alama.telemetry.traced import traced_delivery_watch  # noqa: PLC0415  see `_metrics`
+
+    return traced_delivery_watch(log, metrics)
+
+
+def _metrics() -> DeliveryMetrics:
     # Not at the top: nobody waits for a library that is not used.
     from alama.telemetry.delivery_metrics import DeliveryMetrics  # noqa: PLC0415
     from alama.telemetry.metrics import process_registry  # noqa: PLC0415
 
-    return DeliveryWatch(log, DeliveryMetrics(process_registry()))
+    return DeliveryMetrics(process_registry())
 
 
 def _outcome(settled: Settled) -> str:

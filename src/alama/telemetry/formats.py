@@ -79,6 +79,10 @@ class Format(Protocol):
         """Give the line of anything else."""
         ...
 
+    def traced(self, line: str, trace_id: str) -> str:
+        """Give the line of a request with the trace that it belongs to."""
+        ...
+
 
 class Stamp:
     """The time as text, to the millisecond. The part that changes once a second is kept."""
@@ -135,6 +139,9 @@ class JsonLines:
             line["errors"] = event.faults
         return msgspec.json.encode(line, enc_hook=repr).decode() + "\n"
 
+    def traced(self, line: str, trace_id: str) -> str:
+        return f'{line[:-2]},"trace_id":"{trace_id}"}}\n'
+
     @staticmethod
     def _parts_of(route: str, method: str, status: int, code: str | None) -> tuple[str, str]:
         known = {"route": route, "method": known_method(method), "status": status}
@@ -171,6 +178,9 @@ class TextLines:
             code = f" {fault.code}" if fault.code else ""
             lines += [f"    {fault.type}{code}", *(f"      {frame}" for frame in fault.frames)]
         return "\n".join(lines) + "\n"
+
+    def traced(self, line: str, trace_id: str) -> str:
+        return f"{line[:-1]} trace_id={trace_id}\n"
 
     def _head(self, level: Level) -> str:
         before, after = self._paint.get(level, ("", ""))

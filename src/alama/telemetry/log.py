@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Final
 
-from alama.telemetry.anatomy import anatomy
+from alama.telemetry.anatomy import anatomy, kind
 from alama.telemetry.formats import (
     COLOURS,
     FAILED,
@@ -41,6 +41,14 @@ class Log:
         else:
             self._sink.now(line)
 
+    def traced(self, exchange: Exchange, trace_id: str) -> None:
+        """Note a finished request that belongs to a trace, as `request` does."""
+        line = self._form.traced(self._form.request(exchange), trace_id)
+        if exchange.status < FAILED:
+            self._sink.later(line)
+        else:
+            self._sink.now(line)
+
     def note(self, event: str, **fields: object) -> None:
         """Note that something has happened, as it should."""
         self._event(Event(Level.INFO, event, fields))
@@ -55,12 +63,12 @@ class Log:
         self._event(Event(Level.ERROR, event, fields, faults))
 
     def library(self, record: logging.LogRecord) -> None:
-        """Note what a library has said.
+        """Note what a library has said; of an exception in it all is told but its message.
 
         Its first line only: further ones repeat objects, with the messages of their exceptions.
         """
-        error = record.exc_info[1] if record.exc_info else None
-        message = record.getMessage().strip().partition("\n")[0]
+        error = record.exc_info[1] if record.exc_info else _told_of(record)
+        message = _message(record).strip().partition("\n")[0]
         fields = {"logger": record.name, "message": message}
         faults = () if error is None else anatomy(error)
         self._event(Event(_level(record.levelno), "library", fields, faults))
@@ -109,6 +117,23 @@ class _ToLog(logging.Handler):
         except Exception as error:  # noqa: BLE001  a bad record stops nothing
             # Not `handleError`, which prints the arguments.
             self._log.fail("library_unreadable", error, logger=record.name)
+
+
+def _told_of(record: logging.LogRecord) -> BaseException | None:
+    """Give the exception that a record puts into its words, if there is one."""
+    parts = (record.msg, *record.args) if isinstance(record.args, tuple) else (record.msg,)
+    return next((part for part in parts if isinstance(part, BaseException)), None)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Give the words of a record, with the kind of an exception in place of its own words."""
+    if _told_of(record) is None:
+        return record.getMessage()
+    pattern, *values = (
+        kind(part) if isinstance(part, BaseException) else part
+        for part in (record.msg, *(record.args or ()))
+    )
+    return str(pattern) % tuple(values) if values else str(pattern)
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:

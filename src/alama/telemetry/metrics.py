@@ -109,14 +109,7 @@ class Metrics:
             multiprocess_mode="livesum",
             registry=registry,
         )
-        build = Gauge(
-            "alama_build_info",
-            "Always 1; the label tells the version.",
-            ("version",),
-            multiprocess_mode="max",
-            registry=registry,
-        )
-        build.labels(__version__).set(1)
+        _show_process(registry)
         self._meters: dict[tuple[str, str, int], _Meters] = {}
 
     def request(self, exchange: Exchange) -> None:
@@ -145,6 +138,31 @@ class Metrics:
     def _meters_of(self, route: str, method: str, status: int) -> _Meters:
         requests = self._requests.labels(route, known_method(method), str(status))
         return _Meters(requests, self._seconds.labels(route))
+
+
+def _show_process(registry: CollectorRegistry) -> None:
+    """Count this process, and tell which version it is."""
+    processes = Gauge(
+        "alama_processes",
+        "Processes that serve.",
+        multiprocess_mode="livesum",
+        registry=registry,
+    )
+    processes.set(1)
+    starts = Counter(
+        "alama_process_starts",
+        "Processes that have begun to serve, those that died included.",
+        registry=registry,
+    )
+    starts.inc()
+    build = Gauge(
+        "alama_build_info",
+        "Always 1; the label tells the version.",
+        ("version",),
+        multiprocess_mode="max",
+        registry=registry,
+    )
+    build.labels(__version__).set(1)
 
 
 @functools.cache

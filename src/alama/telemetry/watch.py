@@ -7,12 +7,16 @@ import os
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from alama.telemetry import tracing
 from alama.telemetry.log import gather_libraries, log_on_stderr
 from alama.telemetry.outage import Outage, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from starlette.types import ASGIApp
+
+    from alama.service.ports import LivingLedger, ScoreWriter
     from alama.telemetry.formats import Exchange
     from alama.telemetry.log import Log
     from alama.telemetry.metrics import Commit, Metrics
@@ -28,12 +32,27 @@ class Watch:
         self.log = log or log_on_stderr("auto")
         self._metrics = metrics
         self._outage = Outage(self.log)
+        self._request = self.log.request
         self._waiting: Callable[[], int] = int
         self._sampling: asyncio.Task[None] | None = None
 
     def follow(self, waiting: Callable[[], int]) -> None:
         """Know whom to ask how many scores wait to be kept; nobody is taken for none."""
         self._waiting = waiting
+
+    # What follows is for a watch that makes spans of what happens inside: see `traced`.
+
+    def around(self, application: ASGIApp) -> ASGIApp:
+        """Give the application as it is to be served."""
+        return application
+
+    def ledger(self, ledger: LivingLedger) -> LivingLedger:
+        """Give the ledger as scoring is to use it."""
+        return ledger
+
+    def writer(self, writer: ScoreWriter) -> ScoreWriter:
+        """Give whoever keeps scores as the ledger is to use it."""
+        return writer
 
     def start(self) -> None:
         """Begin, in the event loop that runs now."""
@@ -49,7 +68,7 @@ class Watch:
 
     def exchanged(self, exchange: Exchange) -> None:
         """Note a finished request."""
-        self.log.request(exchange)
+        self._request(exchange)
         if self._metrics is not None:
             self._metrics.request(exchange)
         # Whoever is known and gets what they asked for got it from the database.
@@ -85,15 +104,25 @@ class Watch:
 
 
 def watching(style: str, metrics_port: int) -> Watch:
-    """Open the log of this process, and its metrics where a port for them is set."""
+    """Open the log of this process, its metrics where a port for them is set, and its traces.
+
+    Those where the environment names a collector; see `alama.telemetry.tracing.check`.
+    """
     log = log_on_stderr(style)
     gather_libraries(log)
-    if not metrics_port:
-        return Watch(log)
+    metrics = _metrics() if metrics_port else None
+    if not tracing.are_wanted(os.environ):
+        return Watch(log, metrics)
+    from alama.telemetry.traced import traced_watch  # noqa: PLC0415  see `_metrics`
+
+    return traced_watch(log, metrics)
+
+
+def _metrics() -> Metrics:
     # Not at the top: nobody waits for a library that is not used.
     from alama.telemetry.metrics import Metrics, process_registry  # noqa: PLC0415
 
-    return Watch(log, Metrics(process_registry()))
+    return Metrics(process_registry())
 
 
 async def _sample(metrics: Metrics, waiting: Callable[[], int]) -> None:

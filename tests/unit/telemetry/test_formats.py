@@ -54,6 +54,15 @@ def test_the_line_of_a_request_names_the_key_its_lender_and_the_problem() -> Non
     assert json.loads(form.request(Finished(status=422))).keys() == plain.keys()
 
 
+def test_the_line_of_a_traced_request_ends_with_its_trace() -> None:
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    lines = JsonLines(at)
+    line = lines.request(KNOWN)
+    assert json.loads(lines.traced(line, trace_id)) == json.loads(line) | {"trace_id": trace_id}
+    text = TextLines(at)
+    assert text.traced(text.request(KNOWN), trace_id).endswith(f" trace_id={trace_id}\n")
+
+
 def test_a_request_that_failed_on_our_side_is_a_warning() -> None:
     form = JsonLines(at)
     assert json.loads(form.request(Finished(status=503)))["level"] == "warning"

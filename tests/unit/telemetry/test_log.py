@@ -100,6 +100,19 @@ def test_the_exception_of_a_library_keeps_its_message_to_itself(
     assert VALUE not in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("pattern", ["reason: %s", "reason: %r", None])
+def test_an_exception_that_a_library_puts_into_words_keeps_its_own_to_itself(
+    gathered: Log, lines: Lines, path: Path, pattern: str | None
+) -> None:
+    assert gathered is not None
+    said: tuple[object, ...] = (raised(VALUE),) if pattern is None else (pattern, raised(VALUE))
+    logging.getLogger("library").error(*said)
+    (line,) = lines()
+    assert line["message"].strip("'").endswith("ValueError")
+    assert line["errors"][0]["type"] == "ValueError"
+    assert VALUE not in path.read_text("utf-8")
+
+
 def test_a_task_that_nobody_waited_for_does_not_tell_what_it_held(
     gathered: Log, lines: Lines, path: Path
 ) -> None:

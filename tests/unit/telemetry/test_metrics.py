@@ -146,6 +146,16 @@ def test_several_processes_are_added_up_and_the_dead_no_longer_wait(
     requests = 'alama_requests_total{method="POST",route="/v1/score",status="200"} 4.0'
     assert requests in before
     assert "alama_commit_waiting 6.0" in before
+    assert "alama_processes 2.0" in before
+    assert "alama_processes 1.0" in after
+    assert "alama_process_starts_total 2.0" in after
     assert f'alama_build_info{{version="{__version__}"}} 1.0' in before
     assert requests in after
     assert "alama_commit_waiting 3.0" in after
+
+
+def test_processes_that_serve_are_counted_and_so_are_their_starts() -> None:
+    registry = CollectorRegistry()
+    Metrics(registry)
+    assert "alama_processes 1.0" in shown(registry)
+    assert "alama_process_starts_total 1.0" in shown(registry)
