@@ -34,6 +34,7 @@ def measure(
     throughput: Mapping[str, Mapping[str, Any]],
     size: Size,
     bar: Bar,
+    share: float = SHARE,
 ) -> dict[str, dict[str, Any]]:
     """Give for every subject the quantiles over all its rounds, and the p99 of each."""
     rates = {name: top_rate(throughput[name]["rates"]) for name in servers}
@@ -42,12 +43,12 @@ def measure(
         for name in order(tuple(servers), number):
             top = rates[name]
             if top is not None:
-                rate = SHARE * top
+                rate = share * top
                 bar.at(f"latency at {rate:,.0f} requests a second: {name}")
                 heard[name].append(_heard(ground, servers[name], rate, size.latency_seconds))
             bar.advance(size.latency_seconds + 0.5)
     return {
-        name: _summary(runs, SHARE * top)
+        name: _summary(runs, share * top)
         for name, runs in heard.items()
         if runs and (top := rates[name]) is not None
     }

@@ -37,11 +37,13 @@ class Run:
         return self.requests / self.seconds if self.requests and not self.errors else None
 
 
-def run(ground: Ground, server: Server, connections: int, seconds: int) -> Run:
+def run(
+    ground: Ground, server: Server, connections: int, seconds: int, script: Path = SCRIPT
+) -> Run:
     """Load one server with one thread of wrk."""
     command = [
         *("wrk", "--threads", "1", "--connections", str(connections)),
-        *("--duration", f"{seconds}s", "--timeout", f"{_TIMEOUT_S}s", "--script", str(SCRIPT)),
+        *("--duration", f"{seconds}s", "--timeout", f"{_TIMEOUT_S}s", "--script", str(script)),
         *(server.url, "--", str(server.bodies), server.key),
     ]
     answer = subprocess.run(
