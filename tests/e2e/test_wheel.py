@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import venv
@@ -17,6 +16,7 @@ from alama.core.product import PRODUCT
 from alama.files.models import sample_application
 from tests.databases import sqlite_url
 from tests.server import Server
+from tests.wheelhouses import clean_environment, wheelhouse
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,11 +26,7 @@ pytestmark = [pytest.mark.wheel, pytest.mark.xdist_group("wheel")]
 
 def run(*command: str | Path) -> str:
     """The output of a command in an environment that knows nothing of this repository."""
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "COV", "COVERAGE"))
-    }
+    clean = clean_environment()
     done = subprocess.run(command, capture_output=True, check=False, text=True, env=clean)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -57,7 +53,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder)
     # No dependency is looked for: the lock names them all, which `pip check` finds true below.
     # And nothing is compiled that is never imported.
-    install = ("install", "--quiet", "--no-deps", "--no-compile")
+    # Fetched once, for the image as well; the hashes of the lock hold for what was kept.
+    kept = ("--no-index", "-f", wheelhouse())
+    install = ("install", "--quiet", "--no-deps", "--no-compile", *kept)
     locked = ("--require-hashes", "--requirement", ROOT / "requirements" / "serve.txt")
     pip(folder / "bin", *install, *locked)
     pip(folder / "bin", *install, wheel)
