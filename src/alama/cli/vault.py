@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from alama.cli.applicants import add_applicant, add_by
@@ -10,6 +9,7 @@ from alama.cli.confirm import add_yes, confirm, say_journal
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Sequence
 
     from rich.table import Table
@@ -27,7 +27,8 @@ one. The audit notes every rotation."""
 STATUS_DESCRIPTION: Final = """\
 Show the master key in force by its id, the keys of each lender and of the installation with their
 age, and whether anything is left to do: keys under another master key, a rotation that was
-interrupted, records that are not sealed."""
+interrupted, records that are not sealed. It exits with 1 where the master key is missing or another
+than that of the database."""
 
 ROTATE_DESCRIPTION: Final = """\
 Replace a key by a new one. The service goes on, and everything that was sealed can still be opened;
@@ -70,6 +71,7 @@ SEAL_DESCRIPTION: Final = """\
 Seal the records of versions of Alama that sealed nothing. They can be read and replayed as they
 are, but a stolen disk can read them too. An interrupted run is gone on with by the next."""
 
+_EXIT_WRONG: Final = 1
 _CONFIRMATION: Final = "rotate"
 _SET_NEW: Final = (
     "To rotate it, set a new one in ALAMA_MASTER_KEY(_FILE) and the present one in "
@@ -110,7 +112,6 @@ def _register_rotations(parser: argparse.ArgumentParser) -> None:
         help="the key of keys",
         description=MASTER_DESCRIPTION,
         epilog=MASTER_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_yes(master)
     master.set_defaults(run=rotate_master)
@@ -141,7 +142,7 @@ def status(_: argparse.Namespace) -> int:
         keys = standing(opened.rotation.everything())
         applicants, plain = opened.rotation.count_applicants(), opened.plain.count_plain()
         endpoints = opened.rotation.count_endpoints()
-        at_hand, advice = _masters(opened.vault, keys)
+        at_hand, fits, advice = _masters(opened.vault, keys)
     words.say(f"master key {at_hand}\n")
     words.say(_table(keys, now_us()))
     named = "1 applicant has" if applicants == 1 else f"{applicants:,} applicants have"
@@ -154,11 +155,11 @@ def status(_: argparse.Namespace) -> int:
         words.remark(line)
     for line in _old(keys, now_us()):
         words.remark(line)
-    return 0
+    return 0 if fits else _EXIT_WRONG
 
 
-def _masters(vault: Vault, keys: Sequence[VaultKey]) -> tuple[str, list[str]]:
-    """Name the master keys at hand, and say what can be done about those that are not."""
+def _masters(vault: Vault, keys: Sequence[VaultKey]) -> tuple[str, bool, list[str]]:
+    """Name the master keys at hand, say whether they open all keys, and what can be done if not."""
     from alama.service.errors import MasterKeyMissing  # noqa: PLC0415  see `status`
 
     try:
@@ -167,15 +168,17 @@ def _masters(vault: Vault, keys: Sequence[VaultKey]) -> tuple[str, list[str]]:
         for other in others:
             vault.masters.named(other)
     except MasterKeyMissing as missing:
-        return "missing", [f"{str(missing)[0].upper()}{str(missing)[1:]}: {missing.hint}."]
+        told, other = str(missing), f"{missing.found}, which is not the one of this database"
+        at_hand = "missing" if missing.found is None else other
+        return at_hand, False, [f"{told[0].upper()}{told[1:]}: {missing.hint}."]
     beside = f", and the old one {old.id}" if old else ""
     if others:
         hand_over = (
             "Keys are under the old master key. Once every process was started with both: "
             "`alama vault rotate master`"
         )
-        return f"{current.id}{beside}", [hand_over]
-    return f"{current.id}{beside}", [_UNSET_OLD] if old else []
+        return f"{current.id}{beside}", True, [hand_over]
+    return f"{current.id}{beside}", True, [_UNSET_OLD] if old else []
 
 
 def rotate_master(args: argparse.Namespace) -> int:
@@ -280,6 +283,7 @@ def _table(keys: Iterable[VaultKey], now_us: int) -> Table:
     from alama.cli.tables import plain_table  # noqa: PLC0415
 
     table = plain_table("whose", "for", "key", "made (UTC)", "age")
+    table.columns[2].no_wrap = True  # an id is copied whole
     for key in keys:
         retired = ", retired" if key.retired_us else ""
         table.add_row(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.stored import give_score
 from tests.webhooked import SECRET, an_endpoint
 
 DEMO = Book("demo", Mode.TEST)
+EXIT_WRONG = 1
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,15 @@ def test_status_shows_the_keys_of_each_lender_and_nothing_left_to_do(
     ]
     assert out.endswith("\n0 applicants have a key of their own.\n")
     assert err == "Nothing is left to do.\n"
+
+
+def test_status_shows_ids_whole_in_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give_score()
+    monkeypatch.setenv("COLUMNS", "72")
+    assert run("status") == 0
+    assert len(re.findall(r"\bvk_[0-9a-f]{28}\b", capsys.readouterr().out)) == 3
 
 
 def test_status_names_keys_that_are_older_than_a_year(
@@ -125,9 +136,9 @@ def test_a_master_key_is_rotated_in_the_three_steps_of_the_help(
     new.write_text("0a" * 32)
     new.chmod(0o600)
     monkeypatch.setenv("ALAMA_MASTER_KEY_FILE", str(new))
-    assert run("status") == 0
+    assert run("status") == EXIT_WRONG
     out, err = capsys.readouterr()
-    assert out.startswith("master key missing\n")
+    assert re.match(r"master key [0-9a-f]{16}, which is not the one of this database\n", out)
     assert "ALAMA_MASTER_KEY_OLD" in err
     assert run("rotate", "master", "--yes") == EXIT_MISTAKE
     monkeypatch.setenv("ALAMA_MASTER_KEY_OLD_FILE", str(old))
@@ -177,8 +188,11 @@ def test_without_its_master_key_nothing_opens_and_it_is_said_what_to_do(
         err = capsys.readouterr().err
         assert "wrapped under the master key" in err
         assert "from your backup" in err
-    for command in (["scores", "list"], ["keys", "list"], ["audit", "log"], ["vault", "status"]):
+    for command in (["scores", "list"], ["keys", "list"], ["audit", "log"]):
         assert main(command) == 0
+    capsys.readouterr()
+    assert run("status") == EXIT_WRONG
+    assert capsys.readouterr().out.startswith("master key missing\n")
     assert not (home / "master-key").exists()
     (home / "master-key").write_bytes(kept)
     (home / "master-key").chmod(0o600)
