@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,8 @@ from alama.cli.confirm import add_yes, ask, confirm, say_journal
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.service.applicants import Erasure, Held
     from alama.service.retention import Period
@@ -75,7 +76,6 @@ def register(subparsers: Subparsers) -> None:
         help="make what one has sent unreadable, for good",
         description=ERASE_DESCRIPTION,
         epilog=ERASE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_applicant(erased)
     add_yes(erased)

@@ -81,7 +81,6 @@ def register(subparsers: Subparsers) -> None:
         help="check every entry and every score",
         description=VERIFY_DESCRIPTION,
         epilog=VERIFY_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verified.add_argument(
         "--head",

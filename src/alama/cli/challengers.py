@@ -53,7 +53,6 @@ def register(actions: Subparsers) -> None:
         help="let a second model score what a lender is sent, without deciding",
         description=CHALLENGE_DESCRIPTION,
         epilog=CHALLENGE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_book(parser)
     what = parser.add_mutually_exclusive_group(required=True)
@@ -75,7 +74,6 @@ def register(actions: Subparsers) -> None:
         help="hold the challenger against the model that decides",
         description=COMPARE_DESCRIPTION,
         epilog=COMPARE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_book(compared)
     compared.add_argument("--json", type=Path, metavar="FILE", help="for programs; - prints it")

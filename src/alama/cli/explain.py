@@ -44,7 +44,7 @@ examples:
   echo '{"mobile_money_months": 14, "monthly_inflow": 18000, "stability_score": 0.6,
          "airtime_regularity": 0.8}' | alama explain -
 
-  # what would bring this applicant into tier B, under my policy, with the loan as it is?
+  # what would bring this applicant into tier B, under my policy?
   alama explain application.json --policy policy.toml --target B \\
         --locked requested_amount,requested_term_days
 
@@ -70,7 +70,6 @@ def register(subparsers: Subparsers) -> None:
         help="score one application, show where each point comes from and what would help",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("file", nargs="?", type=Path, metavar="FILE", help="a JSON object, - for standard input")

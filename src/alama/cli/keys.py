@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.service.keys import Key, Scope
     from alama.wiring import Installation
@@ -63,7 +64,6 @@ def register(subparsers: Subparsers) -> None:
         help="make a key and print it, once",
         description=ISSUE_DESCRIPTION,
         epilog=ISSUE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = issued.add_argument
     add("--lender", required=True, metavar="ID", help="whose key; `alama lenders list` shows them")

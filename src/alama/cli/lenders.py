@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from alama.cli.command import Subparsers
@@ -59,7 +59,6 @@ def register(subparsers: Subparsers) -> None:
         help="add a lender",
         description=ADD_DESCRIPTION,
         epilog=ADD_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arg = added.add_argument
     arg("lender", metavar="ID", help="a short word for commands and logs: umoja-sacco")
@@ -81,7 +80,6 @@ def register(subparsers: Subparsers) -> None:
         help="leave every decision to a person",
         description=PAUSE_DESCRIPTION,
         epilog=PAUSE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_book(paused)
     paused.add_argument("--reason", required=True, metavar="TEXT", help="why, for those who ask")

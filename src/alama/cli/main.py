@@ -10,13 +10,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+import textwrap
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
 from alama import __version__
 from alama.cli import (
     applicants,
     audit,
     db,
+    doctor,
     explain,
     keys,
     lenders,
@@ -70,9 +73,13 @@ COMMANDS: Final[tuple[Command, ...]] = (
     vault,
     audit,
     settings,
+    doctor,
     db,
     openapi,
 )
+
+_WIDTH_MAX: Final = 98
+"""Beyond that, lines are tiring to read."""
 
 EXIT_MISTAKE: Final = 2
 EXIT_INTERRUPTED: Final = 128 + 2  # as the shell reports SIGINT
@@ -167,11 +174,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="alama",
-        description=DESCRIPTION,
-        epilog=_examples(),
-        formatter_class=_HelpFormatter,
+    parser: argparse.ArgumentParser = _Parser(
+        prog="alama", description=DESCRIPTION, epilog=_examples()
     )
     parser.add_argument("--version", action="version", version=f"alama {__version__}")
     subparsers = parser.add_subparsers(
@@ -184,17 +188,52 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps a command and its help on one line.
+class _Parser(argparse.ArgumentParser):
+    """Reads the arguments of every command: argparse makes those below of the same kind."""
 
-    argparse measures the names of commands without the indent it prints them with, and so breaks
-    the line of the longest.
-    """
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  as argparse takes it
+        super().__init__(**given | {"formatter_class": _HelpFormatter})
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
+        """Name the command that was meant, where argparse would list all there are."""
+        names = list(action.choices or ())
+        if isinstance(action, argparse._SubParsersAction) and value not in names:  # noqa: SLF001
+            import difflib  # noqa: PLC0415  only here
+
+            near = difflib.get_close_matches(value, names, n=1)
+            more = f"did you mean {near[0]}?" if near else f"`{self.prog} --help` lists them"
+            raise argparse.ArgumentError(None, f"there is no command {value!r}; {more}")
+        super()._check_value(action, value)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps words to the terminal, and leaves what is indented as it is: examples and lists."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        width = min(width, _WIDTH_MAX)
+        lines: list[str] = []
+        for is_words, run in groupby(text.splitlines(), key=_is_words):
+            kept = list(run)
+            lines += _wrapped(" ".join(kept), width) if is_words else kept
+        return "\n".join(f"{indent}{line}" for line in lines)
 
     def add_argument(self, action: argparse.Action) -> None:
+        """Keep a command and its help on one line.
+
+        argparse measures the names of commands without the indent it prints them with, and so
+        breaks the line of the longest.
+        """
         super().add_argument(action)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             self._action_max_length += self._indent_increment
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    return textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False)
+
+
+def _is_words(line: str) -> bool:
+    return bool(line) and not line.startswith(" ")
 
 
 def _examples() -> str:

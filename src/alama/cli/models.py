@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,8 @@ from alama.core.errors import FileProblem
 from alama.files.promise import promised
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.core.model import Model
     from alama.core.tables import Card
@@ -75,7 +76,6 @@ def register(subparsers: Subparsers) -> None:
         help="the scorecard as a table, JSON, CSV or SQL",
         description=SHOW_DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = show.add_argument
     add(
@@ -101,7 +101,6 @@ def register(subparsers: Subparsers) -> None:
         help="let the model before answer a lender again",
         description=ROLLBACK_DESCRIPTION,
         epilog=ROLLBACK_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     back.add_argument("lender", metavar="LENDER", help="`alama lenders list` shows them")
     back.add_argument("--by", required=True, metavar="NAME", help="who goes back")
@@ -113,7 +112,6 @@ def register(subparsers: Subparsers) -> None:
         "build-builtin",
         help="make the built-in model again, to the same hash",
         description=BUILD_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     build.add_argument("--out", type=Path, required=True, metavar="MODEL", help="a JSON file")
     build.add_argument("--report", type=Path, metavar="PAGE", help="its validation report")

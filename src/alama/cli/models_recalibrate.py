@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,8 @@ from alama.files.promise import promised
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.core.monitoring.recalibration_pack import Pack, Recalibration
     from alama.service.monitoring.recalibration import NothingToSign
@@ -55,7 +56,6 @@ def register(actions: Subparsers) -> None:
         help="move a model to the level of its recent loans",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("lender", metavar="LENDER", help="`alama lenders list` shows them")

@@ -42,7 +42,6 @@ def register(subparsers: Subparsers) -> None:
         help="how a book goes, and whether predictions come true",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("lender", nargs="?", default="demo", metavar="LENDER", help="default: %(default)s")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ from alama.cli import pilot_arguments as arguments
 from alama.cli.pilot import EXIT_FAILED, say_standing, stand_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from alama.cli.command import Subparsers
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DESCRIPTION: Final = """\
 Walk a lender from its loan history to a live key. Six steps:
 
-  1 lender     its name and currency, whose law holds, what a default is, who approves
+  1 lender     name, currency, whose law, what a default is, who approves
   2 history    a file of past loans, checked row by row, then sealed
   3 train      a model of its own, judged on its last loans
   4 validate   the gates that every model has to pass, and the validation pack
@@ -57,7 +57,6 @@ def register(subparsers: Subparsers) -> None:
         help="walk a lender from its loan history to a live key",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arguments.add_lender(parser)
     add = parser.add_argument

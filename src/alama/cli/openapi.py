@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
 
 DESCRIPTION: Final = """\
@@ -25,7 +26,6 @@ def register(subparsers: Subparsers) -> None:
         help="print the OpenAPI document of the service",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
 

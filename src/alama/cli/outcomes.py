@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections import Counter
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from alama.cli import outcomes_simulate
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Sequence
 
     from alama.cli.command import Subparsers
@@ -94,7 +94,6 @@ def register(subparsers: Subparsers) -> None:
         help="record the outcomes in a file",
         description=LOAD_DESCRIPTION,
         epilog=LOAD_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = loaded.add_argument
     add("file", metavar="FILE", type=Path, help="CSV, Parquet or JSON lines, by its ending")

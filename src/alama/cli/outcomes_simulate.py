@@ -58,7 +58,6 @@ def register(actions: Subparsers) -> None:
         help="fill a test book with synthetic scores and outcomes",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("lender", metavar="LENDER", help="whose test book; `alama lenders list` shows them")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,8 @@ from alama.cli import pilot_arguments as arguments
 from alama.cli.confirm import add_yes, confirm, say_journal
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.service.onboarding.records import Candidate
     from alama.service.onboarding.steps import Standing
@@ -46,7 +47,7 @@ examples:
   # a new lender in Kenya, where two people sign
   alama pilot terms umoja --name "Umoja SACCO" --currency KES --jurisdiction KE --four-eyes
 
-  # a default is 90 days past due, and a model has to rank better than is asked of everyone
+  # a default is 90 days past due, and a model has to rank better than usual
   alama pilot terms umoja --days-past-due 90 --gate auc_low_min=0.65"""
 
 HISTORY_DESCRIPTION: Final = """\
@@ -123,7 +124,6 @@ def register(subparsers: Subparsers) -> None:
         help="each step from a loan history to a live key",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     status = _action(actions, "status", "where a lender stands", STATUS_DESCRIPTION)
@@ -155,7 +155,6 @@ def _action(
         help=summary,
         description=description,
         epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arguments.add_lender(parser)
     return parser

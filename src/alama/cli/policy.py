@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from contextlib import suppress
@@ -13,6 +12,8 @@ from alama.cli import policy_export, policy_simulate
 from alama.service.book import Book, Mode
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.core.lending.policy import Policy
     from alama.core.model import Model, ReadyModel
@@ -110,7 +111,6 @@ def _register_init(actions: Subparsers) -> None:
         help="write a policy to start from",
         description=INIT_DESCRIPTION,
         epilog=INIT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = drafted.add_argument
     add(
@@ -131,7 +131,6 @@ def _register_activate(actions: Subparsers) -> None:
         help="let a policy answer, or go back to one",
         description=ACTIVATE_DESCRIPTION,
         epilog=ACTIVATE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     activated.add_argument(
         "policy", metavar="FILE|ID", help="a file, - for standard input, an id, or default"

@@ -53,7 +53,7 @@ examples:
   # what would my draft have made of the latest applications?
   alama policy simulate policy.toml --on scores --lender demo --mode test
 
-  # of loans in a file, with a page to send around and a table of everyone who is met
+  # of loans in a file, with a page to send around and a table of who is met
   alama policy simulate policy.toml --on loans.parquet --output page.html --switched met.csv
 
   # one draft against another, on no more than 5,000 applications
@@ -75,7 +75,6 @@ def register(actions: Subparsers) -> None:
         help="what would it change, and for whom?",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("policy", type=Path, metavar="FILE", help="the new policy; - reads standard input")

@@ -44,7 +44,6 @@ def register(subparsers: Subparsers) -> None:
         help="make synthetic loans whose true risk is known",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--rows", type=_integer, required=True, metavar="N", help="applications, such as 1_000_000"

@@ -97,7 +97,6 @@ def _register_verify(actions: Subparsers) -> None:
         help="does a receipt hold?",
         description=VERIFY_DESCRIPTION,
         epilog=VERIFY_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = verified.add_argument
     add("file", type=Path, metavar="FILE", help="a receipt; - reads standard input")

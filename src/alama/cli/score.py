@@ -58,7 +58,6 @@ def register(subparsers: Subparsers) -> None:
         help="score a whole file, however long",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="ends in .csv, .csv.gz or .parquet")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from alama.service.book import Book, Mode
 from alama.service.outcomes.records import RULINGS, Judgement, ReviewReason, Sequel
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.service.outcomes.records import Outcome, Review
 
@@ -31,7 +32,6 @@ def register(actions: Subparsers) -> None:
         help="say what a person decided on a score",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("request_id", metavar="REQUEST_ID", help="of the score")

@@ -36,7 +36,6 @@ def register(actions: Subparsers) -> None:
         help="decisions, scores and fields of some days, counted",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("lender", nargs="?", default="demo", metavar="LENDER", help="default: %(default)s")

@@ -57,7 +57,6 @@ def register(subparsers: Subparsers) -> None:
         "list",
         help="the latest scores of a lender, or those that wait for a person",
         description=LIST_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = listed.add_argument
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")

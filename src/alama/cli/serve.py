@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from alama import __version__
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from alama.cli.command import Subparsers
@@ -57,7 +57,6 @@ def register(subparsers: Subparsers) -> None:
         help="run the scoring service",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--host", metavar="ADDRESS", help="address to listen on (ALAMA_HOST; default: 127.0.0.1)")
@@ -92,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
     from alama.cli import processes  # noqa: PLC0415
     from alama.cli.installed import installation  # noqa: PLC0415
     from alama.storage import database as databases  # noqa: PLC0415
+    from alama.telemetry import tracing  # noqa: PLC0415
     from alama.telemetry.log import gather_libraries, log_on_stderr  # noqa: PLC0415
 
     for name in OVERRIDES:
@@ -100,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
     if args.trial:
         os.environ.setdefault("ALAMA_DEVELOPMENT", "yes")
     settings = settings_module.read(os.environ)
+    tracing.check(os.environ)
     log = log_on_stderr(settings.log)
     gather_libraries(log)
     with ExitStack() as held:

@@ -84,22 +84,26 @@ def progress(
     total: float | None = None,
     *,
     unit: str | None = "",
+    vanishing: bool = False,
     console: Console | None = None,
 ) -> Iterator[Progress]:
     """Show work under way on stderr: a bar in a terminal, else one line once it is done.
 
     `total` is in units of `unit` ("rows"); None where it is not known beforehand. Without a unit
-    (None) no amount is shown beside the bar. A block that
-    raises leaves no line: the error speaks for it.
+    (None) no amount is shown beside the bar. A bar that is `vanishing` is gone once it is done, and
+    where there is no terminal there is no line either: what comes after tells. A block that raises
+    leaves no line: the error speaks for it.
     """
     console = console or stderr()
     if console.is_interactive:
-        with _bar(description, total, unit, console) as bar:
+        with _bar(description, total, unit, console, vanishing=vanishing) as bar:
             yield bar
     else:
         tally = _Tally()
         started_s = time.monotonic()
         yield tally
+        if vanishing:
+            return
         elapsed_s = time.monotonic() - started_s
         amount = "" if unit is None else f"{_amount(tally.done, unit)} in "
         parts = [f"{description}: {amount}{elapsed_s:.1f} s", tally.text]
@@ -153,7 +157,7 @@ class _Tally:
 
 @contextmanager
 def _bar(
-    description: str, total: float | None, unit: str | None, console: Console
+    description: str, total: float | None, unit: str | None, console: Console, *, vanishing: bool
 ) -> Iterator[Progress]:
     # Here, not above: only long commands in a terminal need it.
     from rich import progress as rich_progress  # noqa: PLC0415
@@ -170,6 +174,7 @@ def _bar(
         rich_progress.TimeRemainingColumn(elapsed_when_finished=True),
         rich_progress.TextColumn("{task.fields[note]}", markup=False, style="cyan"),
         console=console,
+        transient=vanishing,
     )
 
     class Bar:

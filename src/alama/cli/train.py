@@ -45,7 +45,7 @@ examples:
   alama population --rows 100_000 --seed 1 --out loans.parquet
   alama train loans.parquet --label default --out model.json --report report.html
 
-  # any table of loans; more income must never cost points, more debt never earn any
+  # any table of loans; more income costs no points, more debt earns none
   alama train history.csv --label bad --out model.json \\
       --exclude customer_id,closed_on --monotone income=safer,debt_ratio=riskier
 
@@ -67,7 +67,6 @@ def register(subparsers: Subparsers) -> None:
         help="train a model on loans whose outcome is known",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_data_arguments(parser)
     _add_run_arguments(parser)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from alama.cli.webhook_arguments import (
 )
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from alama.cli.command import Subparsers
@@ -66,7 +66,6 @@ def register(actions: Subparsers) -> None:
         help="send events again",
         description=RESEND_DESCRIPTION,
         epilog=RESEND_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_book(resent)
     resent.add_argument("--to", metavar="ENDPOINT_ID", help="to this endpoint alone")

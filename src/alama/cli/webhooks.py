@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,8 @@ from alama.cli.webhook_arguments import (
 )
 
 if TYPE_CHECKING:
+    import argparse
+
     from alama.cli.command import Subparsers
     from alama.cli.webhook_use_cases import UseCases
     from alama.service.webhooks.records import Endpoint
@@ -88,7 +89,6 @@ def register(subparsers: Subparsers) -> None:
         help="where events are sent, and what came of it",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     added = actions.add_parser(
@@ -96,7 +96,6 @@ def register(subparsers: Subparsers) -> None:
         help="send events somewhere, and print the secret that signs them",
         description=ADD_DESCRIPTION,
         epilog=ADD_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_book(added)
     added.add_argument("url", metavar="URL", help="https://...; who receives the events")

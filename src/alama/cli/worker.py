@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import signal
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from alama.core.errors import AlamaError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
@@ -55,7 +55,6 @@ def register(subparsers: Subparsers) -> None:
         help="send webhooks and train models, where the service does not do it itself",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--beside-service",
@@ -74,8 +73,10 @@ def run(args: argparse.Namespace) -> int:
     """Send until asked to stop."""
     # Not for the front door: a database takes a while to load.
     from alama import settings as settings_module  # noqa: PLC0415
+    from alama.telemetry import tracing  # noqa: PLC0415
 
     settings = settings_module.read(os.environ)
+    tracing.check(os.environ)
     if args.jobs:
         from alama.cli.worker_jobs import do_jobs  # noqa: PLC0415
 

@@ -72,6 +72,45 @@ def test_every_example_of_the_help_is_a_command_that_exists(example: str) -> Non
     assert callable(front_door.build_parser().parse_args(arguments).run)
 
 
+def test_no_help_is_wider_than_the_terminal_but_for_commands_to_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    every = list(parsers(front_door.build_parser()))
+    assert len(every) > 60
+    for parser in every:
+        copied = {line for line in (parser.epilog or "").splitlines() if line[:3] != "  #"}
+        lines = [line for line in parser.format_help().splitlines() if line not in copied]
+        assert [line for line in lines if len(line) > 80] == [], parser.prog
+
+
+def test_lists_and_examples_keep_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in ("40", "80", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        text = front_door.build_parser().format_help()
+        for command, meaning in front_door.EXAMPLES:
+            assert f"\n  # {meaning}\n  {command}\n" in text + "\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["doctr"], "did you mean doctor?"),
+        (["db", "chek"], "did you mean check?"),
+        (["xyzzy"], "`alama --help` lists them"),
+    ],
+)
+def test_a_command_that_does_not_exist_gets_the_one_that_was_meant(
+    typed: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        front_door.main(typed)
+    assert exit_info.value.code == front_door.EXIT_MISTAKE
+    err = capsys.readouterr().err
+    assert err.endswith(f"there is no command '{typed[-1]}'; {said}\n")
+    assert len(err.splitlines()) == 2
+
+
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     front_door.build_parser().print_help()
     text = capsys.readouterr().out

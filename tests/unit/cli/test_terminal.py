@@ -34,6 +34,13 @@ def test_where_nobody_is_looking_progress_is_one_line_at_the_end() -> None:
     assert re.fullmatch(r"scoring \[all\]: 3,000 rows in \d+\.\d s, AUC 0\.78\n", written(console))
 
 
+def test_where_nobody_is_looking_progress_that_vanishes_leaves_nothing() -> None:
+    console = unseen()
+    with terminal.progress("looking", 1, console=console, vanishing=True) as work:
+        work.advance()
+    assert written(console) == ""
+
+
 def test_progress_needs_no_note_no_unit_and_no_total() -> None:
     console = unseen()
     with terminal.progress("counting", console=console) as work:
@@ -53,6 +60,14 @@ def test_work_that_fails_leaves_no_line_saying_it_is_done() -> None:
     with pytest.raises(RuntimeError):
         fail_halfway()
     assert written(console) == ""
+
+
+@pytest.mark.parametrize("vanishing", [True, False])
+def test_a_bar_that_vanishes_is_wiped_once_it_is_done(*, vanishing: bool) -> None:
+    console = seen()
+    with terminal.progress("looking", 1, vanishing=vanishing, console=console) as work:
+        work.advance()
+    assert written(console).endswith("\x1b[1A\x1b[2K") == vanishing
 
 
 @pytest.mark.parametrize("total", [3_000, None])
