@@ -63,6 +63,8 @@ class Postgres:
     """
 
     host = HOST
+    release = "pginstall18"
+    """The folder of its programs in the wheel, which has those of PostgreSQL 16 as well."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -148,13 +150,14 @@ class Postgres:
         if self._owner:
             # The environment may lie below root's home, which is closed to others. 40 ms.
             copy = self._folder / "site-packages"
-            kept_out = shutil.ignore_patterns("include", "pginstall")  # headers; an older version
+            others = {"pginstall", "pginstall18"} - {self.release}
+            kept_out = shutil.ignore_patterns("include", *others)  # headers; another version
             shutil.copytree(package, copy / package.name, ignore=kept_out)
             libraries = package.with_name(f"{package.name}.libs")
             if libraries.exists():
                 shutil.copytree(libraries, copy / libraries.name)
             package = copy / package.name
-        return package / "pginstall18" / "bin"
+        return package / self.release / "bin"
 
     def _hand_over(self) -> None:
         if self._owner:

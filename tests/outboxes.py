@@ -12,12 +12,13 @@ from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnavailable
 from alama.service.webhooks.events import Event, EventKind, event
 from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
-from alama.storage import bundles, dispatching, migrate, schema
+from alama.storage import bundles, dispatching, schema
 from alama.storage import database as databases
 from alama.storage.acts import ActLog
 from alama.storage.bundles import Bundle, unfolded
 from alama.storage.database import Database
 from alama.storage.outbox import SqlOutbox
+from alama.storage.upgrading import migrate
 from alama.webhooks.sender import Outcome
 from tests.databases import sqlite_url
 from tests.stores import acts_in, lenders_in

@@ -9,9 +9,9 @@ import pytest
 
 from alama.service import lenders
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.database import Database
 from alama.storage.schema import METADATA
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, UMOJA
 from tests.stores import registry_in

@@ -15,7 +15,8 @@ from sqlalchemy import select
 
 from alama.service.book import Book, Mode
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
+from alama.storage.upgrading import migrate
 from tests.audited import verdict_on
 from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT, Service

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage.upgrading import migrate
 from tests.protected import HandClock, House
 
 

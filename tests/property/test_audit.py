@@ -14,11 +14,11 @@ from alama.service.book import Book, Mode
 from alama.service.lenders import Lender
 from alama.service.policies import Pause
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from alama.storage.score_chain import ScoreChain
 from alama.storage.scores import SqlScores
+from alama.storage.upgrading import migrate
 from tests.audited import audited, verdict_on
 from tests.databases import sqlite_url
 from tests.entries import NOON_US, an_entry

@@ -54,6 +54,15 @@ class Client:
         """Let whichever worker is next answer the next request."""
         self._connection.close()
 
+    def use(self, key: str) -> None:
+        """Go on with another key, by the same connection."""
+        self._headers["Authorization"] = f"Bearer {key}"
+
+    @property
+    def port(self) -> int:
+        """The port that it asks from; it is connected."""
+        return int(self._connection.sock.getsockname()[1])
+
     def get(self, path: str) -> Reply:
         return self._ask("GET", path, None, {})
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Protocol, Self
 
 from tests.reliability.client import Client, Lost, NotReached, Reply, application
 
@@ -38,6 +39,14 @@ class Sent:
     answers_wanted: int = 1
     replies: list[bytes] = field(default_factory=list)
     """The whole bodies of status 200."""
+
+
+class Asks(Protocol):
+    """What sends a request, once; raises `Lost` where no whole reply came."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+    def score(self, body: bytes, idempotency_key: str | None = None) -> Reply: ...
 
 
 class Load:
@@ -83,8 +92,12 @@ class Load:
             assert time.monotonic() < deadline, f"{self.statuses}, last {self.refused[-1:]}"
             time.sleep(0.01)
 
+    def client(self) -> Asks:
+        """What one connection asks with."""
+        return Client(self._url, self._key)
+
     def _work(self) -> None:
-        with Client(self._url, self._key) as client:
+        with self.client() as client:
             while not self._stopping.is_set():
                 self._send(client, self._next())
 
@@ -98,7 +111,7 @@ class Load:
             self.sent[ref] = sent
         return sent
 
-    def _send(self, client: Client, sent: Sent) -> None:
+    def _send(self, client: Asks, sent: Sent) -> None:
         """Ask until there is an answer; without an idempotency key only once."""
         deadline = time.monotonic() + RETRY_S_MAX
         while True:
@@ -108,7 +121,7 @@ class Load:
             if enough or sent.idempotency_key is None:
                 return
 
-    def _attempt(self, client: Client, sent: Sent) -> bool:
+    def _attempt(self, client: Asks, sent: Sent) -> bool:
         try:
             reply = client.score(sent.body, sent.idempotency_key)
         except NotReached:

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +23,15 @@ def group(leader: int) -> list[int]:
 def workers(supervisor: int) -> list[int]:
     """The processes that serve; the supervisor and multiprocessing's own helper do not."""
     return [pid for pid in group(supervisor) if "--multiprocessing-fork" in _command(pid)]
+
+
+def taker(client_port: int, candidates: Iterable[int]) -> int | None:
+    """The process that holds the other end of a local connection, if it is one of these."""
+    for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]:
+        _, _, there, *_, inode = line.split()[:10]
+        if int(there.rpartition(":")[2], 16) == client_port and inode != "0":
+            return next((pid for pid in candidates if f"socket:[{inode}]" in _open_by(pid)), None)
+    return None
 
 
 def resident_bytes(pid: int) -> int:
@@ -53,6 +62,14 @@ def _processes() -> list[tuple[int, str, int]]:
                 # The name of a program stands in parentheses and may hold anything.
                 state, _, group_id = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
                 found.append((int(entry.name), state, int(group_id)))
+    return found
+
+
+def _open_by(pid: int) -> set[str]:
+    found = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # it has just been closed
+            found.add(str(entry.readlink()))
     return found
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from alama.service.errors import StoreUnavailable
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
 
 
 def test_a_database_without_its_tables_is_not_healthy(database_url: str) -> None:

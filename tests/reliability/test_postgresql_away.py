@@ -172,7 +172,7 @@ def test_the_service_does_not_start_without_its_database_and_says_why(
 def a_session(url: str) -> int:
     """The process in PostgreSQL that serves one connection of the service."""
     with psycopg.connect(url) as connection:
-        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'alama' LIMIT 1"
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'alama %' LIMIT 1"
         found = connection.execute(query).fetchone()
     assert found is not None
     return int(found[0])

@@ -14,9 +14,11 @@ import pytest
 from sqlalchemy import exc, insert
 
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
+from alama.storage.upgrading import online as online_upgrade
 from tests.databases import Postgres, through
 from tests.proxy import Proxy
 
@@ -79,7 +81,7 @@ def test_a_migration_may_take_longer_than_a_request(
         psycopg.connect(url) as other,
         ThreadPoolExecutor(1) as beside,
     ):
-        other.execute("SELECT pg_advisory_xact_lock(%s)", (migrate._LOCK,))
+        other.execute("SELECT pg_advisory_xact_lock(%s)", (online_upgrade.LOCK,))
         upgraded = beside.submit(migrate.upgrade, database)
         time.sleep(0.5)
         other.rollback()

@@ -140,6 +140,7 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
             raise KeyError("as in a container whose user has no name")
         return "wanjiru"
 
+    monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.setattr("alama.wiring.installation.getpass.getuser", login_name)
     monkeypatch.setattr("alama.wiring.installation.os.getuid", lambda: 1_000)
     installed = wiring.open_installation(chosen(tmp_path))
@@ -147,6 +148,12 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
     assert added.act is not None
     assert added.act.by == ("user 1000" if nameless else "wanjiru")
     installed.close()
+
+
+def test_behind_sudo_it_is_by_the_person_who_called_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alama.wiring.installation.getpass.getuser", lambda: "root")
+    monkeypatch.setenv("SUDO_USER", "wanjiru")
+    assert wiring.operator() == "wanjiru"
 
 
 def test_a_worker_signs_with_the_key_of_now_though_it_reads_nothing_else_of_the_vault(

@@ -361,6 +361,7 @@ class MasterKeyMissing(StoreUnfit):
             "ALAMA_HOME, as it was before, from your backup; while you rotate it, set "
             "ALAMA_MASTER_KEY_OLD as well. Without it what applicants sent cannot be read again",
         )
+        self.found = found
 
 
 def _day(moment_us: int) -> date:

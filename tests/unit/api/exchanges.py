@@ -52,6 +52,7 @@ async def ask(
     path, _, query = target.partition("?")
     scope = {
         "type": "http",
+        "scheme": "http",
         "method": method,
         "path": path,
         "query_string": query.encode("latin-1"),

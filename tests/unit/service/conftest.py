@@ -7,8 +7,8 @@ import pytest
 
 from alama.service import lenders
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.stores import registry_in

@@ -31,7 +31,8 @@ from alama.service.errors import Erased, NoReceipt, StoreUnfit, UnknownScore
 from alama.service.records import Earlier, Entry, Sealed, pack
 from alama.service.scoring import Arrival, Scoring
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
+from alama.storage.upgrading import migrate
 from alama.wiring import Installation, now_us, stopwatch_us
 from tests.factories import a_model
 from tests.stored import give_score

@@ -17,10 +17,10 @@ from alama.service.policies import Signed, activate
 from alama.service.retention import Plan, Retention
 from alama.service.upkeep import Keepers, Upkeep
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage import retention as retentions
 from alama.storage.drift import SqlDrift
 from alama.storage.histories import SqlHistories
+from alama.storage.upgrading import migrate
 from alama.storage.witness import Witness
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US

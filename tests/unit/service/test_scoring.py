@@ -36,7 +36,7 @@ from alama.service.records import ApplicantKey, Earlier, Entry
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
 from alama.service.vault.envelope import REPLY, place_in
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model

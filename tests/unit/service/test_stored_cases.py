@@ -19,8 +19,9 @@ from alama.service.errors import StoreUnfit
 from alama.service.records import Sealed, pack
 from alama.service.stored_cases import StoredCases
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.scores import SqlScores
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import keep_plain, registry_in, scores_in

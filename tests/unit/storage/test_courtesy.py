@@ -10,10 +10,11 @@ import pytest
 from sqlalchemy import func, select
 
 from alama.storage import courtesy as courtesies
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.courtesy import Courtesy
 from alama.storage.database import Database, connect
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
+from alama.storage.upgrading import migrate
 
 TURN_S = 0.01
 MARK = "courteous"

@@ -11,8 +11,9 @@ from sqlalchemy import insert, select, text
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.database import Clash, Database
+from alama.storage.upgrading import migrate
 from tests.databases import Postgres, sqlite_url
 
 FACT = {"name": "a", "value": "b"}

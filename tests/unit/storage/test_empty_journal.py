@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from alama.storage import database as databases
-from alama.storage import journal, migrate, schema
+from alama.storage import journal, schema
 from alama.storage.database import Database
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
+from alama.storage.upgrading import migrate
 from tests.databases import Postgres, sqlite_url
 
 SECRET = "Zq7marked-secret" * 4

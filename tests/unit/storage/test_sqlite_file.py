@@ -10,9 +10,10 @@ from sqlalchemy import insert, select
 
 from alama.service.errors import StoreUnavailable
 from alama.storage import database as databases
-from alama.storage import migrate, schema
+from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import an_entry
 from tests.stores import lenders_in, scores_in

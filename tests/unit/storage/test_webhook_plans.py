@@ -13,9 +13,9 @@ from alama.service import lenders
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.records import Change
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.database import Database
 from alama.storage.outbox import RECALL_EVERY_US
+from alama.storage.upgrading import migrate
 from alama.storage.webhook_tables import COMMON_KINDS
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US

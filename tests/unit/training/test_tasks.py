@@ -17,9 +17,9 @@ from alama.service.onboarding.steps import Stores
 from alama.service.vault.master import Masters, master
 from alama.service.vault.vault import Vault
 from alama.storage import database as databases
-from alama.storage import migrate
 from alama.storage.database import Database
 from alama.storage.histories import SqlHistories
+from alama.storage.upgrading import migrate
 from alama.storage.vault import SqlVaultKeys
 from alama.training.tasks import Tasks
 from tests.databases import sqlite_url

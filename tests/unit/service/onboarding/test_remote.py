@@ -13,7 +13,7 @@ from alama.service.onboarding.orders import Decided
 from alama.service.onboarding.remote import Remote
 from alama.service.onboarding.terms import Agreement
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.onboarded import House, a_history, a_pilot

@@ -12,7 +12,7 @@ from alama.service.onboarding.records import LEASE_US, Enough, JobKind
 from alama.service.onboarding.steps import Standing, State, Step, standing
 from alama.service.policies import Pause
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import LIVE, NOON_US
 from tests.onboarded import FAILED, MODEL, OTHER_MODEL, House, a_history, a_job, a_pilot

@@ -10,7 +10,7 @@ from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnavailable
 from alama.service.onboarding import work
 from alama.service.onboarding.records import LEASE_US, Job, JobState
 from alama.storage import database as databases
-from alama.storage import migrate
+from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.onboarded import House
