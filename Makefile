@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding model reliability mutate test-all lock clean
+.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -37,16 +37,17 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
 	$(BIN)/alama serve --try
 
-test: setup .venv-api/.installed check ## Every check and every test
+test: setup .venv-api/.installed .venv-deploy/.installed check ## Every check and every test
 	$(BIN)/python $(PYTEST)
 
 # Apart from the tests, which it makes half as slow again.
-coverage: setup .venv-api/.installed ## The tests once more, and the lines that none of them reaches
+coverage: setup .venv-api/.installed .venv-deploy/.installed ## The tests once more, and the lines that none of them reaches
 	$(BIN)/python $(PYTEST) --cov --cov-report=term
 
-# Schemathesis, which one of the tests runs: a tool with many packages that ours need not agree with.
-.venv-api/.installed: requirements/api.txt
-	echo "setting up .venv-api, some seconds"
+# Tools that tests run, each set apart: they have many packages that ours need not agree with.
+# Schemathesis in one; in the other what judges deploy/, and writes the bill of materials.
+.venv-%/.installed: requirements/%.txt
+	echo "setting up $(@D), some seconds"
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python $(PIP) install --require-hashes --requirement $<
 	touch $@
@@ -103,6 +104,12 @@ bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score
 	$(BIN)/python -m bench.onboarding
 	$(BIN)/python -m bench.pilot
 
+bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: a quarter of an hour, into docs/operating/sizing.md)
+	$(BIN)/python -m bench.sizing $(SIZE)
+
+sbom: setup .venv-deploy/.installed ## Write the bills of materials (build/sbom) and the tables of docs/licences.md
+	$(BIN)/python -m tools.materials
+
 model: setup ## Rebuild the built-in model, to the same hash
 	$(BIN)/alama models build-builtin --out src/alama/builtin/model.json --report $(VENV)/builtin.html
 
@@ -115,6 +122,10 @@ reliability: setup ## Kill the service and its worker, and change models, under 
 		tests/reliability/test_kills.py tests/reliability/test_webhooks.py \
 		tests/reliability/test_activation.py \
 		--override-ini log_cli=true --log-cli-level=INFO --log-cli-format="%(asctime)s  %(message)s"
+
+# Apart from the tests: it wants root, apt and some minutes. Every word of it is in build/walk.log.
+walk: setup ## Do what the operator's guide says, block by block, on a Debian with nothing on it (needs root)
+	$(BIN)/python -m tests.guide_walk
 
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?
 	$(BIN)/mutmut run
@@ -132,7 +143,7 @@ test-all: ## The tests on every supported Python that is found here
 	done; \
 	[ -z "$$failed" ] || { echo "failed on:$$failed"; exit 1; }
 
-test-3.%: .venvs/3.%/.installed .venv-api/.installed
+test-3.%: .venvs/3.%/.installed .venv-api/.installed .venv-deploy/.installed
 	.venvs/3.$*/bin/python $(PYTEST) --quiet
 
 .PRECIOUS: .venvs/3.%/.installed
@@ -149,18 +160,26 @@ LOCK = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.1
 lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
 	command -v $(UV) >/dev/null || { $(PYTHON) -m venv .venvs/uv && .venvs/uv/bin/python $(PIP) install uv; }
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt >/dev/null
-	$(LOCK) --constraints requirements/dev.txt --extra postgres --output-file requirements/serve.txt >/dev/null
+	$(LOCK) --constraints requirements/dev.txt --extra postgres --extra traces --output-file requirements/serve.txt >/dev/null
 	$(LOCK) --constraints requirements/dev.txt --extra batch --extra train \
 		--output-file requirements/train.txt >/dev/null
-	$(subst pyproject.toml,requirements/peers.in,$(LOCK)) --constraints requirements/dev.txt \
+	$(subst pyproject.toml,requirements/peers.in,$(LOCK)) --constraints requirements/train.txt \
 		--output-file requirements/peers.txt >/dev/null
 	$(subst pyproject.toml,requirements/dice.in,$(LOCK)) --constraints requirements/peers.txt \
 		--no-emit-package xgboost --no-emit-package nvidia-nccl-cu12 \
 		--output-file requirements/dice.txt >/dev/null
 	$(subst pyproject.toml,requirements/api.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/api.txt >/dev/null
+	$(subst pyproject.toml,requirements/deploy.in,$(LOCK)) --constraints requirements/dev.txt \
+		--output-file requirements/deploy.txt >/dev/null
+
+bundle: setup ## Everything for a machine without internet access: dist/alama-VERSION-offline.tar.gz (TRAIN=1, FOR=3.13)
+	TRAIN=$(TRAIN) FOR=$(FOR) tools/bundle $(BIN)/python
+
+image-check: setup ## Build both images twice in a clean Debian, compare them file by file, run them (root; minutes)
+	$(BIN)/python -m tests.image_check
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
-	rm -rf $(VENV) .venv-api .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \
+	rm -rf $(VENV) .venv-api .venv-deploy .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \
 		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
