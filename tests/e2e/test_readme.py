@@ -55,7 +55,7 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 
 @pytest.mark.xdist_group("readme")
 def test_the_commands_that_train_and_score_work_in_their_order(tmp_path: Path) -> None:
-    # On a quarter of the rows, and coarsely: the steps are the same, and nobody reads what is trained here.
+    # On a quarter of the rows, and coarsely: the steps are the same, and nobody reads the model.
     block = block_with("alama population").replace("--rows 8000", "--rows 2000")
     assert "--rows 2000" in block
     for command in commands(block):
