@@ -102,7 +102,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pilot]:
     running = Service(
         sqlite_url(home), home, 1, None, ALAMA_DELIVERY="inside", **coarsely
     ).running()
-    with running as service, closing(Pilot(service)) as pilot:
+    with one_core(), running as service, closing(Pilot(service)) as pilot:
         # Else nobody does what is asked for, and each test below would wait for it to the last.
         assert databases.safe_for_several(service.installed.database), "this SQLite is too old"
         yield pilot
