@@ -4,9 +4,9 @@ import os
 
 from hypothesis import settings
 
-_TIMES = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 1
+TIMES = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 1
 
 
 def tries(number: int) -> settings:
     """So many for a property that costs more, or needs more, than Hypothesis' usual hundred."""
-    return settings(max_examples=_TIMES * number)
+    return settings(max_examples=TIMES * number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -37,15 +36,9 @@ def test_a_service_that_runs_and_one_that_was_stopped_verify(
 
 def verified(server: Server) -> str:
     """What `alama audit verify` says where everything is in order."""
-    done = subprocess.run(
-        [*server.command, "audit", "verify"],
-        env=server.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    code, printed, said = server.typed("audit", "verify")
+    assert code == 0, printed + said
+    return printed
 
 
 def kinds(database_url: str) -> list[Kind]:

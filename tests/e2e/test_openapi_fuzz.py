@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -17,12 +18,13 @@ from alama.files.models import builtin
 from alama.service.keys import Scope
 from tests.databases import sqlite_url
 from tests.server import Server
+from tests.tries import TIMES
 
 ROOT = Path(__file__).parents[2]
 SCHEMATHESIS = ROOT / ".venv-api" / "bin" / "schemathesis"
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 HOOKS = Path(__file__).with_name("schemathesis_hooks.py")
-RUN_S_MAX = 300  # takes some forty seconds
+RUN_S_MAX = 300 * TIMES  # takes some forty seconds
 
 
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
@@ -69,12 +71,20 @@ def onboard(server: Server) -> None:
 
 def fuzz(server: Server, folder: Path) -> str:
     """The report of Schemathesis where it has found something, else nothing."""
-    report = folder / "report.txt"
+    report, config = folder / "report.txt", folder / "schemathesis.toml"
+    config.write_text(
+        re.sub(
+            r"(?<=max-examples = )\d+",
+            lambda number: str(TIMES * int(number[0])),
+            CONFIG.read_text("utf-8"),
+        ),
+        "utf-8",
+    )
     key = a_key(server)
     with report.open("wb") as output:
         try:
             run = subprocess.run(
-                [SCHEMATHESIS, "--config-file", CONFIG, "run", f"{server.url}/openapi.json"],
+                [SCHEMATHESIS, "--config-file", config, "run", f"{server.url}/openapi.json"],
                 env=os.environ
                 | {
                     "FUZZ_KEY": key,
