@@ -1,5 +1,6 @@
 """The built-in model is made again by one command, which says whether it is still the same."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +10,18 @@ from alama.cli.main import main
 from alama.core import model as models
 from alama.files.models import builtin, read_model
 from alama.training import builtin as maker
+from tests.coarse import coarse_training
 from tests.patterned import QUICK
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The real steps on few rows in one process: the real run takes minutes."""
     monkeypatch.setattr("alama.cli.terminal.usable_cores", lambda: 1)
     monkeypatch.setattr(maker, "POPULATION", replace(maker.POPULATION, rows=1_500))
     monkeypatch.setattr(maker, "RECIPE", replace(QUICK, pairs=0))
+    with coarse_training():
+        yield
 
 
 @pytest.mark.usefixtures("small")

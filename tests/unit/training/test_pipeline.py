@@ -1,5 +1,6 @@
 """The run as a whole: sound, judged on what it did not see, and telling what it is."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +12,18 @@ from alama.core.kernel import BatchScorecard, probabilities
 from alama.training.dataset import Dataset
 from alama.training.pipeline import Judged, Order, Trained, judge, train
 from alama.training.validation.metrics import auc
+from tests.coarse import coarse_training
 from tests.patterned import CATALOGUE, QUICK, patterned, unwatched
 
 # One worker makes what the tests here share, once.
 pytestmark = pytest.mark.xdist_group("pipeline")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """How often it bags is said by test_recipe.py, and by the hash in test_reproducible.py."""
+    with coarse_training():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,7 @@ from alama.core.model import Model
 from alama.training.notes import CardNotes, ConstraintPrice, Stage, WithheldGain
 from alama.training.validation.report import render
 from alama.training.validation.validate import Validation, validate
+from tests.coarse import coarse_training
 from tests.factories import a_dataset, a_model
 
 # One worker makes what the tests here share, once.
@@ -38,6 +40,13 @@ def notes_for(model: Model) -> list[CardNotes]:
 def validated(model: Model, rows: int = 2_000) -> Validation:
     train, holdout = (a_dataset(model, seed=seed, rows=rows) for seed in (1, 2))
     return validate(model, train, holdout, notes_for(model), seed=5, draws=10)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """The page is the same whatever the peers have learnt from."""
+    with coarse_training():
+        yield
 
 
 @pytest.fixture(scope="module")

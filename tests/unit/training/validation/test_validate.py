@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
@@ -23,6 +24,7 @@ from alama.training.validation.validate import (
     metrics_for_model,
     validate,
 )
+from tests.coarse import coarse_training
 from tests.factories import a_dataset, a_model
 
 # One worker makes what the tests here share, once.
@@ -35,6 +37,13 @@ NOTES = [CardNotes("full", (), (ConstraintPrice("mm_months", 1e-5),), (), 1.0, 0
 @pytest.fixture(scope="module")
 def model() -> Model:
     return a_model(7)
+
+
+@pytest.fixture
+def coarse() -> Iterator[None]:
+    """For what is not about the peers, nor shared."""
+    with coarse_training():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +141,7 @@ def test_the_same_population_is_called_stable(validation: Validation) -> None:
         assert all(shift.psi < 0.05 for shift in card.stability.features)
 
 
+@pytest.mark.usefixtures("coarse")
 def test_a_shifted_field_shows_in_its_index_and_in_the_findings(model: Model) -> None:
     train, holdout = (a_dataset(model, seed=seed, rows=ROWS) for seed in (1, 2))
     inflow = holdout.columns["avg_inflow"]
@@ -180,6 +190,7 @@ def test_validation_repeats_for_a_seed(model: Model, validation: Validation) -> 
     assert metrics_for_model(again) == metrics_for_model(validation)
 
 
+@pytest.mark.usefixtures("coarse")
 def test_progress_runs_from_nothing_to_all(model: Model) -> None:
     train, holdout = (a_dataset(model, seed=seed, rows=600) for seed in (1, 2))
     heard: list[float] = []
@@ -190,6 +201,7 @@ def test_progress_runs_from_nothing_to_all(model: Model) -> None:
     assert (heard[0], heard[-1]) == (0.0, 1.0)
 
 
+@pytest.mark.usefixtures("coarse")
 def test_rows_without_dates_have_no_months(model: Model) -> None:
     train, holdout = (replace(a_dataset(model, seed=seed, rows=600), dates=None) for seed in (1, 2))
     found = validate(model, train, holdout, [], seed=0, draws=2)
@@ -197,6 +209,7 @@ def test_rows_without_dates_have_no_months(model: Model) -> None:
     assert found.train.period is None
 
 
+@pytest.mark.usefixtures("coarse")
 def test_findings_warn_of_probabilities_that_are_too_extreme(model: Model) -> None:
     train, holdout = (a_dataset(model, seed=seed, rows=ROWS) for seed in (1, 2))
     flipped = np.random.default_rng(0).random(ROWS) < 0.25
