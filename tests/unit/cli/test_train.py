@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from alama.training.making.make import Watch
 from alama.training.notes import CardNotes, ConstraintPrice, Stage, WithheldGain
 from alama.training.pipeline import Order, Trained
 from tests import factories
+from tests.coarse import coarse_training
 from tests.loans import product_columns, write_csv
 
 UNJUDGED = ("--holdout", "0")
@@ -54,10 +56,11 @@ def notes(card: str) -> CardNotes:
 
 
 @pytest.fixture
-def trainer(monkeypatch: pytest.MonkeyPatch) -> FakeTrainer:
+def trainer(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTrainer]:
     fake = FakeTrainer()
     monkeypatch.setattr(pipeline, "train", fake)
-    return fake
+    with coarse_training():  # judging is real
+        yield fake
 
 
 @pytest.fixture
