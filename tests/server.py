@@ -146,10 +146,11 @@ class Server:
     def typed(self, *arguments: str) -> tuple[int, str, str]:
         """The exit code of a command, what it prints, and what it says beside that.
 
-        Without a process of its own where that of another installation is not asked for: to start
-        one takes longer than nearly every command.
+        Without a process of its own, unless it is to be that of another installation or version: to
+        start one takes longer than nearly every command.
         """
-        if self.command is ALAMA:
+        ours = self.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH")
+        if self.command is ALAMA and ours:
             return commands.run(arguments, self.environment)
         done = subprocess.run(
             [*self.command, *arguments],

@@ -5,4 +5,4 @@ The same as `tests.coarse` does in one process, and as quick to import as the re
 
 from alama.training import recipe
 
-recipe.REPEATS = ()  # type: ignore[assignment, misc]
+recipe.REPEATS = ()  # type: ignore[assignment,misc]  # as a patch does
