@@ -70,7 +70,7 @@ def test_the_cases_meet_every_answer_and_nearly_every_hindrance() -> None:
     assert found > len(answers) / 8
 
 
-@tries(300)
+@tries(600)
 @given(CASES)
 def test_the_answer_is_that_of_trying_everything(case: Case) -> None:
     told = case.find()
