@@ -267,7 +267,7 @@ def test_older_code_of_another_role_is_found_where_its_address_is_not_shown(
                 asks.execute("SET ROLE migrator")
                 seen = asks.execute(
                     "SELECT application_name, client_addr FROM pg_stat_activity"
-                    " WHERE application_name = %s",
+                    " WHERE application_name = %s AND datname = current_database()",
                     [OLD_SESSION],
                 ).fetchall()
             assert seen == [(OLD_SESSION, None)]
