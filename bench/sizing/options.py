@@ -15,4 +15,4 @@ class Size(NamedTuple):
     told: int
 
 
-SIZES: Final = {"quick": Size(2, 1, 3, 3_000, 300), "full": Size(6, 3, 8, 40_000, 4_000)}
+SIZES: Final = {"quick": Size(2, 1, 3, 3_000, 300), "full": Size(4, 3, 8, 20_000, 2_000)}

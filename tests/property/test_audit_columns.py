@@ -41,8 +41,8 @@ OF_ERASED_SCORES = {
 }
 """Columns that the digest covered, which nobody can make any more."""
 
-OF_ERASED_REVIEWS = {"note"}
-"""What nobody can open any more."""
+OF_ERASED_REVIEWS = {"note", "reason"}
+"""What nobody can open any more, and what the digest covered with it."""
 
 OF_ERASED_KEYS = {"lender_key_id"}
 """Which key of the lender had wrapped what is no more."""

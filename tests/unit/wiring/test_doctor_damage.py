@@ -75,7 +75,7 @@ def test_a_damaged_row_is_told_by_its_kind_and_hides_nothing(home: Path, harm: s
     wrong = [one for one in found.values() if one.mark is BROKEN]
     assert len(wrong) == 1
     assert wrong[0].check in {"secrets.expiring", "secrets.unused"}
-    assert "cannot be read" in wrong[0].seen
+    assert "cannot be told" in wrong[0].seen
     assert "alama db check" in str(wrong[0].todo)
     assert PHONE not in str(found)
     assert found["model.books"].mark is OK
