@@ -13,7 +13,8 @@ from alama.cli.ended import undone_when_ended
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    """As a terminal has them: `nohup` would have the second ignored."""
+    before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGTERM, signal.SIGHUP)}
     yield
     for one, handler in before.items():
         signal.signal(one, handler)

@@ -22,7 +22,7 @@ from alama.storage.upgrading.other_versions import LAST_UNNAMED
 from alama.storage.upgrading.plan import SERVES_FACT, note_served, served_by
 from tests.migrated import Repeated
 
-MIGRATIONS = Path(migrate.__file__).parent / "migrations"
+MIGRATIONS = Path(schema.__file__).parent / "migrations"
 
 UPGRADE = """
 import sys
