@@ -149,9 +149,10 @@ def stored(document: Document) -> str:
     if not document.get("storage"):
         return NOTHING
     rows = [
-        [database, name, *_bytes(database, found)]
+        [database, name, *_bytes(database, document["storage"][database]["kinds"][name])]
         for database in DATABASES
-        for name, found in document["storage"][database]["kinds"].items()
+        for name in storage.KINDS
+        if name in document["storage"][database]["kinds"]
     ]
     head = (
         *("database", "a score with", "bytes", "of them indexes", "journal written"),
