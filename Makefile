@@ -155,7 +155,7 @@ UV = $(or $(shell command -v uv),.venvs/uv/bin/uv)
 
 # The smaller sets take their versions from the largest, so that all three agree.
 LOCK = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 \
-	--fork-strategy fewest --generate-hashes --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+	--fork-strategy fewest --generate-hashes --no-strip-extras --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
 lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
 	command -v $(UV) >/dev/null || { $(PYTHON) -m venv .venvs/uv && .venvs/uv/bin/python $(PIP) install uv; }
