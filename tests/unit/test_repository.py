@@ -65,7 +65,8 @@ def pins(lock: Path) -> dict[str, str]:
     """Each locked requirement by name: its version, marker and hashes."""
     logical_lines = lock.read_text("utf-8").replace("\\\n", " ").splitlines()
     requirements = [line for line in logical_lines if line.strip() and line.lstrip()[0] != "#"]
-    return {line.partition("==")[0]: line.partition("==")[2] for line in requirements}
+    parts = (line.partition("==") for line in requirements)
+    return {name.partition("[")[0]: pin for name, _, pin in parts}
 
 
 def dependencies() -> list[str]:
