@@ -2,8 +2,9 @@
 
 import pytest
 
+from alama.core import document
 from alama.service.errors import UnknownLender
-from alama.service.onboarding.errors import ModelWithdrawn, NothingBefore
+from alama.service.onboarding.errors import ApprovalBlocked, ModelWithdrawn, NothingBefore
 from alama.service.policies import Signed
 from alama.storage.database import Database
 from tests.entries import LIVE, NOON_US
@@ -49,6 +50,18 @@ def test_nobody_alone_rolls_back_to_what_was_rolled_back(house: House) -> None:
     house.now_us += 1
     house.signed(withdrawn, MUTUA)  # signed again it answers, and there is a way back again
     assert house.approval.roll_back("umoja", MUTUA, "it was that") == MODEL.id
+
+
+def test_what_stands_under_the_id_of_another_model_is_not_gone_back_to(house: House) -> None:
+    for model in (MODEL, OTHER_MODEL):
+        house.signed(house.trained("umoja", model), NJERI)
+        house.now_us += 1
+    forged = document.encode(a_model(name="never signed"))
+    house.stores.registry.keep_model(MODEL.id, forged, house.now_us)
+    with pytest.raises(ApprovalBlocked, match="not the one that was judged") as caught:
+        house.approval.roll_back("umoja", MUTUA, "it approves too many")
+    assert "restore it from a backup" in str(caught.value.hint)
+    assert house.stores.registry.deployed(LIVE._replace(lender="umoja")) == (OTHER_MODEL.id, None)
 
 
 def test_rolling_back_twice_goes_two_models_back(house: House) -> None:

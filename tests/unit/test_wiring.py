@@ -58,6 +58,7 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
     told = json.loads((tmp_path / "log").read_text("utf-8"))
     assert (told["event"], told["lender"], told["mode"]) == ("model_unavailable", "demo", "live")
     assert "not a model" in told["message"]
+    assert "restore it from a backup" in told["hint"]
 
 
 def test_a_pepper_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:

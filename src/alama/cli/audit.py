@@ -19,10 +19,12 @@ carries the hash of the one before it and is signed. docs/audit.md says what eac
 VERIFY_DESCRIPTION: Final = """\
 Go through the whole audit: every entry, hash and signature, every chain against
 what was noted of it, every score against the digest under which it was logged,
-and lenders, keys, deployments, pauses, holds, webhook endpoints and applicants
-against the acts. A score whose applicant was erased is not proved any more; one
-that a retention run has deleted is accounted for by the act that names it. The
-service may run meanwhile, and nothing is written.
+lenders, keys, deployments, pauses, holds, webhook endpoints and applicants
+against the acts, and every model and policy against the hash that is its id.
+
+A score whose applicant was erased is not proved any more; one that a retention
+run has deleted is accounted for by the act that names it. The service may run
+meanwhile, and nothing is written.
 
 Exits with 0 where everything is in order, with 1 and a list of what is not, and
 with 2 where it cannot be told because a key is missing or damaged.
@@ -191,6 +193,9 @@ def _facts(verdict: Verdict, heads: int) -> list[tuple[str, str]]:
     ):
         if count:
             rows.append(("", f"{count:,} {meaning}"))
+    if verdict.documents:
+        hashes = "has the hash that is its id"
+        rows.append(("documents", f"{verdict.documents:,}: each model and policy {hashes}"))
     if heads:
         found = "1 was" if heads == 1 else f"{heads} were"
         rows.append(("heads", f"{found} found again: nothing up to there was taken away"))

@@ -17,6 +17,7 @@ Look at the database from all sides, and say of each whether it is in order:
   schema, tables   those of this version, with every column and index
   files            SQLite reads every page; PostgreSQL tells what it knows of
   rows             whatever a row names is there, with a foreign key or without
+  documents        every model and policy has the hash that is its id
   pepper, keys     the secrets at hand are those of this database
   audit            every entry, and every score by it: `alama audit verify`
 

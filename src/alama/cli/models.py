@@ -137,15 +137,10 @@ def export(args: argparse.Namespace) -> int:
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.core import model as models  # noqa: PLC0415
-    from alama.service.errors import StoreUnfit  # noqa: PLC0415
 
     with existing_installation() as opened:
         artefact = opened.registry.model(args.id)
-    model = models.decode(artefact)
-    if model.id != args.id:
-        raise StoreUnfit(
-            f"the stored model {args.id} is another one", hint="restore it from a backup"
-        )
+    model = models.stored(artefact, args.id)
     with promised(args.out) as output:
         output.write(artefact)
     words.remark(f"{args.out}: {model.name}.")

@@ -200,7 +200,7 @@ def _stand_by(
 
     anew = f"alama pilot train {args.lender}, with the same options"
     document = opened.onboarding.candidates.document(candidate.lender, candidate.id)
-    if (conflict := _conflict(args, models.decode(document))) is not None:
+    if (conflict := _conflict(args, models.stored(document, candidate.model_id))) is not None:
         raise InvalidName(
             f"a model was trained before, and {conflict}: candidate {candidate.id}",
             hint=f"for another one: {anew}",

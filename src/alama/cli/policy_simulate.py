@@ -251,7 +251,7 @@ def _model(args: argparse.Namespace, opened: Installation | None, book: Book) ->
     deployed = None if opened is None else opened.registry.deployed(book)
     if args.model is not None or opened is None or deployed is None or deployed[0] is None:
         return model_at(args.model)
-    return models.decode(opened.registry.model(deployed[0]))
+    return models.stored(opened.registry.model(deployed[0]), deployed[0])
 
 
 def _old_policy(

@@ -69,7 +69,7 @@ def show(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         found = opened.scores.tally(Book(lender.id, Mode(args.mode)), first_day, last_day)
-        known = {model_id: models.decode(opened.registry.model(model_id)) for model_id in found}
+        known = {one: models.stored(opened.registry.model(one), one) for one in found}
     days = f"{words.day(first_day * DAY_US)} to {words.day(last_day * DAY_US)}"
     if not found:
         words.remark(f"{lender.id} has no scores in {args.mode} mode, {days}.")

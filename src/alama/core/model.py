@@ -183,6 +183,11 @@ def money_factor(model: Model, currency: str | None) -> float:
 
 _FORMAT: Final = Format(Model, SCHEMA, "model", SIZE_MAX, InvalidModel, "retrain")
 
+_RESTORE: Final = (
+    "restore it from a backup; until then `alama models rollback` lets the model before answer, or "
+    "`alama lenders pause` leaves every decision to a person"
+)
+
 seal = document.seal
 content_id = document.content_id
 encode = document.encode
@@ -195,6 +200,19 @@ def decode(artefact: bytes) -> Model:
     except InvalidCatalogue as error:
         raise InvalidModel(f"the model's catalogue is not valid: {error}") from error
     _check(model)
+    return model
+
+
+def stored(artefact: bytes, model_id: str) -> Model:
+    """Read a stored model, or raise `InvalidModel` if it is not the one of that id."""
+    try:
+        model = decode(artefact)
+    except InvalidModel as error:
+        raise InvalidModel(f"the stored model {model_id}: {error}", hint=_RESTORE) from error
+    if model.id != model_id:
+        raise InvalidModel(
+            f"the stored model {model_id} was changed: it is another one", hint=_RESTORE
+        )
     return model
 
 

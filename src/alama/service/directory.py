@@ -260,7 +260,7 @@ class Directory:
             model = self._builtin()
             self._registry.keep_model(model.id, document.encode(model), now_us)
         else:
-            model = models.decode(self._registry.model(model_id))
+            model = models.stored(self._registry.model(model_id), model_id)
         if policy_id is None:
             text = draft.default_text(currency)
             policy = policy_text.read(text)

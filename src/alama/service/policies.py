@@ -119,7 +119,8 @@ def require_fit(
     deployed = registry.deployed(book)
     model_id = None if deployed is None else deployed[0]
     # Before its onboarding a live book has no model: then the built-in one stands in for it.
-    model = builtin() if model_id is None else models.decode(registry.model(model_id))
+    stored = None if model_id is None else models.stored(registry.model(model_id), model_id)
+    model = stored or builtin()
     return ReadyPolicy(policy, ReadyModel(model, policy.currency))
 
 

@@ -56,7 +56,8 @@ def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     """Bring together everything that a stored score rests on, or raise `Erased`."""
     row, sealed = stored.row, vault.open(stored)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
-    ready = ReadyModel(models.decode(registry.model(row.model_id)), policy.currency)
+    model = models.stored(registry.model(row.model_id), row.model_id)
+    ready = ReadyModel(model, policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
 

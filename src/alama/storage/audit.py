@@ -9,6 +9,7 @@ from sqlalchemy import func, select, text, true
 
 from alama.core.chain import MAIN, SCORES, Head, Link
 from alama.service import ids
+from alama.service.audit.documents import DocumentKind, StoredDocument
 from alama.service.records import ApplicantKey, StoredScore
 from alama.service.vault.applicant import ApplicantKeyRow
 from alama.service.vault.keys import VaultKey
@@ -21,7 +22,7 @@ from alama.storage.vault import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import Column, ColumnElement, Connection, Select
 
     from alama.service.audit.reviews import ReviewRow
     from alama.service.audit.standing import Columns, Thing
@@ -35,6 +36,13 @@ _PAGE: Final = 500
 _NO_NUMBER: Final = 2**63 - 1
 _TABLE: Final = schema.audit_entries
 _LINK: Final = [_TABLE.c[name] for name in Link._fields]
+_DOCUMENTS: Final[dict[DocumentKind, Column[Any]]] = {
+    DocumentKind.MODEL: schema.models.c.id,
+    DocumentKind.POLICY: schema.policies.c.id,
+    DocumentKind.CANDIDATE: schema.onboarding.candidates.c.model_id,
+}
+"""Where documents are, each by the column that has the id of its content."""
+
 _BY_CHAIN: Final = (_TABLE.c.writer, _TABLE.c.number)
 
 
@@ -86,6 +94,25 @@ class SqlTrail:
         with self._reading() as connection:
             found: int | None = connection.execute(query).scalar()
         return found
+
+    def document_count(self) -> int:
+        with self._reading() as connection:
+            counts = (select(func.count()).select_from(one.table) for one in _DOCUMENTS.values())
+            return sum(connection.execute(count).scalar_one() for count in counts)
+
+    def documents(self) -> Iterator[StoredDocument]:
+        """Read each in a transaction of its own: one at a time is in memory, and none is held."""
+        for kind, id_column in _DOCUMENTS.items():
+            table, after = id_column.table, ""
+            columns = (table.c.id, id_column, table.c.document)
+            query = select(*columns).order_by(table.c.id).limit(1)
+            while True:
+                with self._reading() as connection:
+                    row = connection.execute(query.where(table.c.id > after)).first()
+                if row is None:
+                    break
+                after = row[0]
+                yield StoredDocument(kind, str(after), str(row[1]), _binary(row[2]) or b"")
 
     @contextmanager
     def moment(self) -> Iterator[SqlMoment]:

@@ -209,7 +209,7 @@ class Tasks:
         registry = self._stores.registry
         model_id, policy_id = registry.deployed(book) or (None, None)
         policy = policies.policy_by_id(registry, book, policy_id)
-        current = None if model_id is None else models.decode(registry.model(model_id))
+        current = None if model_id is None else models.stored(registry.model(model_id), model_id)
         return current, lambda model: ReadyPolicy(policy, ReadyModel(model, policy.currency))
 
 

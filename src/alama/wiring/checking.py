@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import AlamaError
 from alama.service.audit import verify as verifying
+from alama.service.audit.documents import check_documents
 from alama.service.checkup import Mark, broken, look, ok, unchecked
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import database as databases
@@ -34,12 +35,22 @@ SCHEMA: Final = "schema"
 TABLES: Final = "tables"
 FILES: Final = "files"
 ROWS: Final = "rows"
+DOCUMENTS: Final = "documents"
 AUDIT: Final = "audit"
 
-_INSIDE: Final = (TABLES, ROWS, fitting.PEPPER, fitting.MASTER_KEY, fitting.VAULT_KEYS, AUDIT)
+_INSIDE: Final = (
+    TABLES,
+    ROWS,
+    DOCUMENTS,
+    fitting.PEPPER,
+    fitting.MASTER_KEY,
+    fitting.VAULT_KEYS,
+    AUDIT,
+)
 """What only a database of this version's schema can be asked."""
 
 _KEEP: Final = "keep a copy of the database as it is, and restore from a backup"
+_RESTORE: Final = f"{_KEEP}, or that row of it: docs/audit.md says how"
 _AGAIN: Final = "see that the database runs and that {} is right, and check again"
 _NEWER: Final = "check with that version"
 _QUICK: Final = "by --quick"
@@ -80,6 +91,7 @@ def check(
         return
     yield from _told(TABLES, variable, lambda: _tables(database))
     yield from _told(ROWS, variable, lambda: _rows(database, watch, quickly=quickly))
+    yield from _told(DOCUMENTS, variable, lambda: _documents(database, watch))
     is_shut = False
     for finding in _told("secrets", variable, lambda: fitting.secrets(settings, database)):
         is_shut |= finding.check == fitting.MASTER_KEY and finding.mark is Mark.BROKEN
@@ -184,6 +196,16 @@ def _broken(database: Database, table: str) -> list[referential.Broken]:
     with database.reading() as connection:
         patiently(connection)
         return list(referential.broken_in(connection, table))
+
+
+def _documents(database: Database, watch: Watch) -> Iterator[Finding]:
+    trail = SqlTrail(database)
+    count = trail.document_count()
+    wrong = list(check_documents(trail, watch))
+    for one in wrong[: soundness.SHOWN_MAX]:
+        yield broken(DOCUMENTS, f"{one.where}: {one.what}", _RESTORE)
+    if not wrong:
+        yield ok(DOCUMENTS, f"{count:,}, each model and policy has the hash that is its id")
 
 
 def _audit(

@@ -12,9 +12,11 @@ from sqlalchemy import insert, text, update
 
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
+from alama.core.lending import draft
 from alama.service import lenders
 from alama.storage import database as databases
 from alama.storage import schema
+from alama.storage.registry import SqlRegistry
 from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.upgrading import migrate
 from alama.storage.upgrading import plan as migration_plan
@@ -65,7 +67,17 @@ def test_everything_is_in_order_in_a_new_installation(
     assert main(["db", "check"]) == 0
     found = marks(capsys.readouterr().out)
     assert set(found.values()) == {OK}
-    wanted = ["schema", "files", "tables", "rows", "pepper", "master key", "vault keys", "audit"]
+    wanted = [
+        "schema",
+        "files",
+        "tables",
+        "rows",
+        "documents",
+        "pepper",
+        "master key",
+        "vault keys",
+        "audit",
+    ]
     assert list(found) == wanted
     assert address
 
@@ -76,6 +88,30 @@ def test_a_quick_check_says_what_it_leaves_out(capsys: pytest.CaptureFixture[str
     found = marks(capsys.readouterr().out)
     assert found["audit"] == found["rows"] == UNCHECKED
     assert found["schema"] == found["tables"] == found["pepper"] == OK
+
+
+@pytest.mark.parametrize("options", [[], ["--quick"]])
+def test_a_damaged_document_is_named_with_the_way_out(
+    address: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = databases.connect(address)
+    text_of = draft.default_text("KES")
+    policy_id = draft.default_policy("KES").id
+    SqlRegistry(database).keep_policy(policy_id, text_of, 1)
+    assert main(["db", "check", *options]) == 0
+    with database.writing() as connection:
+        changed = text_of.replace(b"limit_max = 50_000", b"limit_max = 90_000")
+        connection.execute(update(schema.policies).values(document=changed))
+    database.close()
+    capsys.readouterr()
+    assert main(["db", "check", *options]) == EXIT_WRONG
+    out = capsys.readouterr().out
+    assert marks(out)["documents"] == WRONG
+    assert marks(out)["audit"] == (UNCHECKED if options else WRONG)
+    assert policy_id in "".join(out.split())
+    assert "nothing is broken" not in out
+    assert main(["audit", "verify"]) == EXIT_WRONG
+    assert "is not the one that its id names" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("options", [[], ["--quick"]])
@@ -275,7 +311,7 @@ def test_a_server_that_is_not_there_is_told_once_and_nothing_else_accused(
     found = marks(out)
     assert found.pop("database") == UNTOLD
     assert "nothing is broken" not in out
-    assert len(found) == 8
+    assert len(found) == 9
     assert set(found.values()) == {UNCHECKED}
     assert out.count("see database") == len(found)
     assert " ".join(out.split()).count("Connection refused") == 1

@@ -53,6 +53,15 @@ def test_no_flipped_bit_goes_unnoticed(at: int, bit: int) -> None:
     assert model == MODEL  # only what JSON gives no meaning to may change, such as E for e
 
 
+def test_a_stored_model_is_the_one_of_its_id() -> None:
+    assert models.stored(DOCUMENT, MODEL.id) == MODEL
+    another = a_model(seed=3, name="another")
+    for damaged in (b"\0", models.encode(another)):
+        with pytest.raises(InvalidModel, match=MODEL.id) as caught:
+            models.stored(damaged, MODEL.id)
+        assert "restore it from a backup" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize(
     "document", [b"", b"null", b"[]", b"{}", b'{"schema": 1}', b"\xff\xfe", b"[" * 100_000]
 )

@@ -234,6 +234,26 @@ def test_a_key_is_recognised_though_what_answers_it_cannot_be_used(
     assert calls(directory, text)[0].desk_for_scoring().model.model.id == MODEL.id
 
 
+def test_a_model_under_the_id_of_another_is_never_served_and_one_in_memory_stays(
+    directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
+) -> None:
+    text, _ = keys.issue(watched, clock, PEPPER, DEMO)
+    own, another = a_model(name="own"), a_model(name="another")
+    watched.keep_model(own.id, document.encode(own), clock())
+    watched.deploy(DEMO, own.id, None, clock())
+    assert calls(directory, text)[0].desk_for_scoring().model.model == own
+    watched.keep_model(own.id, document.encode(another), clock())
+    stopwatch.now_us += FRESH_US
+    assert calls(directory, text)[0].desk_for_scoring().model.model == own
+    scores, vault = scores_in(watched._database), vault_of(watched._database)
+    fresh = Directory(watched, scores, clock, stopwatch, PEPPER, lambda: MODEL, vault)
+    ((book, error),) = fresh.warm()
+    assert (book, own.id in str(error)) == (DEMO, True)
+    assert "restore it from a backup" in str(error.hint)
+    with pytest.raises(ModelUnavailable, match="is another one"):
+        calls(fresh, text)[0].desk_for_scoring()
+
+
 def test_a_database_that_goes_away_between_key_and_model_is_no_verdict_on_the_model(
     directory: Directory,
     watched: WatchedRegistry,

@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from alama.core import document
+from alama.core.lending import draft
+from alama.files.models import builtin
 from alama.service import keys
 from alama.service.book import Book, Mode
+from alama.service.directory import Directory
 from alama.storage import database as databases
 from alama.storage.sqlite_driver import pysqlite3
 from alama.wiring.doctor.patient import said
+from tests.factories import a_model
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, looked_at, opened, run_sql
 
 NOW_US = 1_800_000_000_000_000
@@ -79,6 +84,56 @@ def test_a_damaged_row_is_told_by_its_kind_and_hides_nothing(home: Path, harm: s
     assert "alama db check" in str(wrong[0].todo)
     assert PHONE not in str(found)
     assert found["model.books"].mark is OK
+
+
+# -------------------------------------------------------------------------------- documents
+
+BOOK = Book("demo", Mode.TEST)
+DAMAGES = [b"\0", document.encode(a_model(name="another"))]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
+def test_a_model_in_force_that_is_not_what_its_id_says_is_broken(home: Path, damage: bytes) -> None:
+    model = a_model()
+    with opened(home) as installed:
+        installed.registry.keep_model(model.id, document.encode(model), NOW_US)
+        installed.registry.deploy(BOOK, model.id, None, NOW_US)
+    assert looked_at(home)["model.books"].mark is OK
+    with opened(home) as installed:
+        installed.registry.keep_model(model.id, damage, NOW_US)
+    one = looked_at(home)["model.books"]
+    assert one.mark is BROKEN
+    assert model.id in one.seen
+    assert "demo (test)" in one.seen
+    assert "restore it from a backup" in str(one.todo)
+
+
+@pytest.mark.parametrize("kind", ["model", "policy"])
+def test_a_damaged_copy_of_what_the_package_brings_is_broken_until_the_next_start(
+    home: Path, kind: str
+) -> None:
+    with opened(home) as installed:
+        if kind == "model":
+            installed.registry.keep_model(builtin().id, b"\0", NOW_US)
+        else:
+            policy_id = draft.default_policy("KES").id
+            installed.registry.keep_policy(policy_id, draft.default_text("UGX"), NOW_US)
+    one = looked_at(home)["model.books"]
+    assert one.mark is BROKEN
+    assert f"the stored {kind}" in one.seen
+    assert "start the service again" in str(one.todo)
+    with opened(home) as installed:
+        directory = Directory(
+            installed.registry,
+            installed.scores,
+            lambda: NOW_US,
+            lambda: NOW_US,
+            installed.pepper,
+            builtin,
+            installed.vault,
+        )
+        assert directory.warm() == []
+    assert looked_at(home)["model.books"].mark is OK
 
 
 def test_an_error_of_the_system_without_a_file_is_told_without_one() -> None:

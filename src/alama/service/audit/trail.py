@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from alama.core.chain import Head, Link
+    from alama.service.audit.documents import StoredDocument
     from alama.service.audit.reviews import ReviewRow
     from alama.service.audit.standing import Columns, Thing
     from alama.service.book import Book
@@ -42,6 +43,14 @@ class Trail(Protocol):
 
     def boundary(self, after_us: int) -> int | None:
         """A time some commits later than this one; None: there are fewer than that to come."""
+        ...
+
+    def document_count(self) -> int:
+        """How many documents there are that are named by their content."""
+        ...
+
+    def documents(self) -> Iterator[StoredDocument]:
+        """Give them one after the other: models, policies and candidates."""
         ...
 
     def moment(self) -> AbstractContextManager[Moment]:

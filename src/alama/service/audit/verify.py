@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from alama.core.chain import MAIN
 from alama.service.audit.applicants import check_applicants
 from alama.service.audit.chains import Chains
+from alama.service.audit.documents import check_documents
 from alama.service.audit.findings import CANNOT_BE_TOLD, Finding, Trouble
 from alama.service.audit.lender_keys import LenderKeys
 from alama.service.audit.reviews import check_reviews
@@ -50,6 +51,8 @@ class Verdict(NamedTuple):
     """Scores that are gone, as a retention run says."""
     earlier: int
     """Scores from before there was an audit."""
+    documents: int
+    """Models and policies, those of candidates among them."""
 
     @property
     def can_be_told(self) -> bool:
@@ -66,7 +69,7 @@ def verify(
     wanted: frozenset[bytes],
     watch: Watch,
 ) -> Verdict:
-    """Check every entry, every score and what stands; `wanted` are heads kept elsewhere.
+    """Check every entry, score and document, and what stands; `wanted` are heads kept elsewhere.
 
     It writes nothing, and makes no key in the place of one that is missing.
     """
@@ -92,6 +95,8 @@ def verify(
                 findings += check_vault_keys(_ours(moment, signers), chains)
             lender_keys.look_at(moment.vault_keys())
         findings += [*_unsigned(signers, chains), *lender_keys.findings()]
+    documents = trail.document_count()
+    findings += check_documents(trail, watch)
     return Verdict(
         findings,
         chains.chains,
@@ -100,6 +105,7 @@ def verify(
         scores.erased,
         scores.deleted,
         scores.earlier,
+        documents,
     )
 
 

@@ -186,7 +186,7 @@ class Comparing:
         return self._comparisons.waiting(challenger.book, challenger.reached, settled, WAITING_MAX)
 
     def _model(self, model_id: str) -> Model:
-        return models.decode(self._registry.model(model_id))
+        return models.stored(self._registry.model(model_id), model_id)
 
 
 def _altogether(known: Sequence[Challenger]) -> Challenger:

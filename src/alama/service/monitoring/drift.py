@@ -185,7 +185,7 @@ class Drift:
         """Give those of the cards of a model; one of this id never changes, so they are kept."""
         found = self._yardsticks.get(model_id)
         if found is None:
-            model = models.decode(self._documents.model(model_id))
+            model = models.stored(self._documents.model(model_id), model_id)
             found = {card.name: Yardstick(model, card) for card in model.cards}
             if len(self._yardsticks) >= MODELS_KEPT:
                 self._yardsticks.clear()

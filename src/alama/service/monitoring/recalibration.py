@@ -146,7 +146,7 @@ class Recalibrations:
         builtin = self._builtin()
         if model_id == builtin.id:  # it is not kept before the first score
             return builtin
-        return models.decode(self._stores.registry.model(model_id))
+        return models.stored(self._stores.registry.model(model_id), model_id)
 
     # -------------------------------------------------------------------------------- evidence
 

@@ -242,7 +242,7 @@ class Monitoring:
         builtin = self._builtin()
         if model_id == builtin.id:  # it is not kept before the first score
             return builtin
-        return models.decode(self._registry.model(model_id))
+        return models.stored(self._registry.model(model_id), model_id)
 
     def _stability(
         self, book: Book, model: Model, tally: Tally, currency: str, period: Period

@@ -139,7 +139,7 @@ class Shadowing:
             return None
 
     def _make_ready(self, model_id: str, currency: str) -> Asked:
-        model = ReadyModel(models.decode(self._registry.model(model_id)), currency)
+        model = ReadyModel(models.stored(self._registry.model(model_id), model_id), currency)
         return Asked(model, Intake(model.catalogue, may_have_been_word))
 
     def _lay_out(self, model: ReadyModel, policy_id: str) -> ReadyPolicy | _Unfit:

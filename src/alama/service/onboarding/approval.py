@@ -27,7 +27,6 @@ from alama.service.policies import Signed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alama.core.model import Model
     from alama.service.onboarding.ports import Dossier
     from alama.service.onboarding.records import Candidate
     from alama.service.onboarding.steps import Stores
@@ -81,11 +80,8 @@ class Approval:
         def judge(dossier: Dossier) -> Counted:
             counted = _count(dossier, signature)
             _, policy_id = dossier.live
-            model = self._require_fit(lender, dossier.document, policy_id)
-            if model.id != dossier.candidate.model_id:
-                raise ApprovalBlocked(
-                    "the stored model is not the one that was judged", hint="train it again"
-                )
+            model_id = dossier.candidate.model_id
+            self._require_fit(lender, model_id, dossier.document, policy_id)
             return counted
 
         counted = self._stores.candidates.sign(lender, candidate_id, signature, judge)
@@ -107,7 +103,7 @@ class Approval:
         def choose(steps: Sequence[Deployment]) -> str:
             model_id = self._before(lender, steps)
             document = self._stores.registry.model(model_id)
-            self._require_fit(lender, document, steps[-1].policy_id)
+            self._require_fit(lender, model_id, document, steps[-1].policy_id)
             return model_id
 
         return self._stores.candidates.roll_back(lender, signed, choose)
@@ -124,8 +120,10 @@ class Approval:
         candidate_id = next((one.id for one in candidates if one.model_id == model_id), "ID")
         raise ModelWithdrawn(lender, model_id, candidate_id, signed)
 
-    def _require_fit(self, lender: str, document: bytes, policy_id: str | None) -> Model:
-        """Give the model, or raise where it and the policy in force could not answer together."""
+    def _require_fit(
+        self, lender: str, model_id: str, document: bytes, policy_id: str | None
+    ) -> None:
+        """Raise where the model and the policy in force could not answer together."""
         book = Book(lender, Mode.LIVE)
         policy = policies.policy_by_id(self._stores.registry, book, policy_id)
         try:
@@ -136,7 +134,11 @@ class Approval:
                 f"the model and the policy in force cannot answer together: {error}",
                 hint=error.hint or f"`alama policy activate` sets another policy of {lender}",
             ) from error
-        return model
+        if model.id != model_id:
+            raise ApprovalBlocked(
+                "the stored model is not the one that was judged",
+                hint="restore it from a backup, or train it again",
+            )
 
 
 def _count(dossier: Dossier, signature: Signature) -> Counted:

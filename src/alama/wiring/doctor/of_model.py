@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from alama.core import calibration
@@ -17,6 +18,7 @@ from alama.core.product import PRODUCT
 from alama.files.models import builtin, sample_application
 from alama.service.book import Book, Mode
 from alama.service.checkup import Finding, broken, ok
+from alama.service.errors import StoreUnfit
 from alama.storage.registry import SqlRegistry
 from alama.wiring.doctor.findings import number, some
 from alama.wiring.doctor.patient import hint, said
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from alama.wiring.doctor.patient import Patient
 
 _AGAIN = "install Alama again: a file of the package is not as it was made"
+_RESTART = "start the service again: what comes with the package is then kept anew"
 _SAMPLE_CURRENCY = "KES"
 
 
@@ -60,7 +63,10 @@ def of_package(make_model: Callable[[], Model], sample: Callable[[], bytes]) -> 
 
 
 def of_books(database: Database) -> Finding:
-    """Lay out the model and the policy of each book as the service would; nothing is kept."""
+    """Lay out the model and the policy of each book as the service would; nothing is kept.
+
+    What the package brings answers from there. Its copies, which scores name, are looked at too.
+    """
     check, registry = "model.books", SqlRegistry(database)
     failed: dict[Book, AlamaError] = {}
     own = 0
@@ -81,6 +87,8 @@ def of_books(database: Database) -> Finding:
             f"nothing answers in {named}: {error}",
             hint(error, f"deploy another: `alama onboard {book.lender}`"),
         )
+    if (damaged := _damaged_copy(registry)) is not None:
+        return broken(check, f"{damaged}; scores that name it cannot be replayed", _RESTART)
     lenders = number(len(registry.lenders()), "lender")
     return ok(check, f"{lenders}, {number(own, 'model')} of their own; each loads with its policy")
 
@@ -89,9 +97,25 @@ def _lay_out(
     registry: SqlRegistry, deployed: tuple[str | None, str | None], currency: str
 ) -> ReadyPolicy:
     model_id, policy_id = deployed
-    model = builtin() if model_id is None else models.decode(registry.model(model_id))
+    stored = None if model_id is None else models.stored(registry.model(model_id), model_id)
+    model = stored or builtin()
     if policy_id is None:
         policy = draft.default_policy(currency)
     else:
         policy = policy_text.decode(registry.policy(policy_id), policy_id)
     return ReadyPolicy(policy, ReadyModel(model, policy.currency))
+
+
+def _damaged_copy(registry: SqlRegistry) -> AlamaError | None:
+    """Say what is wrong with a kept copy of what the package brings; before a score is none."""
+    model_id = builtin().id
+    policy_ids = {draft.default_policy(one.currency).id for one in registry.lenders()}
+    try:
+        with suppress(StoreUnfit):
+            models.stored(registry.model(model_id), model_id)
+        for policy_id in policy_ids:
+            with suppress(StoreUnfit):
+                policy_text.decode(registry.policy(policy_id), policy_id)
+    except AlamaError as damaged:
+        return damaged
+    return None

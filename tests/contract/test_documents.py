@@ -1,0 +1,96 @@
+"""A stored document is hashed against its id: whatever was put in its place is found and named."""
+
+import pytest
+from sqlalchemy import update
+
+from alama.core import document
+from alama.core.errors import InvalidPolicy
+from alama.core.lending import draft, policy_text
+from alama.service.audit.findings import Finding, Trouble
+from alama.storage import schema
+from alama.storage.database import Database
+from tests.audited import verdict_on
+from tests.entries import NOON_US
+from tests.onboarded import MODEL, OTHER_MODEL, House, a_pilot
+
+TEXT = draft.default_text("KES")
+POLICY = policy_text.read(TEXT)
+DAMAGES = [b"\0", b"", b"{}", document.encode(MODEL)[:-9], document.encode(OTHER_MODEL)]
+
+
+@pytest.fixture
+def house(database: Database) -> House:
+    house = House(database)
+    house.begin()
+    house.stores.pilots.set(a_pilot("umoja"))
+    house.signed(house.trained("umoja", MODEL), "A. Njeri")
+    house.stores.registry.keep_policy(POLICY.id, TEXT, NOON_US)
+    return house
+
+
+def found(database: Database) -> list[Finding]:
+    return list(verdict_on(database).findings)
+
+
+def test_documents_that_are_what_they_were_are_counted(house: House) -> None:
+    verdict = verdict_on(house.database)
+    assert verdict.findings == []
+    assert verdict.documents == 3
+
+
+def test_a_policy_may_be_written_in_other_words(house: House) -> None:
+    house.stores.registry.keep_policy(POLICY.id, b"# the same\n" + TEXT, NOON_US)
+    assert found(house.database) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
+def test_a_model_that_is_not_what_its_id_says_is_found(house: House, damage: bytes) -> None:
+    with house.database.writing() as connection:
+        connection.execute(update(schema.models).values(document=damage))
+    (one,) = found(house.database)
+    assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"model {MODEL.id}")
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
+def test_a_candidate_whose_model_was_changed_is_found(house: House, damage: bytes) -> None:
+    (candidate,) = house.stores.candidates.of("umoja")
+    with house.database.writing() as connection:
+        connection.execute(update(schema.onboarding.candidates).values(document=damage))
+    (one,) = found(house.database)
+    assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"candidate {candidate.id}")
+
+
+@pytest.mark.parametrize(
+    "damage", [b"\0", b"", b"\xff", TEXT.replace(b"0.35", b"0.36"), draft.default_text("UGX")]
+)
+def test_a_policy_that_was_changed_is_found_though_none_follows_it(
+    house: House, damage: bytes
+) -> None:
+    assert damage != TEXT
+    with house.database.writing() as connection:
+        connection.execute(update(schema.policies).values(document=damage))
+    (one,) = found(house.database)
+    assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"policy {POLICY.id}")
+    assert verdict_on(house.database).can_be_told
+
+
+def test_each_of_many_is_read_by_itself(house: House) -> None:
+    for currency in ("UGX", "TZS", "RWF"):
+        text = draft.default_text(currency)
+        house.stores.registry.keep_policy(policy_text.read(text).id, text, NOON_US)
+    with house.database.writing() as connection:
+        connection.execute(update(schema.policies).values(document=b"\0"))
+    assert len({one.where for one in found(house.database)}) == 4
+
+
+def test_text_where_bytes_should_be_is_found(house: House) -> None:
+    """SQLite takes any value in any column."""
+    if not house.database.embedded:
+        pytest.skip("PostgreSQL keeps a column to its type")
+    with house.database.writing() as connection:
+        for table in ("models", "policies", "candidates"):
+            connection.exec_driver_sql(f"UPDATE {table} SET document = 'text'")  # noqa: S608  ours
+    assert [one.trouble for one in found(house.database)] == [Trouble.DOCUMENT] * 3
+    assert house.stores.registry.policy(POLICY.id) == house.stores.registry.model(MODEL.id)
+    with pytest.raises(InvalidPolicy, match="was changed or is damaged"):
+        policy_text.decode(house.stores.registry.policy(POLICY.id), POLICY.id)
