@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
+from alama.service.keys import PILOT_SCOPES, Scope
 
 if TYPE_CHECKING:
     import argparse
 
     from alama.cli.command import Subparsers
-    from alama.service.keys import Key, Scope
+    from alama.service.keys import Key
     from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
@@ -72,8 +73,8 @@ def register(subparsers: Subparsers) -> None:
         "--scope",
         action="append",
         metavar="SCOPE",
-        help="scores:write, scores:read, webhooks:write, webhooks:read, pilot:write or pilot:read; "
-        "may be repeated (default: all but those of pilot)",
+        help=f"one of {', '.join(Scope)}; may be repeated (default: all but "
+        f"{' and '.join(PILOT_SCOPES)})",
     )
     add("--days", type=int, metavar="N", help="until it expires (default: never)")
     add(
@@ -117,7 +118,6 @@ def issue(args: argparse.Namespace) -> int:
     """Make a key; nothing but the key goes to stdout."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import installation  # noqa: PLC0415
-    from alama.service.policies import is_open  # noqa: PLC0415
 
     book = Book(args.lender, Mode(args.mode))
     _require_shadow_of_live(args, book)
@@ -210,7 +210,6 @@ def revoke(args: argparse.Namespace) -> int:
 
 def _scopes(names: list[str]) -> tuple[Scope, ...]:
     from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
-    from alama.service.keys import Scope  # noqa: PLC0415
 
     try:
         return tuple(Scope(name) for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 
 if TYPE_CHECKING:
     import argparse
@@ -151,8 +151,6 @@ def show(_: argparse.Namespace) -> int:
 
 def _live_mode(registry: Registry, lender_id: str) -> str:
     """Say what answers live keys of a lender: its own model, a shadow, or nothing yet."""
-    from alama.service.policies import is_open  # noqa: PLC0415  see `show`
-
     book = Book(lender_id, Mode.LIVE)
     if is_open(registry, book):
         return "open"
@@ -206,7 +204,7 @@ def pause(args: argparse.Namespace) -> int:
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         standing = opened.registry.pause_of(book)
-        is_answered = policies.is_open(opened.registry, book) or opened.registry.in_shadow(book)
+        is_answered = is_open(opened.registry, book) or opened.registry.in_shadow(book)
         policies.pause(opened.registry, wiring.now_us, book, args.reason)
     if standing is not None:
         since = words.minute(standing.since_us)

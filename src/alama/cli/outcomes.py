@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.cli import outcomes_simulate
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 
 if TYPE_CHECKING:
     import argparse
@@ -196,8 +196,6 @@ def _refused_in(counts: Counter[str]) -> int:
 
 
 def _book(registry: Registry, lender_id: str, mode: str | None) -> Book:
-    from alama.service.policies import is_open  # noqa: PLC0415  see `load`
-
     lender = registry.lender(lender_id).id
     live = Book(lender, Mode.LIVE)
     if mode is None:

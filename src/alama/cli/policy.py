@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alama.cli import policy_export, policy_simulate
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 
 if TYPE_CHECKING:
     import argparse
@@ -282,7 +282,7 @@ def activate(args: argparse.Namespace) -> int:
         now = _in_force(registry, book)
         assert now is not None  # it has just been read
         namesake = _namesake(registry, book, now)
-        when = _FROM_WHEN[policies.is_open(registry, book)]
+        when = _FROM_WHEN[is_open(registry, book)]
     where = f"for {book.lender} in {book.mode} mode"
     if before is not None and now.id == before.id:
         words.say(f"{_named(now)} answers {where}, as it did before.")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from alama.service.ports import Registry
 
 
 class Mode(StrEnum):
@@ -18,3 +21,9 @@ class Book(NamedTuple):
 
     lender: str
     mode: Mode
+
+
+def is_open(registry: Registry, book: Book) -> bool:
+    """Say whether a book can be scored in: a live one needs a model of its own."""
+    deployed = registry.deployed(book)
+    return book.mode is Mode.TEST or (deployed is not None and deployed[0] is not None)

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 from alama.service.errors import InvalidName, KeyRefused, OnboardingIncomplete
-from alama.service.policies import is_open
 
 if TYPE_CHECKING:
     from alama.service.ports import Clock, Registry

@@ -9,7 +9,6 @@ from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.service.book import Mode
 from alama.service.errors import InvalidName, UnknownPolicy
 
 if TYPE_CHECKING:
@@ -49,12 +48,6 @@ class Pause(NamedTuple):
 
     since_us: int
     reason: str
-
-
-def is_open(registry: Registry, book: Book) -> bool:
-    """Say whether a book can be scored in: a live one needs a model of its own."""
-    deployed = registry.deployed(book)
-    return book.mode is Mode.TEST or (deployed is not None and deployed[0] is not None)
 
 
 def text_in_force(registry: Registry, book: Book) -> bytes:

@@ -218,6 +218,17 @@ main(["keys", "list"])
 """
 
 
+def test_the_help_of_issue_names_every_scope(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    with pytest.raises(SystemExit):
+        main(["keys", "issue", "--help"])
+    told = capsys.readouterr().out
+    assert [scope for scope in keys.Scope if scope not in told] == []
+    assert "(default: all but pilot:write and pilot:read)" in told
+
+
 def test_the_list_names_the_scopes_of_a_key_that_has_others_than_usual(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

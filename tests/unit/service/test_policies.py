@@ -13,7 +13,7 @@ from alama.core.lending.policy import Decision, OwnRule, Policy, StandardLoan
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
 from alama.service import policies
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 from alama.service.errors import InvalidName, UnknownLender, UnknownPolicy
 from alama.service.policies import Deployment, Pause, Signed
 from alama.storage.registry import SqlRegistry
@@ -64,13 +64,13 @@ def test_a_policy_answers_as_it_was_written_comments_and_all(registry: SqlRegist
 
 
 def test_only_a_model_opens_a_live_book(registry: SqlRegistry) -> None:
-    assert policies.is_open(registry, DEMO)
-    assert not policies.is_open(registry, LIVE)
+    assert is_open(registry, DEMO)
+    assert not is_open(registry, LIVE)
     policies.activate(registry, LIVE, named("ours"), SIGNED, lambda: MODEL)
-    assert not policies.is_open(registry, LIVE)
+    assert not is_open(registry, LIVE)
     registry.keep_model(MODEL.id, document.encode(MODEL), NOON_US)
     registry.deploy(LIVE, MODEL.id, None, NOON_US)
-    assert policies.is_open(registry, LIVE)
+    assert is_open(registry, LIVE)
 
 
 # ------------------------------------------------------------------------------------ refused

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.service import keys
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 from alama.service.errors import OnboardingIncomplete
 from alama.service.onboarding.steps import Step, standing
 from alama.service.onboarding.words import require_person
-from alama.service.policies import is_open
 
 if TYPE_CHECKING:
     from alama.service.keys import Key, Scope

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from alama.service.book import Book, Mode
+from alama.service.book import Book, Mode, is_open
 from alama.service.onboarding import suspects, work
 from alama.service.onboarding.counting import left_since, that_count
 from alama.service.onboarding.records import (
@@ -29,7 +29,7 @@ from alama.service.onboarding.records import (
 )
 from alama.service.onboarding.way_back import withdrawn_for
 from alama.service.onboarding.words import minute, short
-from alama.service.policies import Pause, is_open
+from alama.service.policies import Pause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
