@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.files.cells import inert
+from alama.files import cells
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from alama.batch.listing import Band, Listing, PairRow
 
 _SIDE: Final = ("at_least", "below", "words", "numbers", "other", "not_given")
@@ -41,19 +41,19 @@ def as_csv(listing: Listing) -> str:
 
     Each row names the model, the card and the currency, so that files can be put together.
     """
-    text = io.StringIO()
-    rows = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    rows.writeheader()
+    return cells.as_csv(CSV_COLUMNS, _rows(listing))
+
+
+def _rows(listing: Listing) -> Iterator[dict[str, object]]:
     of_all = {"model": listing.model, "card": listing.card, "currency": listing.currency}
-    rows.writerow({**of_all, "feature": "base_score", "points": repr(listing.base_score)})
+    yield {**of_all, "feature": "base_score", "points": repr(listing.base_score)}
     for feature in listing.features:
         for band in feature.bands:
-            rows.writerow({**of_all, "feature": feature.feature, **_cells(band)})
+            yield {**of_all, "feature": feature.feature, **_cells(band)}
     for pair in listing.pairs:
         names = {"feature": pair.feature, "with_feature": pair.with_feature}
         for cell in pair.cells:
-            rows.writerow({**of_all, **names, **_cells(cell)})
-    return text.getvalue()
+            yield {**of_all, **names, **_cells(cell)}
 
 
 def _cells(row: Band | PairRow) -> dict[str, object]:
@@ -67,8 +67,6 @@ def _cell(value: object) -> object:
         case bool():
             return "true" if value else "false"
         case tuple():
-            return inert("|".join(value))
-        case str():
-            return inert(value)
+            return "|".join(value)
         case _:
             return value

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Final
 
 from alama.core.lending.offer_changes import what_changes
-from alama.files.cells import inert
+from alama.files import cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,26 +23,25 @@ CSV_COLUMNS: Final = (
 
 def as_csv(switches: Iterable[Switch]) -> str:
     """Give one row an application: what changed, and both sides; lists have bars between them."""
-    text = io.StringIO()
-    rows = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    rows.writeheader()
-    for switch in switches:
-        rows.writerow(
+    return cells.as_csv(
+        CSV_COLUMNS,
+        (
             {
-                "reference": inert(switch.reference),
+                "reference": switch.reference,
                 "changed": "|".join(what_changes(switch)),
                 **_cells("old", switch.old),
                 **_cells("new", switch.new),
             }
-        )
-    return text.getvalue()
+            for switch in switches
+        ),
+    )
 
 
 def _cells(side: str, stance: Stance) -> dict[str, object]:
     values = (
         stance.decision.value,
         stance.score,
-        inert(stance.tier),
+        stance.tier,
         stance.limit,
         stance.term_days,
         stance.apr,

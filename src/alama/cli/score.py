@@ -31,8 +31,9 @@ them): what POST /v1/score would answer under this policy. A row that asks for n
 ask for the policy's standard loan, and scored so. Pauses and daily bounds are left out: they
 depend on the day.
 
-In CSV, text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a
-carriage return, and is no number) gets a ' in front; Parquet keeps it as it is.
+In CSV, text that a spreadsheet would take for a formula gets a ' in front, in the first row too:
+it, or a line of it, begins with =, +, -, @ or their likes, perhaps after blanks, and is no number.
+Parquet keeps it as it is.
 
 A missing required field, a value out of range or one in a field that the policy forbids stops the
 run, names the rows, and leaves nothing behind."""

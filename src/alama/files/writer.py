@@ -69,12 +69,14 @@ def _refuse_ending(path: Path) -> None:
 
 class _CsvWriter:
     def __init__(self, sink: pa.NativeFile, schema: pa.Schema) -> None:
+        self._schema = pa.schema([(cells.inert(one.name), _written_as(one.type)) for one in schema])
         # The stubs forget that Arrow's own files are sinks too.
-        self._writer = pyarrow.csv.CSVWriter(sink, schema)  # type: ignore[arg-type]
+        self._writer = pyarrow.csv.CSVWriter(sink, self._schema)  # type: ignore[arg-type]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        columns = [_inert(column) for column in batch.columns]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=batch.schema))
+        pairs = zip(batch.columns, self._schema.types, strict=True)
+        columns = [_inert(column, kind) for column, kind in pairs]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def finish(self) -> None:
         self._writer.close()
@@ -84,15 +86,22 @@ class _CsvWriter:
             self._writer.close()
 
 
-def _inert(column: pa.Array[Any]) -> pa.Array[Any]:
-    """Give a column in which no text is a formula, as `cells.inert` does it."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return column
-    if not pc.any(pc.match_substring_regex(column, cells.FORMULA)).as_py():
-        return column
-    quoted = pc.replace_substring_regex(column, cells.FORMULA, rf"{cells.APOSTROPHE}\0")
-    told: pa.Array[Any] = pc.if_else(pc.match_substring_regex(column, cells.NUMBER), column, quoted)
-    return told
+def _written_as(kind: pa.DataType) -> pa.DataType:
+    """Give the type whose cells look the same in CSV: what may hold text is a string."""
+    if pa.types.is_dictionary(kind):
+        return _written_as(kind.value_type)
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return pa.string() if is_bytes or pa.types.is_fixed_size_binary(kind) else kind
+
+
+def _inert(column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
+    """Give a column, as this type, in which no text is a formula, as `cells.inert` does it."""
+    told: pa.Array[Any] = column if column.type == kind else column.cast(kind)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return told
+    if not pc.any(pc.match_substring_regex(told, cells.SUSPECT)).as_py():
+        return told
+    return pa.array([one and cells.inert(one) for one in told.to_pylist()], kind)
 
 
 class _ParquetWriter:

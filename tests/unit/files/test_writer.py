@@ -1,4 +1,3 @@
-import csv
 import os
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pyarrow.parquet
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files import cells
 from alama.files.writer import open_table
 
 COLUMNS: dict[str, pa.DataType] = {"amount": pa.float64(), "region": pa.string()}
@@ -187,32 +185,3 @@ def test_small_batches_share_a_row_group(tmp_path: Path) -> None:
             table.write(batch(1.0, 2.0))
 
     assert pyarrow.parquet.read_metadata(target).num_row_groups == 1
-
-
-FORMULAS = ["=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-5\n"]
-HARMLESS = ["-5", "+254712345678", "-1.5e3", ".5", "a=b", "", "Nairobi", None]
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
-def test_a_csv_file_holds_no_formula_and_parquet_holds_what_was_given(
-    kind: pa.DataType, tmp_path: Path
-) -> None:
-    columns = pa.schema({"word": kind, "amount": pa.int64()})
-    words = [*FORMULAS, *HARMLESS]
-    rows = pa.RecordBatch.from_pydict({"word": words, "amount": [-1] * len(words)}, columns)
-    for name in ("table.csv", "table.parquet"):
-        with open_table(tmp_path / name, columns) as table:
-            table.write(rows)
-    with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
-        written = list(csv.DictReader(file))
-    assert [row["word"] for row in written] == [
-        *(f"'{word}" for word in FORMULAS),
-        *(word or "" for word in HARMLESS),
-    ]
-    assert {row["amount"] for row in written} == {"-1"}
-    assert pyarrow.parquet.read_table(tmp_path / "table.parquet")["word"].to_pylist() == words
-
-
-@pytest.mark.parametrize("text", [*FORMULAS, *filter(None, HARMLESS)], ids=ascii)
-def test_a_cell_by_itself_is_written_as_in_a_table(text: str) -> None:
-    assert cells.inert(text) == (f"'{text}" if text in FORMULAS else text)
