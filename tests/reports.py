@@ -39,7 +39,8 @@ from tests.entries import DEMO, NOON_US
 TODAY = NOON_US // DAY_US
 MODEL = builtin()
 LATER = document.seal(replace(MODEL, name="A later one"))
-OTHER = "sha256:" + "0" * 64
+EARLIER = document.seal(replace(MODEL, name="An earlier one"))
+OTHER = EARLIER.id
 TIERS = {"A": 0.02, "B": 0.05, "C": 0.1, "D": 0.2}
 MONTHS = (202603, 202604, 202605, 202606)
 _FIRSTS = [TODAY - 259, TODAY - 228, TODAY - 198, TODAY - 167]
@@ -58,6 +59,7 @@ class Sums:
     override_rows: Sequence[OverrideRow] = ()
     tallies: Sequence[DayTally] = ()
     oldest: int | None = 0
+    waits: int = 0
     asked: list[object] = field(default_factory=list)
 
     def rates(self, book: Book, due_before: Mapping[str, int]) -> Sequence[RateRow]:
@@ -81,6 +83,9 @@ class Sums:
 
     def reviewed(self, _book: Book, _since_us: int) -> Sequence[ReviewRow]:
         return self.review_rows
+
+    def waiting(self, _book: Book) -> int:
+        return self.waits
 
     def overridden(self, _book: Book, _model_id: str, _due_before: int) -> Sequence[OverrideRow]:
         return self.override_rows
@@ -132,9 +137,9 @@ class Registered:
     def in_shadow(self, _book: Book) -> bool:
         return False
 
-    def model(self, _model_id: str) -> bytes:
-        """Give the only one that there is beside the built-in one."""
-        return document.encode(LATER)
+    def model(self, model_id: str) -> bytes:
+        """Give one of the two that there are beside the built-in one."""
+        return document.encode({one.id: one for one in (LATER, EARLIER)}[model_id])
 
 
 def monitoring(
@@ -214,7 +219,14 @@ def repaid(times: float = 1.0, count: int = 400) -> Sums:
     sums = scored()
     sums.rate_rows = [
         RateRow(
-            MODEL.id, month, tier, count, round(count * pd * times), count * pd, 5, 1000.0, 400.0
+            MODEL.id,
+            month,
+            tier,
+            count,
+            round(count * pd * times),
+            count * pd,
+            # Five loans of 200, of which two came back whole.
+            *(5, 1000.0, 400.0, 200_000.0, 80_000.0, 80_000.0),
         )
         for month in MONTHS
         for tier, pd in TIERS.items()
@@ -235,6 +247,7 @@ def repaid(times: float = 1.0, count: int = 400) -> Sums:
 
 def reviewed(sums: Sums, overridden_defaults: int = 14) -> Sums:
     """The same book, in which officers have decided on some scores."""
+    sums.waits = 5
     sums.review_rows = [
         ReviewRow("REVIEW", "APPROVED", "income_verified", 4_700),
         ReviewRow("REVIEW", "DECLINED", "cannot_afford", 2_795),

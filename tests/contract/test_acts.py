@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from alama.core import document
 from alama.core.chain import MAIN
 from alama.core.errors import AlamaError
+from alama.core.lending import draft
 from alama.service.audit import acts
 from alama.service.audit.acts import Act, Detail, Kind
 from alama.service.book import Book, Mode
@@ -17,7 +19,11 @@ from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
 from tests.audited import verdict_on
 from tests.entries import NOON_US
+from tests.factories import a_model
 from tests.stores import registry_in
+
+MODEL = a_model()
+POLICY_ID = draft.default_policy("KES").id
 
 DEMO = Lender("demo", "Demo lender", "KES", NOON_US)
 LIVE = Book("demo", Mode.LIVE)
@@ -29,8 +35,8 @@ PAUSE = Pause(NOON_US, "payments are down")
 def registry(database: Database) -> SqlRegistry:
     registry = registry_in(database)
     registry.add_lender(DEMO)
-    registry.keep_model("sha256:m", b"model", NOON_US)
-    registry.keep_policy("sha256:p", b"policy", NOON_US)
+    registry.keep_model(MODEL.id, document.encode(MODEL), NOON_US)
+    registry.keep_policy(POLICY_ID, draft.default_text("KES"), NOON_US)
     registry.add_key(a_key(1))
     return registry
 
@@ -96,13 +102,13 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
         Act(Kind.KEY_REVOKED, "demo", "test", "key_1", {"revoked_us": NOON_US}, "a test"),
     ),
     Kind.DEPLOYED: (
-        lambda registry: registry.deploy(LIVE, "sha256:m", None, NOON_US),
+        lambda registry: registry.deploy(LIVE, MODEL.id, None, NOON_US),
         Act(
             Kind.DEPLOYED,
             "demo",
             "live",
             details={
-                "model_id": "sha256:m",
+                "model_id": MODEL.id,
                 "policy_id": None,
                 "note": None,
                 "created_us": NOON_US,
@@ -113,7 +119,7 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
     ),
     Kind.POLICY_DEPLOYED: (
         lambda registry: registry.deploy_policy(
-            LIVE, "sha256:p", Signed(NOON_US, "W. Mutua", "cut-off 610, caf\u00e9")
+            LIVE, POLICY_ID, Signed(NOON_US, "W. Mutua", "cut-off 610, caf\u00e9")
         ),
         Act(
             Kind.POLICY_DEPLOYED,
@@ -121,7 +127,7 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
             "live",
             details={
                 "model_id": None,
-                "policy_id": "sha256:p",
+                "policy_id": POLICY_ID,
                 "note": "cut-off 610, caf\u00e9",
                 "created_us": NOON_US,
                 "signed_by": "W. Mutua",
@@ -190,7 +196,7 @@ def test_what_changes_nothing_leaves_none(registry: SqlRegistry, database: Datab
     registry.revoke_key("key_9", NOON_US)
     registry.pause(LIVE, Pause(NOON_US + 1, "another reason"))
     registry.resume(Book("demo", Mode.TEST))
-    registry.keep_model("sha256:m", b"model", NOON_US)
+    registry.keep_model(MODEL.id, document.encode(MODEL), NOON_US)
     registry.note_key_use({"key_1": NOON_US})
     registry.settle_fact("pepper", "one")
     assert acts_of(database) == before

@@ -130,6 +130,8 @@ def test_losses_are_of_defaults_with_both_amounts(database: Database, store: Sql
     )
     (row,) = store.rates(DEMO, {MODEL: DUE + 1})
     assert (row.defaults, row.valued, row.disbursed, row.repaid) == (3, 2, 1_500.0, 250.0)
+    squares = (row.disbursed_squared, row.repaid_squared, row.crossed)
+    assert squares == (1_250_000.0, 62_500.0, 250_000.0)
 
 
 def test_a_default_that_was_repaid_later_still_counts(

@@ -13,6 +13,7 @@ from alama.service.book import Book
 from alama.service.outcomes.records import APPROVED, LEFT_OPEN, Judgement, ReviewReason
 from alama.storage import schema
 from alama.storage.database import Database
+from alama.storage.monitoring import SqlMonitoring
 from alama.storage.scores import SqlScores
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.protected import HandClock, House
@@ -71,6 +72,19 @@ def test_pages_of_what_waits_hold_every_such_score_of_the_book_once(database: Da
             gathered += [row.request_id for row in page]
         assert gathered == expected
         assert waiting(scores, book, expected[2]) == expected[3:]
+
+
+def test_monitoring_counts_what_is_listed_and_nothing_else(house: House) -> None:
+    counted = SqlMonitoring(house.database).waiting
+    assert counted(DEMO) == 0
+    first, second, _ = (house.score(who, **DOUBTFUL) for who in ("A-1", "A-2", None))
+    assert counted(DEMO) == len(waiting(house.scores)) == 3
+    house.reviews.review(DEMO, second, SAID)
+    assert counted(DEMO) == len(waiting(house.scores)) == 2
+    house.applicants.erase(DEMO, "A-1")
+    assert counted(DEMO) == len(waiting(house.scores)) == 1
+    assert first not in waiting(house.scores)
+    assert counted(LIVE) == counted(UMOJA) == 0
 
 
 # ------------------------------------------------------------------------------------- plans

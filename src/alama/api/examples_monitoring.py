@@ -61,7 +61,7 @@ def _report(model_id: str) -> figures.MonitoringReport:
             mature=2_600,
             states={"defaulted": 139, "repaid": 2_947, "restructured": 8, "written_off": 11},
             expected=proportion(2_480, 2_611),
-            loss=figures.Loss(140, 1_640_000.0, 705_200.0, 0.57),
+            loss=figures.Loss(140, 1_640_000.0, 705_200.0, 0.57, 0.53, 0.61, 0.6),
         ),
         reviews=_reviews(),
     )

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alama.cli.bars import Glyphs
-    from alama.core.monitoring.figures import CardStability, Finding, MonitoringReport, Rate
+    from alama.core.monitoring.figures import (
+        CardStability,
+        Finding,
+        Loss,
+        MonitoringReport,
+        Rate,
+    )
 
 _STYLE: Final = "cyan"
 _BAR_WIDTH: Final = 30
@@ -220,15 +226,23 @@ def _known(report: MonitoringReport) -> list[RenderableType]:
     if outcomes.loss.share is not None:
         lines.append(
             f"Lost on {plural(outcomes.loss.defaults, 'default')}: {_percent(outcomes.loss.share)} "
-            f"of {report.currency} {outcomes.loss.disbursed:,.0f}."
+            f"of {report.currency} {outcomes.loss.disbursed:,.0f}{_beside(outcomes.loss)}."
         )
-    if reviews.left or reviews.reasons:
+    if reviews.left or reviews.waiting or reviews.reasons:
         overrides = reviews.to_approved + reviews.to_declined
         lines.append(
-            f"Left to a person: {reviews.left:,}, decided {reviews.decided:,}, waiting "
-            f"{reviews.waiting:,}. Overridden: {overrides:,}."
+            f"Left to a person: {reviews.left:,}, decided {reviews.decided:,}. Overridden: "
+            f"{overrides:,}. Waiting, of all days: {reviews.waiting:,}."
         )
     return [Text(line) for line in lines]
+
+
+def _beside(loss: Loss) -> str:
+    """Give the interval of what was lost, and what the policy assumes, where they are known."""
+    low, high = loss.low, loss.high
+    interval = "" if low is None or high is None else f" ({_percent(low)} to {_percent(high)})"
+    assumed = "" if loss.assumed is None else f"; assumed: {_percent(loss.assumed)} of what is due"
+    return interval + assumed
 
 
 def _card_title(card: CardStability) -> str:

@@ -10,7 +10,7 @@ from alama.pages.markup import join, tag
 from alama.pages.monitoring_figures import rate_table
 
 if TYPE_CHECKING:
-    from alama.core.monitoring.figures import MonitoringReport, OutcomeFigures
+    from alama.core.monitoring.figures import Loss, MonitoringReport, OutcomeFigures
     from alama.pages.markup import Markup
 
 
@@ -38,7 +38,7 @@ def ranking(report: MonitoringReport) -> Markup:
 def officers(report: MonitoringReport) -> Markup:
     """Tell what became of what was left to a person, and what was overridden."""
     found = report.reviews
-    if not found.left and not found.reasons:
+    if not found.left and not found.waiting and not found.reasons:
         return page.paragraph("Nothing was left to a person, and nobody has decided otherwise.")
     parts = [
         page.table(
@@ -48,7 +48,7 @@ def officers(report: MonitoringReport) -> Markup:
                 ["of these decided", numbers.count(found.decided)],
                 ["approved by an officer", numbers.count(found.approved)],
                 ["declined by an officer", numbers.count(found.declined)],
-                ["still waiting", numbers.count(found.waiting)],
+                ["waiting for a person, of all days", numbers.count(found.waiting)],
                 ["decisions of the service confirmed", numbers.count(found.confirmed)],
                 [
                     "declined by the service, approved by an officer",
@@ -117,9 +117,18 @@ def outcomes(report: MonitoringReport) -> Markup:
             f"Of {numbers.plural(loss.defaults, 'mature default')} both amounts are known: "
             f"{numbers.money(loss.disbursed, report.currency)} was paid out and "
             f"{numbers.money(loss.repaid, report.currency)} came back, a loss of "
-            f"{numbers.percent(loss.share)}."
+            f"{numbers.percent(loss.share)}{_beside(loss)}."
         )
     return join(*map(page.paragraph, said), page.table(["The latest that is known", "Loans"], rows))
+
+
+def _beside(loss: Loss) -> str:
+    said = ""
+    if loss.low is not None and loss.high is not None:
+        said = f" ({numbers.percent(loss.low)} to {numbers.percent(loss.high)})"
+    if loss.assumed is not None:
+        said += f", where the policy prices with {numbers.percent(loss.assumed)} of what is due"
+    return said
 
 
 def _known(found: OutcomeFigures) -> str:

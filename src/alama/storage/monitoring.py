@@ -22,12 +22,13 @@ from alama.service.monitoring.ports import (
 )
 from alama.storage import schema
 from alama.storage.deploying import in_book
+from alama.storage.scores import still_waiting
 from alama.storage.tallies import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Column, ColumnElement
+    from sqlalchemy import ColumnElement
 
     from alama.service.book import Book
     from alama.storage.database import Database
@@ -65,6 +66,9 @@ class SqlMonitoring:
                 func.count(case((_VALUED, 1))),
                 _sum_valued(_LOAN.disbursed_amount),
                 _sum_valued(_LOAN.repaid_amount),
+                _sum_valued(_LOAN.disbursed_amount * _LOAN.disbursed_amount),
+                _sum_valued(_LOAN.repaid_amount * _LOAN.repaid_amount),
+                _sum_valued(_LOAN.disbursed_amount * _LOAN.repaid_amount),
             )
             .where(in_book(schema.outcomes, book), or_(false(), *mature))
             .group_by(*groups)
@@ -132,6 +136,12 @@ class SqlMonitoring:
         with self._database.reading() as connection:
             return [ReviewRow(*row) for row in connection.execute(query)]
 
+    def waiting(self, book: Book) -> int:
+        count = select(func.count()).select_from(schema.scores)
+        query = count.where(in_book(schema.scores, book), *still_waiting())
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar_one()
+
     def overridden(self, book: Book, model_id: str, due_before: int) -> Sequence[OverrideRow]:
         groups = (_REVIEW.given_decision, _REVIEW.decision)
         same_score = and_(
@@ -172,5 +182,5 @@ def _mature(model_id: str, due_before: int) -> ColumnElement[bool]:
     return and_(_LOAN.model_id == model_id, _LOAN.due_day < due_before)
 
 
-def _sum_valued(amount: Column[float]) -> ColumnElement[float]:
+def _sum_valued(amount: ColumnElement[float]) -> ColumnElement[float]:
     return func.coalesce(func.sum(case((_VALUED, amount))), 0.0)

@@ -86,7 +86,7 @@ class SqlScores:
             return [ScoreSummary._make(row) for row in connection.execute(query)]
 
     def waiting(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
-        query = _newest_first(select(*_SUMMARY), book, before, limit).where(*_waiting())
+        query = _newest_first(select(*_SUMMARY), book, before, limit).where(*still_waiting())
         with self._database.reading() as connection:
             return [ScoreSummary._make(row) for row in connection.execute(query)]
 
@@ -209,7 +209,7 @@ def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int
     return narrowed if before is None else narrowed.where(table.c.request_id < before)
 
 
-def _waiting() -> list[ColumnElement[bool]]:
+def still_waiting() -> list[ColumnElement[bool]]:
     """Give what is true of scores on which a person has to decide yet, and can.
 
     The decision stands in the statement itself: an index of those that were left open is used only

@@ -303,7 +303,19 @@ class Loss(Figure, frozen=True):
     repaid: Annotated[float, Meta(ge=0, description="What came back.")]
     share: Annotated[
         float | None, Meta(description="The part that did not; null where nothing was paid out.")
-    ]
+    ] = None
+    low: Annotated[
+        float | None,
+        Meta(description="Lower end of its 95 % interval; null for fewer than 30 defaults."),
+    ] = None
+    high: Annotated[float | None, Meta(description="Upper end of it.")] = None
+    assumed: Annotated[
+        float | None,
+        Meta(
+            description="`loss_given_default` of the policy in force, by which it prices: a share "
+            "of what is due, which is more than what was paid out. Null where it cannot be read."
+        ),
+    ] = None
 
 
 class OutcomeFigures(Figure, frozen=True):
@@ -333,11 +345,17 @@ class ReasonCount(Figure, frozen=True):
 
 
 class ReviewFigures(Figure, frozen=True):
-    """What officers decided on the scores of the period."""
+    """What officers decided on the scores of the period, and what waits for them in the book."""
 
     left: Annotated[Count, Meta(description="Scores left to a person, of days that are kept.")]
     decided: Annotated[Count, Meta(description="Those on which somebody has decided.")]
-    waiting: Annotated[Count, Meta(description="Those on which nobody has.")]
+    waiting: Annotated[
+        Count,
+        Meta(
+            description="Scores of the whole book, of the period or not, on which a person has to "
+            "decide yet: all that `GET /v1/scores?waiting=true` lists."
+        ),
+    ]
     approved: Annotated[Count, Meta(description="Those decided that were approved.")]
     declined: Annotated[Count, Meta(description="Those decided that were declined.")]
     confirmed: Annotated[Count, Meta(description="Decisions that an officer confirmed.")]

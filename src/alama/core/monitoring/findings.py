@@ -33,10 +33,14 @@ ODDS_MATTER: Final = 1.10
 """Odds of default so many times those predicted are urgent. Of very many loans less is no chance
 either, and can wait for the next recalibration."""
 
+LOSS_MATTERS: Final = 1.10
+"""Losses so many times those assumed are urgent, as odds are."""
+
 KNOWN_MIN: Final = 0.80
 OVERRIDES_MAX: Final = 0.05
 WAITING_MIN: Final = 20
 _NAMED_MAX: Final = 4
+_ROUNDING: Final = 1e-9
 _ORDER: Final = tuple(Urgency)
 
 
@@ -46,6 +50,7 @@ def findings(report: MonitoringReport) -> tuple[Finding, ...]:
         *_movements(report),
         *_defaults(report),
         *_parts(report),
+        *_losses(report),
         *_ranking(report),
         *_knowledge(report),
         *_other_models(report),
@@ -168,6 +173,31 @@ def _higher(named: Sequence[tuple[str, Rate]]) -> list[str]:
     ]
 
 
+def _losses(report: MonitoringReport) -> Iterator[Finding]:
+    """Hold what defaults cost against what prices are made with.
+
+    The one is a share of what was paid out, the other of what is due, which is more: where the
+    first is larger, like for like would be farther apart. So nothing is said of losses that look
+    smaller.
+    """
+    loss = report.outcomes.loss
+    if loss.share is None or loss.low is None or loss.high is None or loss.assumed is None:
+        return
+    if loss.low <= loss.assumed + _ROUNDING:
+        return
+    yield Finding(
+        "losses_higher",
+        Urgency.ACT if loss.share >= LOSS_MATTERS * loss.assumed else Urgency.WATCH,
+        f"Defaults lose more than the policy assumes: {_percent(loss.share)} of what was paid out "
+        f"on {plural(loss.defaults, 'default')} ({_percent(loss.low)} to {_percent(loss.high)}), "
+        f"where it prices with {_percent(loss.assumed)} of what is due. Prices are too low, and so "
+        "are expected losses.",
+        "Make sure that what was recovered since is sent: money may come back for months. Then set "
+        "`loss_given_default` under `[pricing]` to what came true; `alama policy simulate` shows "
+        "what that does to prices and decisions.",
+    )
+
+
 def _ranking(report: MonitoringReport) -> Iterator[Finding]:
     ranking, model = report.ranking, report.model
     if ranking.auc is None or ranking.high is None or ranking.low is None:
@@ -270,8 +300,8 @@ def _reviews(report: MonitoringReport) -> Iterator[Finding]:
         yield Finding(
             "reviews_wait",
             Urgency.WATCH,
-            f"{reviews.waiting:,} of {plural(reviews.left, 'score')} that were left to a person "
-            "wait for a decision.",
+            f"{reviews.waiting:,} scores that were left to a person wait for a decision, of this "
+            "period or of before.",
             f"`alama scores list --lender {report.lender} --mode {report.mode} --waiting`, or "
             "`GET /v1/scores?waiting=true`, lists them. `POST /v1/scores/{request_id}/review`, or "
             "`alama scores review`, gives them their end.",

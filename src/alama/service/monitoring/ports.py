@@ -22,7 +22,8 @@ class RateRow(msgspec.Struct, frozen=True):
     """The mature loans of one model, month of the score and tier.
 
     `predicted` is the sum of their probabilities. `disbursed` and `repaid` are sums over the
-    `valued` defaults: those of which both amounts are known.
+    `valued` defaults: those of which both amounts are known. So are the squares of each, and
+    `crossed`, the product of the two.
     """
 
     model_id: str
@@ -34,6 +35,9 @@ class RateRow(msgspec.Struct, frozen=True):
     valued: int
     disbursed: float
     repaid: float
+    disbursed_squared: float = 0.0
+    repaid_squared: float = 0.0
+    crossed: float = 0.0
 
 
 class ScoreCount(msgspec.Struct, frozen=True):
@@ -126,6 +130,10 @@ class MonitoringStore(Protocol):
 
     def reviewed(self, book: Book, since_us: int) -> Sequence[ReviewRow]:
         """Count what officers decided on the scores that were given from a time on."""
+        ...
+
+    def waiting(self, book: Book) -> int:
+        """Count the scores on which a person has to decide yet: all that `Scores.waiting` lists."""
         ...
 
     def overridden(self, book: Book, model_id: str, due_before: int) -> Sequence[OverrideRow]:

@@ -19,6 +19,7 @@ from alama.core.monitoring.figures import (
     ReviewFigures,
     TierRate,
 )
+from alama.core.monitoring.losses import Amounts, lost
 from alama.core.monitoring.ranking import ranked
 from alama.core.monitoring.summing import Loans, proportion, rate, together
 from alama.service.days import first_day_of, last_day_of
@@ -53,8 +54,8 @@ class RepaymentFigures(NamedTuple):
     outcomes: OutcomeFigures
     overrides: Sequence[OverrideRow]
 
-    def reviews(self, left: int, rows: Sequence[ReviewRow]) -> ReviewFigures:
-        """Tell what officers decided, given how often it was left to them."""
+    def reviews(self, left: int, waiting: int, rows: Sequence[ReviewRow]) -> ReviewFigures:
+        """Tell what officers decided, given how often it was left to them, and what waits."""
         counts = Counter[tuple[str, str]]()
         for row in rows:
             counts[row.given_decision, row.decision] += row.count
@@ -62,8 +63,7 @@ class RepaymentFigures(NamedTuple):
         return ReviewFigures(
             left=left,
             decided=approved + declined,
-            # Reviews are there at once, and counts of the same moment may be a little behind.
-            waiting=max(left - approved - declined, 0),
+            waiting=waiting,
             approved=approved,
             declined=declined,
             confirmed=counts[_APPROVED, _APPROVED] + counts[_DECLINED, _DECLINED],
@@ -90,7 +90,7 @@ def no_repayment() -> RepaymentFigures:
     return RepaymentFigures(
         Rates(rate(Loans()), (), (), ()),
         Ranking(None, None, None, 0, 0),
-        OutcomeFigures(0, 0, {}, proportion(0, 0), Loss(0, 0.0, 0.0, None)),
+        OutcomeFigures(0, 0, {}, proportion(0, 0), Loss(0, 0.0, 0.0)),
         (),
     )
 
@@ -207,7 +207,6 @@ def _outcomes(
     for row in known:
         states[row.state] += row.count
     over = [month for month in months if not (month.young or month.partial)]
-    disbursed, repaid = sum(row.disbursed for row in rows), sum(row.repaid for row in rows)
     approved = sum(month.approved for month in over)
     return OutcomeFigures(
         known=states.total(),
@@ -215,11 +214,15 @@ def _outcomes(
         states=dict(sorted(states.items())),
         # Scores may be of before they were counted: then more are known than were approved.
         expected=proportion(min(sum(month.known for month in over), approved), approved),
-        loss=Loss(
-            sum(row.valued for row in rows),
-            disbursed,
-            repaid,
-            1.0 - repaid / disbursed if disbursed else None,
+        loss=lost(
+            Amounts(
+                sum(row.valued for row in rows),
+                sum(row.disbursed for row in rows),
+                sum(row.repaid for row in rows),
+                sum(row.disbursed_squared for row in rows),
+                sum(row.repaid_squared for row in rows),
+                sum(row.crossed for row in rows),
+            )
         ),
     )
 

@@ -1,6 +1,7 @@
 """The monitoring report of a book: how it goes, and how the model that answers in it does.
 
-Volume, decisions and reviews are of the whole book in the period. Whether applicants have moved is
+Volume, decisions and reviews are of the whole book in the period; what waits for a person is all
+of it. Whether applicants have moved is
 asked of one model, in the period; whether its predictions came true, of all its mature loans,
 whenever they were scored: a loan takes months to become either.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from alama.core import model as models
+from alama.core.errors import InvalidPolicy
 from alama.core.lending.policy import Decision
 from alama.core.monitoring.figures import (
     DayVolume,
@@ -30,6 +32,7 @@ from alama.core.monitoring.findings import findings
 from alama.core.monitoring.movement import History, card_stability
 from alama.core.monitoring.summing import proportion, rate, together
 from alama.core.tally import Tally
+from alama.service import policies
 from alama.service.days import DAY_US, date_of, first_day_of, month_of
 from alama.service.errors import UnknownModel
 from alama.service.monitoring.answering import answering
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from alama.core.model import Model
-    from alama.core.monitoring.figures import CardStability
+    from alama.core.monitoring.figures import CardStability, OutcomeFigures
     from alama.service.book import Book
     from alama.service.monitoring.challengers import Challenger
     from alama.service.monitoring.drift import Window, Windows
@@ -167,8 +170,10 @@ class Monitoring:
             stability=stability,
             rates=repayment.rates,
             ranking=repayment.ranking,
-            outcomes=repayment.outcomes,
-            reviews=repayment.reviews(counted.left, self._store.reviewed(book, since_us)),
+            outcomes=self._with_assumed(book, repayment.outcomes),
+            reviews=repayment.reviews(
+                counted.left, self._store.waiting(book), self._store.reviewed(book, since_us)
+            ),
         )
         return replace(report, findings=findings(report))
 
@@ -237,6 +242,16 @@ class Monitoring:
                 itself = one.model_id == answers
                 return RunningChallenger(one.model_id, since, one.scored, one.failed, itself)
         return None
+
+    def _with_assumed(self, book: Book, outcomes: OutcomeFigures) -> OutcomeFigures:
+        """Say beside the loss which one prices are made with."""
+        _, policy_id = self._registry.deployed(book) or (None, None)
+        try:
+            policy = policies.policy_by_id(self._registry, book, policy_id)
+        except InvalidPolicy:  # whoever scores is told so
+            return outcomes
+        loss = replace(outcomes.loss, assumed=policy.pricing.loss_given_default)
+        return replace(outcomes, loss=loss)
 
     def _read_model(self, model_id: str) -> Model:
         builtin = self._builtin()

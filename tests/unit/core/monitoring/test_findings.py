@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from alama.core.monitoring.figures import (
     COUNT_MIN,
+    Loss,
     MonitoringReport,
     RateVerdict,
     TierRate,
@@ -130,6 +131,35 @@ def test_a_score_that_hardly_ranks_is_urgent(healthy: MonitoringReport) -> None:
     assert codes(flat)[0] == "ranks_hardly"
 
 
+def with_loss(
+    report: MonitoringReport, share: float, low: float | None, assumed: float | None = 0.6
+) -> MonitoringReport:
+    high = None if low is None else 2 * share - low
+    loss = Loss(500, 1_000.0, 1_000.0 * (1 - share), share, low, high, assumed)
+    return replace(report, outcomes=replace(report.outcomes, loss=loss))
+
+
+def test_losses_above_those_assumed_are_said_with_what_to_do(healthy: MonitoringReport) -> None:
+    found = with_loss(healthy, 0.658, 0.63)
+    one = findings(found)[0]
+    assert (one.code, one.urgency) == ("losses_higher", Urgency.WATCH)
+    assert "65.8% of what was paid out on 500 defaults (63.0% to 68.6%)" in one.says
+    assert "60.0% of what is due. Prices are too low" in one.says
+    assert "`loss_given_default` under `[pricing]`" in one.advice
+    assert "all_well" not in codes(found)
+    assert findings(with_loss(healthy, 0.67, 0.63))[0].urgency is Urgency.ACT
+
+
+@pytest.mark.parametrize(
+    ("share", "low", "assumed"),
+    [(0.658, 0.59, 0.6), (0.658, 0.6, 0.6), (0.9, None, 0.6), (0.9, 0.8, None), (0.3, 0.2, 0.6)],
+)
+def test_losses_that_chance_explains_or_that_look_smaller_are_not_said(
+    healthy: MonitoringReport, share: float, low: float | None, assumed: float | None
+) -> None:
+    assert codes(with_loss(healthy, share, low, assumed))[0] == "all_well"
+
+
 def test_that_few_outcomes_are_known_is_said(healthy: MonitoringReport) -> None:
     outcomes = replace(healthy.outcomes, expected=proportion(700, 1_000))
     assert "few_known" in codes(replace(healthy, outcomes=outcomes))
@@ -141,7 +171,10 @@ def test_many_overrides_are_said(healthy: MonitoringReport) -> None:
 
 
 def test_reviews_that_wait_are_said_and_a_handful_are_not(healthy: MonitoringReport) -> None:
-    (waits,) = [one for one in findings(report(scored())) if one.code == "reviews_wait"]
+    sums = scored()
+    sums.waits = 536
+    (waits,) = [one for one in findings(report(sums)) if one.code == "reviews_wait"]
+    assert waits.says.startswith("536 scores ")
     assert "`alama scores list --lender demo --mode test --waiting`" in waits.advice
     assert "`GET /v1/scores?waiting=true`" in waits.advice
     assert healthy.reviews.waiting == 5

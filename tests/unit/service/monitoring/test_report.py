@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from alama.core.lending import draft
 from alama.core.monitoring.figures import Movement, RateVerdict
 from alama.core.tally import Tally
 from alama.service.book import Book, Mode
@@ -153,10 +154,24 @@ def test_a_book_whose_scores_are_all_gone_expects_nothing() -> None:
     assert found.volume.scores == 30_000
 
 
-def test_what_was_deleted_does_not_wait_for_an_officer() -> None:
+def test_what_was_deleted_is_not_among_what_was_left_to_an_officer() -> None:
     sums = scored()
     sums.oldest = TODAY - 9
-    assert report(sums).reviews.waiting == 9 * 125
+    assert report(sums).reviews.left == 9 * 125
+
+
+def test_what_waits_is_of_the_whole_book_whatever_the_period() -> None:
+    sums = reviewed(repaid())
+    sums.waits = 536
+    assert {report(sums, days=days).reviews.waiting for days in (1, 60, 730)} == {536}
+
+
+def test_the_loss_stands_beside_the_one_that_prices_are_made_with() -> None:
+    loss = report(repaid()).outcomes.loss
+    assert loss.assumed == draft.default_policy("KES").pricing.loss_given_default
+    assert loss.low is not None
+    assert loss.high is not None
+    assert loss.low < 0.6 < loss.high
 
 
 def test_the_auc_waits_for_thirty_of_each() -> None:
