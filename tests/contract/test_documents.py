@@ -94,3 +94,12 @@ def test_text_where_bytes_should_be_is_found(house: House) -> None:
     assert house.stores.registry.policy(POLICY.id) == house.stores.registry.model(MODEL.id)
     with pytest.raises(InvalidPolicy, match="was changed or is damaged"):
         policy_text.decode(house.stores.registry.policy(POLICY.id), POLICY.id)
+
+
+def test_an_id_that_is_no_text_is_found_and_ends_nothing(house: House) -> None:
+    if not house.database.embedded:
+        pytest.skip("PostgreSQL keeps a column to its encoding")
+    with house.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE policies SET id = CAST(x'7aff' AS TEXT)")
+    (one,) = found(house.database)
+    assert (one.trouble, one.where) == (Trouble.DOCUMENT, "policy z\ufffd")

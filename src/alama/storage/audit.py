@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, select, text, true
@@ -97,22 +98,25 @@ class SqlTrail:
 
     def document_count(self) -> int:
         with self._reading() as connection:
-            counts = (select(func.count()).select_from(one.table) for one in _DOCUMENTS.values())
-            return sum(connection.execute(count).scalar_one() for count in counts)
+            queries = (select(func.count()).select_from(one.table) for one in _DOCUMENTS.values())
+            return sum(connection.execute(query).scalar_one() for query in queries)
 
     def documents(self) -> Iterator[StoredDocument]:
-        """Read each in a transaction of its own: one at a time is in memory, and none is held."""
+        """Read each in a transaction of its own: one at a time is in memory, and none is held.
+
+        By its place, for an id that is damaged may not be the one that is read.
+        """
         for kind, id_column in _DOCUMENTS.items():
-            table, after = id_column.table, ""
+            table = id_column.table
             columns = (table.c.id, id_column, table.c.document)
             query = select(*columns).order_by(table.c.id).limit(1)
-            while True:
+            for place in count():
                 with self._reading() as connection:
-                    row = connection.execute(query.where(table.c.id > after)).first()
+                    row = connection.execute(query.offset(place)).first()
                 if row is None:
                     break
-                after = row[0]
-                yield StoredDocument(kind, str(after), str(row[1]), _binary(row[2]) or b"")
+                name, document_id, document = row
+                yield StoredDocument(kind, str(name), str(document_id), _binary(document) or b"")
 
     @contextmanager
     def moment(self) -> Iterator[SqlMoment]:
