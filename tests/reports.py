@@ -211,7 +211,9 @@ def _steps(model: Model, count: int) -> list[int]:
 
 def scored(halved: float = 0.0, days: int = 60) -> Sums:
     """A book with scores and nothing else."""
-    return Sums(tallies=[a_day(TODAY - ago, halved=halved) for ago in reversed(range(days))])
+    tallies = [a_day(TODAY - ago, halved=halved) for ago in reversed(range(days))]
+    left = sum(one.tally.decisions["REVIEW"] for one in tallies)
+    return Sums(tallies=tallies, waits=left)
 
 
 def repaid(times: float = 1.0, count: int = 400) -> Sums:

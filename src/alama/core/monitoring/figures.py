@@ -303,19 +303,19 @@ class Loss(Figure, frozen=True):
     repaid: Annotated[float, Meta(ge=0, description="What came back.")]
     share: Annotated[
         float | None, Meta(description="The part that did not; null where nothing was paid out.")
-    ] = None
+    ]
     low: Annotated[
         float | None,
         Meta(description="Lower end of its 95 % interval; null for fewer than 30 defaults."),
-    ] = None
-    high: Annotated[float | None, Meta(description="Upper end of it.")] = None
+    ]
+    high: Annotated[float | None, Meta(description="Upper end of it.")]
     assumed: Annotated[
         float | None,
         Meta(
             description="`loss_given_default` of the policy in force, by which it prices: a share "
             "of what is due, which is more than what was paid out. Null where it cannot be read."
         ),
-    ] = None
+    ]
 
 
 class OutcomeFigures(Figure, frozen=True):

@@ -10,7 +10,6 @@ from alama.core.lending.policy import Decision
 from alama.core.monitoring.figures import (
     COUNT_MIN,
     CellRate,
-    Loss,
     MonthRate,
     OutcomeFigures,
     Ranking,
@@ -90,7 +89,7 @@ def no_repayment() -> RepaymentFigures:
     return RepaymentFigures(
         Rates(rate(Loans()), (), (), ()),
         Ranking(None, None, None, 0, 0),
-        OutcomeFigures(0, 0, {}, proportion(0, 0), Loss(0, 0.0, 0.0)),
+        OutcomeFigures(0, 0, {}, proportion(0, 0), lost(Amounts())),
         (),
     )
 

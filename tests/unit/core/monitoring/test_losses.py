@@ -31,7 +31,7 @@ def of(pairs: Sequence[tuple[float, float]]) -> Loss:
 
 
 def test_of_nothing_nothing_is_said() -> None:
-    assert of([]) == Loss(0, 0.0, 0.0, None, None, None)
+    assert of([]) == Loss(0, 0.0, 0.0, None, None, None, None)
 
 
 @given(loans)
