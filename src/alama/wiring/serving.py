@@ -113,13 +113,8 @@ def assemble(
     vault = installed.vault
     directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin, vault)
     for book, error in directory.warm():
-        watch.log.fail(
-            "model_unavailable",
-            lender=book.lender,
-            mode=book.mode,
-            message=str(error),
-            hint=error.hint,
-        )
+        told = {"message": str(error), "hint": error.hint}
+        watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, **told)
     health = Health(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)

@@ -57,8 +57,9 @@ def test_what_an_act_accounts_for_is_counted_apart(
     assert main(["audit", "verify"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[2:] == [
-        "scores   1 are what was given, to the last bit",
+        "scores     1 are what was given, to the last bit",
         "1 more: deleted, each named by a retention run",
+        "documents  2: each model and policy has the hash that is its id",
     ]
 
 

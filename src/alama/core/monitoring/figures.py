@@ -296,26 +296,15 @@ class Ranking(Figure, frozen=True):
 
 
 class Loss(Figure, frozen=True):
-    """What was lost on mature defaults of which both amounts are known."""
+    """What mature defaults of which both amounts are known have lost, and what prices assume."""
 
     defaults: Annotated[Count, Meta(description="How many these are.")]
     disbursed: Annotated[float, Meta(ge=0, description="What they were paid out.")]
     repaid: Annotated[float, Meta(ge=0, description="What came back.")]
-    share: Annotated[
-        float | None, Meta(description="The part that did not; null where nothing was paid out.")
-    ]
-    low: Annotated[
-        float | None,
-        Meta(description="Lower end of its 95 % interval; null for fewer than 30 defaults."),
-    ]
-    high: Annotated[float | None, Meta(description="Upper end of it.")]
-    assumed: Annotated[
-        float | None,
-        Meta(
-            description="`loss_given_default` of the policy in force, by which it prices: a share "
-            "of what is due, which is more than what was paid out. Null where it cannot be read."
-        ),
-    ]
+    share: Annotated[float | None, Meta(description="The part that did not; null: of nothing.")]
+    low: Annotated[float | None, Meta(description="Its lower end; null for fewer than 30.")]
+    high: Annotated[float | None, Meta(description="Its upper end.")]
+    assumed: Annotated[float | None, Meta(description="By the policy in force, of what is due.")]
 
 
 class OutcomeFigures(Figure, frozen=True):
@@ -349,13 +338,7 @@ class ReviewFigures(Figure, frozen=True):
 
     left: Annotated[Count, Meta(description="Scores left to a person, of days that are kept.")]
     decided: Annotated[Count, Meta(description="Those on which somebody has decided.")]
-    waiting: Annotated[
-        Count,
-        Meta(
-            description="Scores of the whole book, of the period or not, on which a person has to "
-            "decide yet: all that `GET /v1/scores?waiting=true` lists."
-        ),
-    ]
+    waiting: Annotated[Count, Meta(description="Of all days: what `?waiting=true` lists.")]
     approved: Annotated[Count, Meta(description="Those decided that were approved.")]
     declined: Annotated[Count, Meta(description="Those decided that were declined.")]
     confirmed: Annotated[Count, Meta(description="Decisions that an officer confirmed.")]
