@@ -112,9 +112,7 @@ def assemble(
     registry, scores = installed.registry, installed.scores
     vault = installed.vault
     directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin, vault)
-    for book, error in directory.warm():
-        told = {"message": str(error), "hint": error.hint}
-        watch.log.fail("model_unavailable", lender=book.lender, mode=book.mode, **told)
+    _warm(directory, watch)
     health = Health(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
@@ -162,6 +160,18 @@ def assemble(
         watch.close()
 
     return application(served, now_us, watch, lifespan)
+
+
+def _warm(directory: Directory, watch: Watch) -> None:
+    """Make ready what answers in each book, and say where it cannot be used."""
+    for book, error in directory.warm():
+        watch.log.fail(
+            "model_unavailable",
+            lender=book.lender,
+            mode=book.mode,
+            message=str(error),
+            hint=error.hint,
+        )
 
 
 def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upkeep:
