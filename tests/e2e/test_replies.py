@@ -71,13 +71,34 @@ def test_a_prefix_changes_nothing(service: Service) -> None:
         ("GET", "/v1/scores", {}),
         ("GET", "/v1/health", {}),
         ("GET", "/v1/nothing", {}),
-        ("GET", "/livez", {}),
         ("DELETE", "/v1/score", {}),
     ]
     for method, path, request in asked:
         plain = service.send(method, path, **request)
         prefixed = service.send(method, "/api" + path, **request)
         assert _comparable(plain) == _comparable(prefixed)
+
+
+def test_what_is_for_operators_has_no_second_path(service: Service) -> None:
+    for path in (
+        "/api/livez",
+        "/api/readyz",
+        "/api/%6civez",
+        "/api//livez",
+        "/api/v1/../livez",
+        "/api/v1/%2e%2e/readyz",
+        "/api/api/livez",
+        "//livez",
+        "/v1/../livez",
+        "/v1/%2e%2e/livez",
+        "/livez/",
+        "/livez%00",
+        "/LIVEZ",
+    ):
+        url = service.server.url + path
+        raw = httpx.URL(url).copy_with(raw_path=path.encode())
+        reply = service.send("GET", str(raw))
+        assert reply.status_code == 404, path
 
 
 def _comparable(reply: httpx.Response) -> tuple[object, ...]:

@@ -1,4 +1,8 @@
-"""The application: which path leads where. `/api/v1/...` is the same as `/v1/...`."""
+"""The application: which path leads where. `/api/v1/...` is the same as `/v1/...`.
+
+So are all others that callers use. What is for whoever runs the service has no second path: a proxy
+that closes the first would have to know of it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from starlette.routing import Route, Router
 
 from alama.api.endpoint import Endpoint
 from alama.api.problems import NoSuchPath
+from alama.api.status import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,8 +126,10 @@ class _Front:
             return
         path: str = scope["path"]
         if path.startswith(PREFIX + "/"):
-            path = path.removeprefix(PREFIX)
-            scope = {**scope, "path": path}
+            plain = path.removeprefix(PREFIX)
+            if plain not in OPERATORS:
+                path = plain
+                scope = {**scope, "path": path}
         await self._plain.get(path, self._router)(scope, receive, send)
 
 

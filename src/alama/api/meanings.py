@@ -24,6 +24,11 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "The body is not one JSON object in UTF-8; `detail` says where it stops being one.",
         "Mend how the body is written. Sending it again unchanged cannot help.",
     ),
+    "malformed_http": Meaning(
+        "What came is not a request of HTTP/1.1, or one that could be read in two ways: a header "
+        "that must be single came twice, `Host` is missing.",
+        "Mend what sends it; `detail` names the header. The connection is closed.",
+    ),
     "invalid_parameter": Meaning(
         "A query parameter or header is unknown, stands twice or breaks its rule.",
         "Read `detail`: it names what the path knows.",
@@ -88,6 +93,11 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     "method_not_allowed": Meaning(
         "The path is right, the method is not.",
         "Use a method that the header `Allow` names.",
+    ),
+    "request_timeout": Meaning(
+        "The head of a request took longer than 10 seconds to come, or its body longer than 30 and "
+        "a second for each 16 KiB of it.",
+        "Send it again, whole. The connection is closed.",
     ),
     "erased": Meaning(
         "What the applicant of this score sent was erased; `detail` says when.",
@@ -175,14 +185,19 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "The key is over its rate.",
         "Wait `Retry-After` seconds. `RateLimit` says how many are left.",
     ),
+    "head_too_large": Meaning(
+        "The request line and the headers have more than 32 KiB, or what stands between and after "
+        "the chunks of a body.",
+        "Send the headers that the operation knows. The connection is closed.",
+    ),
     "internal_error": Meaning(
         "A defect of Alama. It is logged under the `request_id`.",
         "Tell the operator the `request_id`. With an `Idempotency-Key` it is safe to try again.",
     ),
     "busy": Meaning(
-        "More explanations or monitoring reports are asked for at once than can be given. Nothing "
-        "was done.",
-        "Send the same request again after `Retry-After` seconds. Scores are given meanwhile.",
+        "More explanations or monitoring reports are asked for at once than can be given, or more "
+        "connections are open than can be kept. Nothing was done.",
+        "Send the same request again after `Retry-After` seconds.",
     ),
     "model_unavailable": Meaning(
         "The model or the policy that answers this key cannot be used; `detail` says why.",

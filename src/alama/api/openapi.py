@@ -26,6 +26,7 @@ from alama.api.components import HEADERS, LINKS, PARAMETERS
 from alama.api.openapi_webhooks import webhooks
 from alama.api.operation import JSON, Operation, Success
 from alama.api.operations import OPERATIONS, TAGS
+from alama.api.status import OPERATORS
 from alama.core.product import PRODUCT
 from alama.files.models import sample_application
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from alama.api.exchange import Reply
 
 Json = dict[str, Any]
+
+SERVER: Final = {"url": "/", "description": "This installation."}
 
 PROBLEM_JSON: Final = problems.MEDIA_TYPE.decode()
 
@@ -47,7 +50,8 @@ calibrated score, a risk tier, a decision, an offer, and the exact points that e
 runs on the lender's own machines, and every score is stored so that it can be replayed years \
 later, bit for bit.
 
-**Paths.** Every path is also served under `/api`, with the same answer.
+**Paths.** Every path is also served under `/api`, with the same answer; not so `/livez` and \
+`/readyz`, which are for whoever runs the service.
 
 **Versions.** `/v1` changes by addition only: expect new fields in replies and new words in \
 `decision` and `code`.
@@ -60,8 +64,9 @@ hours the same request under the same key gets the same bytes, with the header \
 `Idempotent-Replayed: true`. `POST /v1/outcomes` needs none: news that was sent before changes \
 nothing.
 
-**Limits.** A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. A \
-key may send 1,000 requests a second, and 2,000 at once, unless the operator sets another rate. \
+**Limits.** A head has at most 32 KiB, and 10 seconds to come; a body has 30 seconds, and one more \
+for each 16 KiB of it. A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. \
+A key may send 1,000 requests a second, and 2,000 at once, unless the operator sets another rate. \
 `RateLimit` and `RateLimit-Policy` say how it stands, in every reply to a key that was \
 recognised."""
 
@@ -85,7 +90,7 @@ def document() -> Json:
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [
-            {"url": "/", "description": "This installation."},
+            SERVER,
             {"url": "/api", "description": "The same, for callers that expect the prefix."},
         ],
         "tags": [{"name": name, "description": told} for name, told in TAGS.items()],
@@ -126,6 +131,8 @@ def _operation(operation: Operation) -> Json:
         "description": operation.description,
         "security": [{"key": []}] if operation.scope else [],
     }
+    if operation.path in OPERATORS:
+        told["servers"] = [SERVER]
     if operation.scope:
         told["description"] += f" The key needs the scope `{operation.scope}`."
     if operation.parameters:

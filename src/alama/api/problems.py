@@ -71,6 +71,18 @@ class BodyTooLarge(AlamaError):
     """The body is larger than any application can be."""
 
 
+class MalformedHttp(AlamaError):
+    """What came is no request, or one that could be read in two ways."""
+
+
+class HeadTooLarge(AlamaError):
+    """The request line and the headers are longer than any caller needs."""
+
+
+class RequestTimeout(AlamaError):
+    """A request did not come whole in its time."""
+
+
 class UnsupportedMediaType(AlamaError):
     """The body is said to be something other than plain JSON."""
 
@@ -79,6 +91,7 @@ INTERNAL: Final = Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Inte
 
 KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     MalformedDocument: Kind(HTTPStatus.BAD_REQUEST, "malformed_json", "Malformed JSON"),
+    MalformedHttp: Kind(HTTPStatus.BAD_REQUEST, "malformed_http", "Malformed HTTP"),
     BadParameter: Kind(HTTPStatus.BAD_REQUEST, "invalid_parameter", "Invalid parameter"),
     errors.KeyMissing: Kind(HTTPStatus.UNAUTHORIZED, "key_missing", "API key missing"),
     errors.KeyRefused: Kind(HTTPStatus.UNAUTHORIZED, "key_refused", "API key refused"),
@@ -105,6 +118,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     MethodNotAllowed: Kind(
         HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed"
     ),
+    RequestTimeout: Kind(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", "Request timeout"),
     errors.IdempotencyInFlight: Kind(
         HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight"
     ),
@@ -143,6 +157,9 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     ),
     errors.TooManyRequests: Kind(
         HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests"
+    ),
+    HeadTooLarge: Kind(
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", "Head too large"
     ),
     errors.Busy: Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy"),
     errors.ModelUnavailable: Kind(

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from alama.api.exchange import Call
     from alama.service.health import Health
 
+OPERATORS: Final = frozenset({"/livez", "/readyz"})
+"""Paths for whoever runs the service, which have no second one below a prefix."""
+
 _ALIVE: Final = b'{"status":"ok"}'
 
 

@@ -11,16 +11,19 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from alama.cli.connections import Connections, Limits, take_descriptors
 from alama.cli.listener import BACKLOG
 from alama.cli.protocol import Protocol
 
 if TYPE_CHECKING:
+    import asyncio
     import socket
     from collections.abc import Callable
 
@@ -43,6 +46,7 @@ EXIT_FAILED: Final = 1
 
 def run_alone(config: uvicorn.Config, listener: socket.socket, host: Host) -> int:
     """Serve in this process until a signal asks to stop; give the exit code."""
+    take_descriptors()
     server = _Server(config, host)
     # uvicorn raises the signals again that it was stopped by. This way the first of them counts
     # even before it has looked, and none of them ends the process with another code than 0.
@@ -54,20 +58,25 @@ def run_alone(config: uvicorn.Config, listener: socket.socket, host: Host) -> in
 
 def run_several(config: uvicorn.Config, listener: socket.socket, host: Host) -> int:
     """Serve in several processes until a signal asks to stop; give the exit code."""
+    take_descriptors()
+    # Inherited by the workers, which a library starts: nothing is imported from the current folder,
+    # where others than those who installed Alama may be able to write.
+    os.environ["PYTHONSAFEPATH"] = "1"
     supervisor = _Supervisor(config, listener, host)
     supervisor.run()
     return EXIT_FAILED if supervisor.failed else 0
 
 
-def configuration(workers: int, stop_s: int) -> uvicorn.Config:
+def configuration(workers: int, stop_s: int, limits: Limits = Limits()) -> uvicorn.Config:  # noqa: B008  a tuple
     """Say how uvicorn is to serve; `stop_s` is all the time that a stop may take."""
+    protocol = partial(Protocol, Connections(limits))  # a process of its own makes it its own
     return uvicorn.Config(
         APPLICATION,
         factory=True,
         workers=workers,
         # Named, so that no machine is quietly slower than another.
         loop="asyncio" if sys.platform == "win32" else "uvloop",
-        http=Protocol,
+        http=cast("type[asyncio.Protocol]", protocol),
         ws="none",
         interface="asgi3",
         lifespan="on",

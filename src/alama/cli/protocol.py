@@ -1,4 +1,7 @@
-"""HTTP/1.1 as uvicorn speaks it, to callers who would rather speak something else, too.
+"""HTTP/1.1 as uvicorn speaks it, within bounds, and to callers who would rather not speak it.
+
+What is refused here is answered as everything else is, with a problem, in its turn, and the
+connection is closed. `Limits` says what is too much.
 
 Java's client offers to go on in HTTP/2 with its first request (`Upgrade: h2c`). A server may pass
 over that (RFC 9110, section 7.8), but the parser takes everything after such a head for the other
@@ -7,39 +10,204 @@ protocol: the body would be lost. Here the head is read again without its offer.
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+from collections import Counter
+from enum import Enum, auto
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from alama.api.endpoint import Endpoint
+from alama.api.problems import HeadTooLarge, MalformedHttp, RequestTimeout
+from alama.cli.connections import place_of
+from alama.core.errors import AlamaError
+from alama.service.errors import Busy
+from alama.telemetry.formats import OTHER
+from alama.wiring import now_us
+
+if TYPE_CHECKING:
+    from uvicorn import Config
+    from uvicorn._types import ASGI3Application
+    from uvicorn.server import ServerState
+
+    from alama.api.exchange import Call, Handler, Reply
+    from alama.cli.connections import Connections, Watch
+
+WATCH: Final = "watch"
+"""Under this name the lifespan of the application gives whom to tell."""
+
+HEALTH: Final = frozenset({b"/livez", b"/readyz", b"/v1/health", b"/api/v1/health"})
+"""Answered where nothing else is."""
+
+SINGLE: Final = frozenset(
+    {
+        b"authorization",
+        b"content-encoding",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"idempotency-key",
+    }
+)
+"""Headers that stand for nothing if they come twice: two programs might take another of them."""
+
+WITHOUT_HOST: Final = frozenset({"0.9", "1.0"})
+
+READ_MIN_BYTES: Final = 16 * 1024
+"""That a caller has read at least, each time its reply is looked at."""
+
+PIECE_BYTES: Final = 4 * 1024
+"""That are parsed at once. A head that follows something else in a piece may be longer by it."""
 
 _OFFER: Final = b"upgrade"
+_NO_HTTP: Final = "what came is not a request of HTTP/1.1"
+
+
+class Stage(Enum):
+    """Where in a request the next byte belongs."""
+
+    BETWEEN = auto()
+    HEAD = auto()
+    BODY = auto()
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection. A request that makes no offer costs as much as it did."""
+    """One connection."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """Take all connections of the process, and what uvicorn gives to each."""
+        super().__init__(config, server_state, app_state, _loop)
+        self.watch: Watch = app_state[WATCH]
+        self.url = b""
+        self.place = ""
+        self.due_s = inf
+        self._all = connections
+        self._limits = connections.limits
+        self._stage = Stage.BETWEEN
+        self._unfinished = 0
+        """Bytes that came since a head was whole, or a part of a body."""
+        self._has_moved = False
+        self._is_fresh = True
+        self._is_spare = False
+        self._is_refused = False
+        self._unsent: int | None = None
+
+    # ---------------------------------------------------------------------------- the connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.place = place_of(self.client)
+        self._is_spare = not self._all.opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.closed(self)
+        super().connection_lost(exc)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is under way."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def cut(self) -> None:
+        """Close at once."""
+        self._is_refused = True
+        self.transport.abort()
+
+    def expire(self) -> None:
+        """End what has taken too long; called when `due_s` has come."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            if self._unsent is not None and unsent > self._unsent - READ_MIN_BYTES:
+                self._drop("reply")
+            self._unsent = unsent
+            self.due_s = self._all.now_s + self._limits.reply_s
+        elif self.transport.is_closing():
+            self.cut()
+        elif self._stage is Stage.BETWEEN:
+            self._expire_between()
+        elif self.flow.read_paused:  # it is we who do not read on
+            self.due_s = self._all.now_s + self._limits.head_s
+        else:
+            part = "head" if self._stage is Stage.HEAD else "body"
+            self.watch.dropped(part)
+            self._refuse(RequestTimeout(f"the {part} of the request did not come in time"))
+
+    def _expire_between(self) -> None:
+        if not self.is_waiting:
+            self.due_s = inf
+            return
+        if self._is_fresh:
+            self.watch.dropped("head")
+        self.due_s = self._all.now_s + self._limits.reply_s
+        self.transport.close()
+
+    def _drop(self, reason: str) -> None:
+        self.watch.dropped(reason)
+        self.cut()
+
+    # ---------------------------------------------------------------------------- what comes in
 
     def data_received(self, data: bytes) -> None:
         """Parse what came; stands for the method of the same name, which drops bodies."""
-        self._unset_keepalive_if_required()
-        to_parse: list[bytes | memoryview] = [data]
+        if self._is_refused:
+            return
         try:
-            while to_parse:  # no recursion: one packet may hold thousands of offers
-                to_parse += self._parse(to_parse.pop())
-        except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
-            self.send_400_response(message)
+            if len(data) <= PIECE_BYTES and not self._unfinished:  # nearly always
+                self._take(data)
+            else:
+                self._take_in_pieces(memoryview(data))
+        except httptools.HttpParserError as error:
+            known = error.__context__
+            self._refuse(known if isinstance(known, AlamaError) else MalformedHttp(_NO_HTTP))
+        except HeadTooLarge as error:
+            self.watch.dropped("size")
+            self._refuse(error)
+        else:
+            if self._stage is Stage.BODY and not self.cycle.response_complete:
+                self.due_s += len(data) / self._limits.body_bytes_s
+
+    def _take_in_pieces(self, data: memoryview) -> None:
+        """Parse a little at once, so that no head is whole before it was seen to be too large."""
+        while data and not self._is_refused:
+            room = self._limits.head_bytes - self._unfinished
+            if not room:
+                most = self._limits.head_bytes
+                raise HeadTooLarge(f"the head of a request has at most {most:,} bytes")
+            size = min(room, PIECE_BYTES)
+            self._take(data[:size])
+            data = data[size:]
+
+    def _take(self, data: bytes | memoryview) -> None:
+        self._has_moved = False
+        to_parse: list[bytes | memoryview] = [data]
+        while to_parse:  # no recursion: one packet may hold thousands of offers
+            to_parse += self._parse(to_parse.pop())
+        self._unfinished = 0 if self._has_moved else self._unfinished + len(data)
 
     def _parse(self, data: bytes | memoryview) -> list[bytes | memoryview]:
         """Parse; give what is to be parsed yet, the last part first."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as stopped:
-            # The parser is at its start again. CONNECT stops it too, but makes no offer: whatever
-            # comes after it is for nobody.
+            # CONNECT stops it too, but makes no offer: whatever comes after it is for nobody.
             if self._should_upgrade():
                 (end,) = stopped.args
-                return [memoryview(data)[end:], self._head_without_offer()]
+                head = self._head_without_offer()
+                # A new one: where the connection is to be closed, the old one reads no more.
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                return [memoryview(data)[end:], head]
         return []
 
     def _should_upgrade(self) -> bool:
@@ -51,3 +219,143 @@ class Protocol(HttpToolsProtocol):
         kept = [name + b": " + value for name, value in self.headers if name != _OFFER]
         start = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)
         return b"\r\n".join([start, *kept, b"", b""])
+
+    # ---------------------------------------------------------------------------- what is parsed
+
+    def on_message_begin(self) -> None:
+        self._stage = Stage.HEAD
+        self.due_s = min(self.due_s, self._all.now_s + self._limits.head_s)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        names = dict(self.headers)
+        if len(names) != len(self.headers) or b"host" not in names:
+            self._check_names()
+        if self._is_spare and self.url.partition(b"?")[0] not in HEALTH:
+            raise Busy("connections")
+        if len(self.pipeline) >= self._limits.ahead:
+            raise MalformedHttp(f"more than {self._limits.ahead} requests wait for their answers")
+        super().on_headers_complete()
+        self._has_moved = True
+        self._stage = Stage.BODY
+        self.due_s = self._all.now_s + self._limits.body_s
+        if self._is_fresh:
+            self._is_fresh = False
+            self._all.settled(self)
+        if self._is_spare:
+            self.cycle.keep_alive = False
+        if not self.parser.should_upgrade():
+            self.headers = []  # trailers come here: they are no headers, and nobody reads them
+
+    def _check_names(self) -> None:
+        """Raise where a header that must be single is not, or Host is missing."""
+        counts = Counter(name for name, _ in self.headers)
+        twice = sorted(name for name in SINGLE if counts[name] > 1)
+        if twice:
+            raise MalformedHttp(f"the header {twice[0].decode()} came more than once")
+        if not counts[b"host"] and self.parser.get_http_version() not in WITHOUT_HOST:
+            raise MalformedHttp("the header host is missing")
+
+    def on_body(self, body: bytes) -> None:
+        self._has_moved = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._has_moved = True
+        self._stage = Stage.BETWEEN
+        self._rest()
+
+    # ---------------------------------------------------------------------------- what goes out
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request; stands for uvicorn's, which sets a timer each time."""
+        self.server_state.total_requests += 1
+        self._unsent = None
+        if self.transport.is_closing():
+            self.due_s = self._all.now_s + self._limits.reply_s
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._rest()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.due_s = min(self.due_s, self._all.now_s + self._limits.reply_s)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._rest()
+
+    def _rest(self) -> None:
+        """Set the deadline that holds between requests."""
+        if self._stage is not Stage.BETWEEN:
+            return
+        if not self.is_waiting:
+            self.due_s = inf
+        elif self.flow.write_paused:
+            self.due_s = self._all.now_s + self._limits.reply_s
+        else:
+            self.due_s = self._all.now_s + self.timeout_keep_alive
+
+    # ---------------------------------------------------------------------------- what is refused
+
+    def _refuse(self, error: AlamaError) -> None:
+        """Answer the request that is being read with a problem, in its turn, and close."""
+        self._is_refused = True
+        path = _path(self.url) if self._stage is Stage.HEAD else "/"
+        method, under_way = OTHER, not self.is_waiting
+        if self._stage is Stage.BODY:
+            if self.cycle.response_started:  # there is nothing more to say
+                self.transport.close()
+                self.due_s = self._all.now_s + self._limits.reply_s
+                return
+            if self.pipeline and self.pipeline[0][0] is self.cycle:
+                self.pipeline.popleft()
+            else:
+                self.cycle.disconnected, under_way = True, False
+                self.cycle.message_event.set()
+            path, method = self.scope["path"], self.scope["method"]
+        self._stage, self.due_s = Stage.BETWEEN, inf
+        super().on_message_begin()  # makes a new scope
+        self.scope["method"], self.scope["path"], self.scope["query_string"] = method, path, b""
+        self.cycle = self._last_cycle()
+        answer = Endpoint("unknown", {method: _raising(error)}, now_us, self.watch)
+        endpoint = cast("ASGI3Application", answer)  # uvicorn's name for the same
+        if under_way:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, endpoint))
+        else:
+            self._start_asgi_task(self.cycle, endpoint)
+
+    def _last_cycle(self) -> RequestResponseCycle:
+        return RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
+
+
+def _raising(error: AlamaError) -> Handler:
+    async def refuse(_: Call) -> Reply:
+        raise error
+
+    return refuse
+
+
+def _path(url: bytes) -> str:
+    """Give the path of what was asked for; / where it is none."""
+    try:
+        return unquote(httptools.parse_url(url).path.decode("ascii"))
+    except (httptools.HttpParserError, UnicodeDecodeError, AttributeError):
+        return "/"

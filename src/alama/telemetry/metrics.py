@@ -81,6 +81,12 @@ class Metrics:
             "Requests refused because the database was away.",
             registry=registry,
         )
+        self._dropped = Counter(
+            "alama_connections_dropped",
+            "Connections closed before their time.",
+            ("reason",),
+            registry=registry,
+        )
         self._commit_entries = Histogram(
             "alama_commit_entries",
             "Scores kept in one transaction.",
@@ -122,6 +128,9 @@ class Metrics:
 
     def unavailable(self) -> None:
         self._unavailable.inc()
+
+    def dropped(self, reason: str) -> None:
+        self._dropped.labels(reason).inc()
 
     def commit(self, commit: Commit) -> None:
         self._commit_seconds.observe(commit.seconds)

@@ -93,6 +93,16 @@ class Watch:
         if self._metrics is not None:
             self._metrics.unavailable()
 
+    def dropped(self, reason: str) -> None:
+        """Note that a connection was closed before its time."""
+        if self._metrics is not None:
+            self._metrics.dropped(reason)
+
+    def connections_used_up(self, reason: str, open_now: int, limit: int, dropped: int) -> None:
+        """Note that there is no room for more connections."""
+        told = {"open": open_now, "limit": limit, "dropped": dropped}
+        self.log.doubt("connections_used_up", reason=reason, **told)
+
     def committed(self, commit: Commit) -> None:
         """Note a finished group; of trouble with the database only its beginning and its end."""
         if self._metrics is not None:

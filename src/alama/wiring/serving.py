@@ -139,7 +139,7 @@ def assemble(
     )
 
     @asynccontextmanager
-    async def lifespan(_: Router) -> AsyncIterator[None]:
+    async def lifespan(_: Router) -> AsyncIterator[dict[str, Watch]]:
         _stop_with_parent()
         _settle_memory()
         watch.start()
@@ -147,7 +147,7 @@ def assemble(
         chores = [asyncio.create_task(upkeep.run())]
         if settings.workers > 1 or not installed.database.embedded:  # others may be there
             chores.append(asyncio.create_task(_sharing(installed, limit, watch).run()))
-        yield
+        yield {"watch": watch}  # for the protocol, which tells of connections
         # The server has answered every request by now; what is left is to put things away.
         for chore in chores:
             chore.cancel()

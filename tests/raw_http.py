@@ -1,0 +1,143 @@
+"""The protocol that the service speaks, on a port of this process, and callers who speak bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
+
+import uvicorn
+
+from alama.cli import processes
+from alama.cli.connections import Connections, Limits
+from alama.cli.protocol import Protocol
+from tests.ports import HOST
+
+WAIT_S = 15.0
+
+QUICK = Limits(head_s=0.3, body_s=0.3, reply_s=0.3, sweep_s=0.05)
+"""Of those that a test waits for."""
+
+PATIENT = QUICK._replace(head_s=30.0, body_s=30.0, reply_s=30.0)
+
+
+class Noted:
+    """A watch that remembers."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[Any] = []
+        self.reasons: list[str] = []
+        self.lines: list[str] = []
+
+    def exchanged(self, exchange: Any) -> None:
+        self.exchanges.append(exchange)
+
+    def broke(self, _: Any, error: Exception) -> None:
+        raise AssertionError from error
+
+    def unavailable(self, error: Exception) -> None:
+        raise AssertionError from error
+
+    def dropped(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+    def connections_used_up(self, reason: str, *_: int) -> None:
+        self.lines.append(reason)
+
+
+class Spoken:
+    """What is served, and what it was told."""
+
+    def __init__(self, port: int, noted: Noted) -> None:
+        self.port = port
+        self.noted = noted
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection((HOST, self.port), timeout=WAIT_S)
+
+    def say(self, *parts: bytes) -> bytes:
+        """Send, one packet each, and give all that comes until the other side closes."""
+        with self.connect() as caller:
+            for part in parts:
+                caller.sendall(part)
+                time.sleep(0.02)
+            return rest(caller)
+
+
+def rest(caller: socket.socket) -> bytes:
+    said = b""
+    try:
+        while more := caller.recv(65_536):
+            said += more
+    except ConnectionResetError:
+        pass
+    return said
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with the headers and the body of a request; /slow takes a moment, /large is large."""
+    if scope["path"] == "/slow":
+        await asyncio.sleep(0.5)
+    body, more = b"", scope["path"] != "/unread"
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        body += message["body"]
+        more = message["more_body"]
+    names = b",".join(name for name, _ in scope["headers"])
+    said = b"x" * 20_000_000 if scope["path"] == "/large" else names + b"|" + body
+    length = (b"content-length", b"%d" % len(said))
+    await send({"type": "http.response.start", "status": 200, "headers": [length]})
+    await send({"type": "http.response.body", "body": said})
+
+
+async def _application(noted: Noted, scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] != "lifespan":
+        await echo(scope, receive, send)
+        return
+    await receive()
+    scope["state"]["watch"] = noted
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+@contextmanager
+def spoken(limits: Limits = QUICK, descriptors: int | None = None) -> Iterator[Spoken]:
+    """Serve `echo` as the service is served."""
+    noted = Noted()
+    config = processes.configuration(1, 2)
+    config.http = cast(
+        "type[asyncio.Protocol]", partial(Protocol, Connections(limits, descriptors))
+    )
+    config.app, config.factory = cast("Any", partial(_application, noted)), False
+    server = uvicorn.Server(config)
+    with socket.create_server((HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        deadline_s = time.monotonic() + WAIT_S
+        while not server.started and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+        try:
+            yield Spoken(port, noted)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def statuses(said: bytes) -> list[int]:
+    """The statuses of all replies in what was said."""
+    return [int(part[:3]) for part in said.split(b"HTTP/1.1 ")[1:]]
+
+
+def fields(said: bytes) -> Mapping[str, str]:
+    """The headers of the last reply."""
+    head = said.rpartition(b"HTTP/1.1 ")[2].partition(b"\r\n\r\n")[0].decode()
+    return dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
