@@ -155,3 +155,13 @@ def status(port: int) -> int:
         finally:
             connection.close()
     raise AssertionError("nginx does not answer")
+
+
+def test_no_unit_and_no_container_leaves_memory_behind() -> None:
+    host = Path(__file__).parents[2] / "deploy" / "host"
+    units = sorted(host.glob("*.service"))
+    assert len(units) == 3
+    for unit in units:
+        assert "\nLimitCORE=0\n" in unit.read_text("utf-8"), unit.name
+    compose = (host.parent / "compose.yaml").read_text("utf-8")
+    assert "\n  ulimits: {core: 0}\n" in compose

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import sys
 import textwrap
 from itertools import groupby
@@ -146,6 +147,8 @@ EXAMPLES: Final[tuple[tuple[str, str], ...]] = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code for the shell."""
+    # What a process that dies would leave behind holds the keys that it had in memory.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     parser = build_parser()
     args = parser.parse_args(argv)
     if "run" not in args:

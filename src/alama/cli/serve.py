@@ -93,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
     from alama.storage import database as databases  # noqa: PLC0415
     from alama.telemetry import tracing  # noqa: PLC0415
     from alama.telemetry.log import gather_libraries, log_on_stderr  # noqa: PLC0415
+    from alama.wiring import served  # noqa: PLC0415
 
     for name in OVERRIDES:
         if getattr(args, name) is not None:
@@ -125,7 +126,8 @@ def run(args: argparse.Namespace) -> int:
         down = companion.ask_to_stop
         host = processes.Host(log, settings.stop_timeout, up, forget_worker, down)
         serve = processes.run_alone if settings.workers == 1 else processes.run_several
-        with closing(companion):
+        address = served.Address(*listener.getsockname()[:2])
+        with served.noted(settings.home_folder, address), closing(companion):
             code = serve(config, listener, host)
     log.note("stopped")
     return code

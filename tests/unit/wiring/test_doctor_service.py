@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 
 import pytest
 
 from alama import __version__
 from alama.service.checkup import Finding
 from alama.settings import Settings
+from alama.wiring import served
 from alama.wiring.doctor import asking, of_service
 from tests.fronts import NAME, Said, Standing
 from tests.patients import BROKEN, LOOK, OK
@@ -19,7 +21,7 @@ ALIVE = {"/livez": Said(200, b'{"status":"ok"}')}
 
 
 def seen(port: int, host: str = NAME) -> Finding:
-    return of_service.examine(Settings(host=host, port=port))
+    return of_service.examine(Settings(home="nowhere", host=host, port=port))
 
 
 def said(code: int, **body: str) -> Said:
@@ -66,3 +68,44 @@ def test_who_listens_on_every_address_is_asked_on_that_of_this_machine() -> None
         port = taken.getsockname()[1]
     assert f"{HOST}, port {port}" in seen(port, "0.0.0.0").seen  # noqa: S104  as in a container
     assert "::1, port" in seen(port, "::").seen
+
+
+def test_the_service_is_asked_where_it_says_that_it_listens(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path), host=HOST, port=free_port())
+    ready = said(200, status="ok", version=__version__)
+    with (
+        Standing(ALIVE | {"/readyz": ready}) as standing,
+        served.noted(tmp_path, served.Address(HOST, standing.port)),
+    ):
+        one = of_service.examine(settings)
+    assert one.mark is OK
+    assert one.seen == f"it runs on {HOST}, port {standing.port}, and is ready to score"
+
+
+def test_a_note_of_one_that_was_killed_leads_to_the_settings(tmp_path: Path) -> None:
+    (tmp_path / served.NAME).write_text(f"{HOST} {free_port()}\n")
+    with Standing(ALIVE | {"/readyz": said(200, status="ok", version=__version__)}) as standing:
+        one = of_service.examine(Settings(home=str(tmp_path), host=HOST, port=standing.port))
+    assert one.mark is OK
+    assert f"port {standing.port}" in one.seen
+
+
+@pytest.mark.parametrize("text", ["", "x", "127.0.0.1 x", "a b c", "\0" * 1_000])
+def test_a_note_that_is_none_is_passed_over(tmp_path: Path, text: str) -> None:
+    (tmp_path / served.NAME).write_text(text)
+    assert served.note_in(tmp_path) is None
+    port = free_port()
+    assert (
+        f"{HOST}, port {port}"
+        in of_service.examine(Settings(home=str(tmp_path), host=HOST, port=port)).seen
+    )
+
+
+def test_a_note_is_gone_with_the_service_and_not_before_the_next_ones(tmp_path: Path) -> None:
+    first, second = served.Address(HOST, 1), served.Address(HOST, 2)
+    with served.noted(tmp_path, first):
+        with served.noted(tmp_path, second):
+            assert served.note_in(tmp_path) == second
+        assert served.note_in(tmp_path) is None
+    with served.noted(tmp_path / "missing", first):
+        assert served.note_in(tmp_path / "missing") is None

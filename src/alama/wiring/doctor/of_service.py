@@ -8,6 +8,7 @@ from alama import __version__
 from alama.service.checkup import Finding, broken, look, ok
 from alama.service.webhooks import addresses
 from alama.wiring.doctor import asking
+from alama.wiring.served import Address, note_in
 
 if TYPE_CHECKING:
     from alama.settings import Settings
@@ -20,13 +21,27 @@ _ANOTHER: Final = (
 
 
 def examine(settings: Settings) -> Finding:
-    """Ask whether the process lives, then whether scores can be given and kept."""
-    host, port = _asked_at(settings.host), settings.port
-    place = f"{host}, port {port}"
+    """Ask whether the process lives, then whether scores can be given and kept.
+
+    Where it says that it listens, which `alama serve --port` decides; else, where the settings say.
+    """
+    set_ = Address(settings.host, settings.port)
+    noted = note_in(settings.home_folder)
+    if noted is not None and noted != set_ and (found := _examined(noted)) is not None:
+        return found
+    found = _examined(set_)
+    place = _place(set_)
+    return found or look(CHECK, f"not running here: nobody answers on {place}", _START)
+
+
+def _examined(address: Address) -> Finding | None:
+    """Ask at an address; None where nobody listens."""
+    host, port = _asked_at(address.host), address.port
+    place = _place(address)
     try:
         asking.ask(host, port, "/livez")
     except ConnectionRefusedError:
-        return look(CHECK, f"not running here: nobody answers on {place}", _START)
+        return None
     except asking.NoAnswer:
         return _strange(place)
     except TimeoutError:
@@ -72,6 +87,10 @@ def _stuck(place: str) -> Finding:
         f"{place} takes connections, and does not answer in {asking.PATIENCE_S:.0f} s",
         "see its log, and start it again",
     )
+
+
+def _place(address: Address) -> str:
+    return f"{_asked_at(address.host)}, port {address.port}"
 
 
 def _asked_at(host: str) -> str:
