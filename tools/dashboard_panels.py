@@ -144,7 +144,8 @@ ROWS: Final = (
             Panel(
                 "Refused and failed",
                 "Keys that are not known, requests over the rate of their key, failures, and those "
-                "of them that the database is to blame for.",
+                "of them that the database is to blame for; connections that were closed before "
+                "their time, and why.",
                 "reqps",
                 (
                     Query(_or_none(_rate("alama_requests_total", status='="401"')), "key refused"),
@@ -153,6 +154,9 @@ ROWS: Final = (
                     ),
                     Query(_or_none(_rate("alama_requests_total", status=FAILED)), "failed"),
                     Query(_rate("alama_unavailable_total"), "database away"),
+                    Query(
+                        _rate("alama_connections_dropped_total", "reason"), "connection: {{reason}}"
+                    ),
                 ),
             ),
         ),

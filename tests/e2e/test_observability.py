@@ -45,6 +45,7 @@ def exposed() -> Mapping[str, set[str]]:
     serving.request(KNOWN)
     serving.commit(Done(entries=1, seconds=0.001))
     serving.waiting(0)
+    serving.dropped("head")
     sending.attempt("delivered", 0.1)
     sending.backlog(Backlog(0, 0))
     sending.forgot(Forgotten(2, 1, 1, some_left=False))
@@ -263,6 +264,9 @@ FIRES: dict[str, dict[str, str]] = {
     "AlamaRateLimited": {other("429"): "0+60x180"},
     "AlamaKeysRefused": {other("401"): "0+90x180"},
     "AlamaProcessesDie": {metric("alama_process_starts_total"): "2x165 2+1x15"},
+    "AlamaConnectionsUsedUp": {
+        metric("alama_connections_dropped_total", 'reason="address",'): "0+9x180"
+    },
     "AlamaVersionsDiffer": {'alama_build_info{version="2",instance="b"}': "1x180"},
     "AlamaDatabaseAway": {metric("alama_unavailable_total"): "0x170 0+1x10"},
     "AlamaCommitsFail": {metric("alama_commit_failures_total"): "0x160 0+1x20"},
@@ -282,6 +286,7 @@ QUIET: dict[str, dict[str, str]] = {
     "two failures at night": NIGHT | {other("503"): "0x177 2x3"},
     "one scrape missed": {'up{job="alama",instance="b"}': "1x179 0"},
     "the database away for a moment": {metric("alama_unavailable_total"): "0x178 40x2"},
+    "slow callers": {metric("alama_connections_dropped_total", 'reason="head",'): "0+9x180"},
     "one commit failed": {metric("alama_commit_failures_total"): "0x177 1x3"},
     "a defect of yesterday": {other("500"): "3x180"},
     "a slow minute": {

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
@@ -49,7 +48,6 @@ SINGLE: Final = frozenset(
         b"content-length",
         b"content-type",
         b"host",
-        b"idempotency-key",
     }
 )
 """Headers that stand for nothing if they come twice: two programs might take another of them."""
@@ -64,14 +62,6 @@ PIECE_BYTES: Final = 4 * 1024
 
 _OFFER: Final = b"upgrade"
 _NO_HTTP: Final = "what came is not a request of HTTP/1.1"
-
-
-class Stage(Enum):
-    """Where in a request the next byte belongs."""
-
-    BETWEEN = auto()
-    HEAD = auto()
-    BODY = auto()
 
 
 class Protocol(HttpToolsProtocol):
@@ -93,10 +83,12 @@ class Protocol(HttpToolsProtocol):
         self.due_s = inf
         self._all = connections
         self._limits = connections.limits
-        self._stage = Stage.BETWEEN
         self._unfinished = 0
         """Bytes that came since a head was whole, or a part of a body."""
         self._has_moved = False
+        self._is_in_body = False
+        self._timed: RequestResponseCycle | None = None
+        """Whose body has a deadline."""
         self._is_fresh = True
         self._is_spare = False
         self._is_refused = False
@@ -119,6 +111,12 @@ class Protocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete
 
+    @property
+    def _is_in_head(self) -> bool:
+        """Whether a head has begun: its scope is not yet that of a request."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return self.scope is not (None if cycle is None else cycle.scope)
+
     def cut(self) -> None:
         """Close at once."""
         self._is_refused = True
@@ -132,14 +130,16 @@ class Protocol(HttpToolsProtocol):
                 self._drop("reply")
             self._unsent = unsent
             self.due_s = self._all.now_s + self._limits.reply_s
-        elif self.transport.is_closing():
+            return
+        self._unsent = None
+        if self.transport.is_closing():
             self.cut()
-        elif self._stage is Stage.BETWEEN:
+        elif not self._is_in_body and not self._is_in_head:
             self._expire_between()
         elif self.flow.read_paused:  # it is we who do not read on
             self.due_s = self._all.now_s + self._limits.head_s
         else:
-            part = "head" if self._stage is Stage.HEAD else "body"
+            part = "body" if self._is_in_body else "head"
             self.watch.dropped(part)
             self._refuse(RequestTimeout(f"the {part} of the request did not come in time"))
 
@@ -174,8 +174,23 @@ class Protocol(HttpToolsProtocol):
             self.watch.dropped("size")
             self._refuse(error)
         else:
-            if self._stage is Stage.BODY and not self.cycle.response_complete:
-                self.due_s += len(data) / self._limits.body_bytes_s
+            cycle: RequestResponseCycle | None = self.cycle
+            if self._is_in_body:
+                self._time_body(len(data))
+            elif cycle is not None and cycle.scope is self.scope:
+                self.due_s = inf  # nearly always: the request is whole
+                if cycle.response_complete:
+                    self._rest()
+            elif self.scope is not None:
+                self.due_s = min(self.due_s, self._all.now_s + self._limits.head_s)
+
+    def _time_body(self, came: int) -> None:
+        """Set the deadline of a body, and put it off for what has come, until it is answered."""
+        if self._timed is not self.cycle:
+            self._timed = self.cycle
+            self.due_s = self._all.now_s + self._limits.body_s
+        if not self.cycle.response_complete:
+            self.due_s += came / self._limits.body_bytes_s
 
     def _take_in_pieces(self, data: memoryview) -> None:
         """Parse a little at once, so that no head is whole before it was seen to be too large."""
@@ -222,11 +237,6 @@ class Protocol(HttpToolsProtocol):
 
     # ---------------------------------------------------------------------------- what is parsed
 
-    def on_message_begin(self) -> None:
-        self._stage = Stage.HEAD
-        self.due_s = min(self.due_s, self._all.now_s + self._limits.head_s)
-        super().on_message_begin()
-
     def on_headers_complete(self) -> None:
         names = dict(self.headers)
         if len(names) != len(self.headers) or b"host" not in names:
@@ -236,15 +246,13 @@ class Protocol(HttpToolsProtocol):
         if len(self.pipeline) >= self._limits.ahead:
             raise MalformedHttp(f"more than {self._limits.ahead} requests wait for their answers")
         super().on_headers_complete()
-        self._has_moved = True
-        self._stage = Stage.BODY
-        self.due_s = self._all.now_s + self._limits.body_s
+        self._has_moved = self._is_in_body = True
         if self._is_fresh:
             self._is_fresh = False
             self._all.settled(self)
-        if self._is_spare:
+        if self._is_spare and not self._is_in_head:
             self.cycle.keep_alive = False
-        if not self.parser.should_upgrade():
+        if b"transfer-encoding" in names and not self.parser.should_upgrade():
             self.headers = []  # trailers come here: they are no headers, and nobody reads them
 
     def _check_names(self) -> None:
@@ -261,24 +269,21 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._is_in_body = False
         super().on_message_complete()
-        self._has_moved = True
-        self._stage = Stage.BETWEEN
-        self._rest()
 
     # ---------------------------------------------------------------------------- what goes out
 
     def on_response_complete(self) -> None:
         """Go on with the next request; stands for uvicorn's, which sets a timer each time."""
         self.server_state.total_requests += 1
-        self._unsent = None
         if self.transport.is_closing():
             self.due_s = self._all.now_s + self._limits.reply_s
             return
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-        else:
+        elif not self._is_in_body and self.cycle.scope is self.scope:
             self._rest()
 
     def pause_writing(self) -> None:
@@ -287,13 +292,14 @@ class Protocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._rest()
+        if not self._is_in_body and not self._is_in_head and not self.is_waiting:
+            self.due_s = inf
+        elif not self._is_in_body and not self._is_in_head:
+            self.due_s = self._all.now_s + self.timeout_keep_alive
 
     def _rest(self) -> None:
         """Set the deadline that holds between requests."""
-        if self._stage is not Stage.BETWEEN:
-            return
-        if not self.is_waiting:
+        if not self.cycle.response_complete:
             self.due_s = inf
         elif self.flow.write_paused:
             self.due_s = self._all.now_s + self._limits.reply_s
@@ -305,9 +311,9 @@ class Protocol(HttpToolsProtocol):
     def _refuse(self, error: AlamaError) -> None:
         """Answer the request that is being read with a problem, in its turn, and close."""
         self._is_refused = True
-        path = _path(self.url) if self._stage is Stage.HEAD else "/"
+        path = _path(self.url) if self._is_in_head else "/"
         method, under_way = OTHER, not self.is_waiting
-        if self._stage is Stage.BODY:
+        if self._is_in_body:
             if self.cycle.response_started:  # there is nothing more to say
                 self.transport.close()
                 self.due_s = self._all.now_s + self._limits.reply_s
@@ -318,8 +324,8 @@ class Protocol(HttpToolsProtocol):
                 self.cycle.disconnected, under_way = True, False
                 self.cycle.message_event.set()
             path, method = self.scope["path"], self.scope["method"]
-        self._stage, self.due_s = Stage.BETWEEN, inf
-        super().on_message_begin()  # makes a new scope
+        self._is_in_body, self.due_s = False, inf
+        self.on_message_begin()  # makes a new scope
         self.scope["method"], self.scope["path"], self.scope["query_string"] = method, path, b""
         self.cycle = self._last_cycle()
         answer = Endpoint("unknown", {method: _raising(error)}, now_us, self.watch)

@@ -70,6 +70,26 @@ def test_a_request_that_an_outage_refuses_is_told_and_counted(heard: Heard) -> N
     assert "alama_unavailable_total 3.0" in shown(registry)
 
 
+def test_connections_that_are_used_up_are_told_and_those_that_go_are_counted(heard: Heard) -> None:
+    registry = CollectorRegistry()
+    watch = Watch(heard.log, Metrics(registry))
+    watch.connections_used_up("address", 40, 160, 7)
+    for reason in ("address", "head", "head"):
+        watch.dropped(reason)
+        Watch(heard.log).dropped(reason)  # without metrics nobody counts
+    (told,) = heard.lines()
+    del told["time"]
+    assert told == {
+        "level": "warning",
+        "event": "connections_used_up",
+        "reason": "address",
+        "open": 40,
+        "limit": 160,
+        "dropped": 7,
+    }
+    assert 'alama_connections_dropped_total{reason="head"} 2.0' in shown(registry)
+
+
 def test_only_an_answer_from_the_database_ends_an_outage(
     heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
