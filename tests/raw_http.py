@@ -15,7 +15,6 @@ import uvicorn
 
 from alama.cli import processes
 from alama.cli.connections import Connections, Limits
-from alama.cli.protocol import Protocol
 from tests.ports import HOST
 
 WAIT_S = 15.0
@@ -113,9 +112,7 @@ def spoken(limits: Limits = QUICK, descriptors: int | None = None) -> Iterator[S
     """Serve `echo` as the service is served."""
     noted = Noted()
     config = processes.configuration(1, 2)
-    config.http = cast(
-        "type[asyncio.Protocol]", partial(Protocol, Connections(limits, descriptors))
-    )
+    config.http = cast("type[asyncio.Protocol]", Connections(limits, descriptors))
     config.app, config.factory = cast("Any", partial(_application, noted)), False
     server = uvicorn.Server(config)
     with socket.create_server((HOST, 0)) as listener:

@@ -11,9 +11,13 @@ import os
 import resource
 from collections import Counter
 from ipaddress import IPv6Address
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from alama.api.endpoint import Watch as EndpointWatch
+if TYPE_CHECKING:
+    from uvicorn import Config
+    from uvicorn.server import ServerState
+
+    from alama.cli import protocol
 
 DESCRIPTORS_MAX: Final = 65_536
 """As many as a process takes where it may take more."""
@@ -47,7 +51,7 @@ class Limits(NamedTuple):
     sweep_s: float = 1.0
 
 
-class Watch(EndpointWatch, Protocol):
+class Watch(Protocol):
     """Whoever keeps logs and metrics."""
 
     def dropped(self, reason: str) -> None:
@@ -64,7 +68,11 @@ class Connection(Protocol):
     """Where it comes from."""
     due_s: float
     """When `expire` is to be called, by the clock of the loop."""
-    watch: Watch
+
+    @property
+    def watch(self) -> Watch:
+        """Whom to tell."""
+        ...
 
     @property
     def is_waiting(self) -> bool:
@@ -95,6 +103,20 @@ class Connections:
         """Those without a whole head yet, by where they come from, the oldest first."""
         self._dropped = 0
         self._told_s = -TOLD_EVERY_S
+
+    def __call__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> protocol.Protocol:
+        """Make the protocol of a new connection, as uvicorn asks for one."""
+        # Not at the top: a worker gets this object before it can say that it lives, and what the
+        # protocol imports takes longer on a busy machine than its supervisor waits for that.
+        from alama.cli.protocol import Protocol  # noqa: PLC0415
+
+        return Protocol(self, config, server_state, app_state, _loop)
 
     def opened(self, connection: Connection) -> bool:
         """Count one in, and make room for it; False where it may ask for nothing but health.

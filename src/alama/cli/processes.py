@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import uvicorn
@@ -20,7 +19,6 @@ from uvicorn.supervisors import Multiprocess
 
 from alama.cli.connections import Connections, Limits, take_descriptors
 from alama.cli.listener import BACKLOG
-from alama.cli.protocol import Protocol
 
 if TYPE_CHECKING:
     import asyncio
@@ -69,14 +67,13 @@ def run_several(config: uvicorn.Config, listener: socket.socket, host: Host) -> 
 
 def configuration(workers: int, stop_s: int, limits: Limits = Limits()) -> uvicorn.Config:  # noqa: B008  a tuple
     """Say how uvicorn is to serve; `stop_s` is all the time that a stop may take."""
-    protocol = partial(Protocol, Connections(limits))  # a process of its own makes it its own
     return uvicorn.Config(
         APPLICATION,
         factory=True,
         workers=workers,
         # Named, so that no machine is quietly slower than another.
         loop="asyncio" if sys.platform == "win32" else "uvloop",
-        http=cast("type[asyncio.Protocol]", protocol),
+        http=cast("type[asyncio.Protocol]", Connections(limits)),  # makes them
         ws="none",
         interface="asgi3",
         lifespan="on",

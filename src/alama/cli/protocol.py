@@ -11,6 +11,7 @@ protocol: the body would be lost. Here the head is read again without its offer.
 from __future__ import annotations
 
 import asyncio
+import typing
 from collections import Counter
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,8 +20,10 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from alama.api import endpoint as endpoints
 from alama.api.endpoint import Endpoint
 from alama.api.problems import HeadTooLarge, MalformedHttp, RequestTimeout
+from alama.cli import connections as all_of_them
 from alama.cli.connections import place_of
 from alama.core.errors import AlamaError
 from alama.service.errors import Busy
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
     from alama.api.exchange import Call, Handler, Reply
-    from alama.cli.connections import Connections, Watch
+    from alama.cli.connections import Connections
 
 WATCH: Final = "watch"
 """Under this name the lifespan of the application gives whom to tell."""
@@ -62,6 +65,10 @@ PIECE_BYTES: Final = 4 * 1024
 
 _OFFER: Final = b"upgrade"
 _NO_HTTP: Final = "what came is not a request of HTTP/1.1"
+
+
+class Watch(endpoints.Watch, all_of_them.Watch, typing.Protocol):
+    """Whoever keeps logs and metrics, of requests and of connections."""
 
 
 class Protocol(HttpToolsProtocol):
