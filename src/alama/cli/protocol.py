@@ -260,7 +260,7 @@ class Protocol(HttpToolsProtocol):
         if self._is_spare and not self._is_in_head:
             self.cycle.keep_alive = False
         if b"transfer-encoding" in names and not self.parser.should_upgrade():
-            self.headers = []  # trailers come here: they are no headers, and nobody reads them
+            self.headers = _NoTrailers()
 
     def _check_names(self) -> None:
         """Raise where a header that must be single is not, or Host is missing."""
@@ -357,6 +357,13 @@ class Protocol(HttpToolsProtocol):
             keep_alive=False,
             on_response=self.on_response_complete,
         )
+
+
+class _NoTrailers(list[tuple[bytes, bytes]]):
+    """Stands where the parser puts trailers: what reads them as headers takes a key from there."""
+
+    def append(self, _: tuple[bytes, bytes]) -> None:
+        raise MalformedHttp("headers after the body are not taken")
 
 
 def _raising(error: AlamaError) -> Handler:
