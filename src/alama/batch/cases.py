@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from alama.core.catalogue import Catalogue
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 CHUNK_ROWS: Final = 4_096
 """Rows that stand in memory as values of Python at a time."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from alama.batch.scoring import Options
     from alama.core.kernel import Column
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 CHUNK_ROWS: Final = 4_096
 """Rows that stand in memory as assessments at a time."""

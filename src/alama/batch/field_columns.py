@@ -15,6 +15,7 @@ from alama.batch.rules import broken_rules
 from alama.core.errors import FileProblem
 from alama.core.kernel import Column, Words
 from alama.files import columns as file_columns
+from alama.files.table import columns_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from alama.core.catalogue import Field
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 PROBLEMS_MAX: Final = 10
 """Broken rules told before reading stops."""
@@ -117,7 +118,7 @@ def _columns_of(source: Table, fields: Sequence[Field]) -> dict[str, str]:
             missing.append(" or ".join(spellings))
     if missing:
         message = f"{source.path} lacks what the model requires: {', '.join(missing)}"
-        raise FileProblem(message, hint=f"its columns are {', '.join(source.names)}")
+        raise FileProblem(message, hint=columns_hint(source.names))
     if fields and not found:
         message = f"{source.path} has no column that the model reads: there is nothing to score"
         read = ", ".join(field.name for field in fields)

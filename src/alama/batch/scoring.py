@@ -20,7 +20,7 @@ from alama.core.kernel import BatchScorecard, Column, Words
 from alama.core.model import money_factor
 from alama.files import columns as file_columns
 from alama.files import writer
-from alama.files.reader import require
+from alama.files.table import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Field
     from alama.core.model import Model
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 CHUNK_ROWS: Final = 16_384
 """Rows scored at a time: few enough that their columns stay in the processor's cache."""

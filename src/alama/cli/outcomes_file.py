@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from alama.files.reader import Table
+    from alama.files.table import Table
     from alama.service.outcomes.records import News
 
 COLUMNS: Final = tuple(wire_outcomes.RULES)
@@ -94,7 +94,7 @@ class _Rows:
     """CSV or Parquet."""
 
     def __init__(self, table: Table) -> None:
-        from alama.files.reader import require  # noqa: PLC0415  see `open_news`
+        from alama.files.table import require  # noqa: PLC0415  see `open_news`
 
         require(table, REQUIRED)
         self._table = table

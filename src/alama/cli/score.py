@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from alama.batch.scoring import Options, Scoring
     from alama.cli.command import Subparsers
     from alama.core.model import Model
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 DESCRIPTION: Final = """\
 Score every application in a file, in order, in bounded memory.

@@ -133,10 +133,10 @@ def words(column: pa.Array[Any], name: str, first_row: int = 1) -> Words:
     for raw, value in enumerate(encoded.dictionary.to_pylist()):
         try:
             word = _word(value)
-        except UnicodeDecodeError as error:
+        except UnicodeDecodeError:
             row = first_row + int(np.argmax(raw_codes == raw))
             message = f"column {name}, row {row}: is not UTF-8 text"
-            raise FileProblem(message) from error
+            raise FileProblem(message) from None
         if word:
             code_of_raw[raw] = vocabulary.setdefault(word, len(vocabulary))
     return Words(code_of_raw[raw_codes], tuple(vocabulary))

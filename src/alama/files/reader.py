@@ -7,68 +7,40 @@ value of the table, because a table holds people.
 
 from __future__ import annotations
 
-import os
+import io
 import re
+from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
 from alama.core.errors import FileProblem
+from alama.files.limits import GZIP, OWN, PARQUET, check_csv_head
+from alama.files.parquet import ParquetTable
+from alama.files.table import BATCH_ROWS, require, rows_at_once, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-BATCH_ROWS: Final = 65_536
+    from alama.files.limits import Limits
+    from alama.files.table import Table
 
 _BLOCK_BYTES: Final = 4 * 2**20
 """What is parsed at a time, and so the longest row of a CSV file."""
 
 _MEGABYTE: Final = 1e6
 
-
-class Table(Protocol):
-    """A table in a file, not yet read."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns in their order, without space around the names."""
-
-    @property
-    def rows(self) -> int | None:
-        """How many rows there are; None where only reading tells."""
-
-    @property
-    def total(self) -> float:
-        """How much there is to read, in `unit`."""
-
-    @property
-    def unit(self) -> str:
-        """What `total` and `done` count: "rows" or "MB"."""
-
-    @property
-    def done(self) -> float:
-        """How much of `total` the latest pass has read."""
-
-    def type_of(self, name: str) -> pa.DataType:
-        """Give the type in which a column comes; it must exist."""
-
-    def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """Read these columns, in this order, at most `size` rows at a time.
-
-        Each call is a new pass over the file; FileProblem where a row cannot be read.
-        """
+_RAGGED: Final = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
-def open_table(path: Path) -> Table:
-    """Find out what columns a file has, or raise FileProblem and say why it is no table."""
+def open_table(path: Path, limits: Limits = OWN) -> Table:
+    """Find out what columns a file has, or raise FileProblem and say why it is no table.
+
+    A table beyond the limits is refused here, or while it is read where only reading tells.
+    """
     name = path.name.lower()
     ending = next((known for known in _READERS if name.endswith(known)), None)
     if path.is_dir():
@@ -81,17 +53,9 @@ def open_table(path: Path) -> Table:
         message = f"{path}: tables are read from .csv, .csv.gz or .parquet, by the file's ending"
         raise FileProblem(message, hint="export it as CSV (UTF-8, commas) or as Parquet")
     _refuse_disguise(path, ending)
-    table = _READERS[ending](path)
+    table = _READERS[ending](path, limits)
     _refuse_names(path, table.names)
     return table
-
-
-def require(table: Table, names: Sequence[str]) -> None:
-    """Raise FileProblem unless the table has all these columns."""
-    absent = [name for name in names if name not in table.names]
-    if absent:
-        message = f"{table.path} has no column {', '.join(absent)}"
-        raise FileProblem(message, hint=f"its columns are {', '.join(table.names)}")
 
 
 # ----------------------------------------------------------------------------------- formats
@@ -103,12 +67,14 @@ class _CsvTable:
     rows = None
     unit = "MB"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
         self.total = path.stat().st_size / _MEGABYTE
+        self._limits = limits
         self._source: pa.NativeFile | None = None
         self._offered = self._probe()
         self.names = tuple(name.strip() for name in self._offered)
+        self._place = {name: place for place, name in enumerate(self.names)}
 
     @property
     def done(self) -> float:
@@ -117,12 +83,14 @@ class _CsvTable:
         return self._source.tell() / _MEGABYTE
 
     def type_of(self, name: str) -> pa.DataType:
-        assert name in self.names
+        assert name in self._place
         return pa.string()
 
     def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         require(self, names)
-        offered = [self._offered[self.names.index(name)] for name in names]
+        offered = [self._offered[self._place[name]] for name in names]
+        size = rows_at_once(len(names), size)
+        rows = 0
         asked = pyarrow.csv.ConvertOptions(
             include_columns=offered or self._offered[:1],  # to Arrow, none would mean all
             column_types=dict.fromkeys(offered, pa.string()),
@@ -131,50 +99,68 @@ class _CsvTable:
         )
         with pa.OSFile(str(self.path), "rb") as source:
             self._source = source
-            for batch in _read_csv(self.path, source, asked):
+            for batch in _read_csv(self.path, source, asked, self._limits):
+                rows += batch.num_rows
+                self._limits.check_rows(str(self.path), rows)
                 for start in range(0, batch.num_rows, size):
                     part = batch.slice(start, size).select(range(len(names)))
                     yield part.rename_columns(list(names))
 
     def _probe(self) -> list[str]:
         """Read the header and the first block, whose types do not matter here."""
-        with pa.OSFile(str(self.path), "rb") as source:
-            first = next(_read_csv(self.path, source, pyarrow.csv.ConvertOptions()), None)
+        where = str(self.path)
+        with self.path.open("rb") as file:
+            self._limits.check_bytes(where, self.path.stat().st_size)
+            check_csv_head(where, file.read(self._limits.header_bytes + 1), self._limits)
+        asked = pyarrow.csv.ConvertOptions()
+        with pa.OSFile(where, "rb") as source:
+            first = next(_read_csv(self.path, source, asked, self._limits), None)
             if first is None:
                 message = f"{self.path} has a header but no rows"
                 raise FileProblem(message)
             try:
-                return first.schema.names
-            except UnicodeDecodeError as error:
-                raise _not_utf8(self.path, "its header") from error
+                names = first.schema.names
+            except UnicodeDecodeError:
+                raise _not_utf8(self.path, "its header") from None
+        self._limits.check_names(where, names)
+        return names
+
+
+class _Counted(io.RawIOBase):
+    """What Arrow reads a compressed file through: ends it where it grows beyond the limits."""
+
+    def __init__(self, path: Path, packed: pa.NativeFile, limits: Limits) -> None:
+        self._where = str(path)
+        self._unpacked = pa.CompressedInputStream(packed, "gzip")
+        self._limits = limits
+        self._bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._unpacked.read(size)
+        self._bytes += len(found)
+        self._limits.check_bytes(self._where, self._bytes)
+        return found
 
 
 def _read_csv(
-    path: Path, source: pa.NativeFile, asked: pyarrow.csv.ConvertOptions
+    path: Path, source: pa.NativeFile, asked: pyarrow.csv.ConvertOptions, limits: Limits
 ) -> Iterator[pa.RecordBatch]:
     """Give the non-empty batches of an open file; troubles are told as problems of it."""
-    ragged: list[pyarrow.csv.InvalidRow] = []
-
-    def refuse(row: pyarrow.csv.InvalidRow) -> Literal["error"]:
-        ragged.append(row)
-        return "error"
-
-    stream = (
-        pa.CompressedInputStream(source, "gzip") if path.name.lower().endswith(".gz") else source
-    )
-    with _csv_told_as_file_problem(path, ragged):
+    is_packed = path.name.lower().endswith(".gz")
+    stream = pa.PythonFile(_Counted(path, source, limits), "r") if is_packed else source
+    with _csv_told_as_file_problem(path):
         reader = pyarrow.csv.open_csv(
             stream,  # type: ignore[arg-type]  # the stubs forget that Arrow's own files will do
             # Threads would lose the number of a bad row, and a second core is the caller's to use.
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-            parse_options=pyarrow.csv.ParseOptions(
-                newlines_in_values=True,
-                invalid_row_handler=refuse,
-            ),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
             convert_options=asked,
         )
     while True:
-        with _csv_told_as_file_problem(path, ragged):
+        with _csv_told_as_file_problem(path):
             try:
                 batch = reader.read_next_batch()
             except StopIteration:
@@ -184,110 +170,49 @@ def _read_csv(
 
 
 @contextmanager
-def _csv_told_as_file_problem(
-    path: Path, ragged: Sequence[pyarrow.csv.InvalidRow]
-) -> Iterator[None]:
-    """Translate without Arrow's own words where these would repeat a row."""
+def _csv_told_as_file_problem(path: Path) -> Iterator[None]:
+    """Translate without Arrow's own words, which may repeat a row: nor are they carried along."""
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, "it") from error
+    except UnicodeDecodeError:
+        raise _not_utf8(path, "it") from None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from None
     except pa.ArrowInvalid as error:
         reason = str(error)
-        if ragged:
-            bad = ragged[0]
-            place = f"row {bad.number - 1}" if bad.number else "a row"
+        if ragged := _RAGGED.match(reason):
+            # A handler of such rows would be called with their text, which need not be UTF-8.
+            place = f"row {int(ragged[1]) - 1}" if ragged[1] else "a row"
             message = (
-                f"{path}: {place} has {bad.actual_columns} values "
-                f"where the header names {bad.expected_columns} columns"
+                f"{path}: {place} has {ragged[3]} values where the header names {ragged[2]} columns"
             )
             hint = "a value that holds a comma needs quotes around it"
-            raise FileProblem(message, hint=hint) from error
+            raise FileProblem(message, hint=hint) from None
         if "UTF8" in reason:
             found = re.search(r"Row #(\d+)", reason)
-            raise _not_utf8(path, f"row {int(found[1]) - 1}" if found else "it") from error
+            raise _not_utf8(path, f"row {int(found[1]) - 1}" if found else "it") from None
         if "straddl" in reason:
             message = f"{path}: a row is longer than {_BLOCK_BYTES // 2**20} MiB"
-            raise FileProblem(message, hint="look for a quote that is never closed") from error
+            raise FileProblem(message, hint="look for a quote that is never closed") from None
         if "Empty CSV" in reason:
             message = f"{path} has no rows"
-            raise FileProblem(message) from error
+            raise FileProblem(message) from None
         message = f"{path} cannot be read as CSV"
-        raise FileProblem(message) from error
+        raise FileProblem(message) from None
 
 
-class _ParquetTable:
-    """Parquet; columns in their own types."""
-
-    unit = "rows"
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.done = 0.0
-        with _parquet_told_as_file_problem(path), pyarrow.parquet.ParquetFile(path) as file:
-            self.rows = file.metadata.num_rows
-            self._schema = file.schema_arrow
-        self.total = float(self.rows)
-        self._offered = self._schema.names
-        self.names = tuple(name.strip() for name in self._offered)
-        if not self.rows:
-            message = f"{path} has columns but no rows"
-            raise FileProblem(message)
-
-    def type_of(self, name: str) -> pa.DataType:
-        kind: pa.DataType = self._schema.field(self.names.index(name)).type
-        return kind
-
-    def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        require(self, names)
-        places = [self.names.index(name) for name in names]
-        for place, name in zip(places, names, strict=True):
-            if pa.types.is_nested(self._schema.field(place).type):
-                message = f"{self.path}: column {name} holds lists or structures, not single values"
-                raise FileProblem(message)
-        offered = [self._offered[place] for place in places]
-        self.done = 0.0
-        with _parquet_told_as_file_problem(self.path):
-            file = pyarrow.parquet.ParquetFile(self.path)
-            reader = file.iter_batches(batch_size=size, columns=offered, use_threads=False)
-        with file:
-            while True:
-                with _parquet_told_as_file_problem(self.path):
-                    batch = next(reader, None)
-                if batch is None:
-                    return
-                self.done += batch.num_rows
-                yield batch.select(offered).rename_columns(list(names))
-
-
-@contextmanager
-def _parquet_told_as_file_problem(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except pa.ArrowInvalid as error:
-        message = f"{path} is not a Parquet file, or is damaged"
-        raise FileProblem(message, hint="write it again, or export it as CSV") from error
-    except (pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
-        message = f"{path} uses a part of Parquet that is not supported"
-        raise FileProblem(message, hint="write it again with plain columns") from error
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-_READERS: Final[dict[str, Callable[[Path], Table]]] = {
+_READERS: Final[dict[str, Callable[[Path, Limits], Table]]] = {
     ".csv": _CsvTable,
     ".csv.gz": _CsvTable,
-    ".parquet": _ParquetTable,
+    ".parquet": ParquetTable,
 }
 
 
 # ----------------------------------------------------------------------------------- refusals
 
 _DISGUISES: Final[tuple[tuple[bytes, str, str], ...]] = (
-    (b"PAR1", ".parquet", "is a Parquet file by its content; rename it to end in .parquet"),
-    (b"\x1f\x8b", ".csv.gz", "is compressed by its content; rename it to end in .csv.gz"),
+    (PARQUET, ".parquet", "is a Parquet file by its content; rename it to end in .parquet"),
+    (GZIP, ".csv.gz", "is compressed by its content; rename it to end in .csv.gz"),
     (b"PK\x03\x04", "", "is a spreadsheet or a ZIP archive; export the sheet as CSV (UTF-8)"),
     (b"\xff\xfe", "", "is not UTF-8 but UTF-16; save it as CSV (UTF-8)"),
     (b"\xfe\xff", "", "is not UTF-8 but UTF-16; save it as CSV (UTF-8)"),
@@ -300,7 +225,7 @@ def _refuse_disguise(path: Path, ending: str) -> None:
         with path.open("rb") as file:
             start = file.read(8)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if not start:
         message = f"{path} is empty"
         raise FileProblem(message)
@@ -313,7 +238,7 @@ def _refuse_disguise(path: Path, ending: str) -> None:
 
 def _refuse_names(path: Path, names: tuple[str, ...]) -> None:
     # One nameless column is what data frames write for their row numbers; it can be left alone.
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         message = f"{path} has two columns named {twice[0] or '(nothing)'}"
         raise FileProblem(message, hint="rename or remove one of them")
@@ -325,8 +250,3 @@ def _refuse_names(path: Path, names: tuple[str, ...]) -> None:
 def _not_utf8(path: Path, what: str) -> FileProblem:
     message = f"{path} is not UTF-8 text: {what} cannot be read"
     return FileProblem(message, hint="save it as CSV with the encoding UTF-8")
-
-
-def _unreadable(path: Path, error: OSError) -> FileProblem:
-    reason = os.strerror(error.errno) if error.errno else "it is damaged or not what its name says"
-    return FileProblem(f"cannot read {path}: {reason}")

@@ -21,6 +21,7 @@ from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
+from alama.files.limits import GZIP, SENT
 from alama.service import policies
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
@@ -63,7 +64,6 @@ _READING_SHARE: Final = 0.02
 """Of a training run: the file is read again before it is learned from."""
 
 _NAME: Final = "history"
-_GZIP: Final = b"\x1f\x8b"
 
 
 class Tasks:
@@ -133,7 +133,7 @@ class Tasks:
         limits = FOR_EVERYONE if pilot is None else limits_of(pilot)
         terms = Terms(record.days_past_due, currency, limits.out_of_time_defaults_min)
         named = path.rename(path.with_name(_NAME + _ending(path, record.file_format)))
-        return read_history(named, terms, options, watch)
+        return read_history(named, terms, options, watch, SENT)
 
     # -------------------------------------------------------------------------------- training
 
@@ -253,7 +253,7 @@ def _ending(path: Path, file_format: FileFormat) -> str:
     if file_format is FileFormat.PARQUET:
         return ".parquet"
     with path.open("rb") as file:
-        return ".csv.gz" if file.read(len(_GZIP)) == _GZIP else ".csv"
+        return ".csv.gz" if file.read(len(GZIP)) == GZIP else ".csv"
 
 
 @contextmanager

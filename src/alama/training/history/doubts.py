@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.core.kernel import Column
-    from alama.files.reader import Table
+    from alama.files.table import Table
     from alama.training.history.checks import Book
     from alama.training.history.quality import Giveaway
     from alama.training.history.roles import Roles

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Field
     from alama.core.kernel import Column
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
     Mask = NDArray[np.bool_]
 

@@ -20,6 +20,7 @@ from alama.core.errors import AlamaError, FileProblem, InvalidCatalogue, Trainin
 from alama.core.kernel import present
 from alama.core.product import PRODUCT
 from alama.files.reader import open_table
+from alama.files.table import columns_hint
 from alama.training.dataset import Dataset
 from alama.training.history import quality
 from alama.training.history.gather import VOCABULARY_MAX, Gathered, Request, gather
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Field
     from alama.core.kernel import Column
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 APPLIED_ON: Final = "applied_on"
 """The column that says when a loan was asked for, unless another is named."""
@@ -212,7 +213,8 @@ def _plan_by_catalogue(
 def _plan_by_data(
     table: Table, not_features: set[str], excluded: set[str], passes: Passes
 ) -> _Plan:
-    names = [name for name in table.names if name not in not_features | excluded]
+    left_out = not_features | excluded
+    names = [name for name in table.names if name not in left_out]
     if not names:
         return _Plan({}, None)
     surveyed = survey(table, names, passes.step)
@@ -362,10 +364,4 @@ def nearest_hint(name: str, known: Iterable[str]) -> str:
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return f"did you mean {folded[near[0]]}?" if near else _columns_hint(names)
-
-
-def _columns_hint(names: Iterable[str], shown: int = 20) -> str:
-    listed = [name for name in names if name]
-    rest = f" and {len(listed) - shown} more" if len(listed) > shown else ""
-    return f"its columns are {', '.join(listed[:shown])}{rest}" if listed else "it has no others"
+    return f"did you mean {folded[near[0]]}?" if near else columns_hint(names)

@@ -15,6 +15,7 @@ import numpy as np
 from alama.core.errors import TrainingProblem
 from alama.core.kernel import Words
 from alama.core.product import PRODUCT
+from alama.files.limits import OWN
 from alama.files.reader import open_table
 from alama.training.dataset import Dataset, take_column
 from alama.training.history import doubts, outcomes, quality
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.core.kernel import Column
-    from alama.files.reader import Table
+    from alama.files.limits import Limits
+    from alama.files.table import Table
     from alama.training.history.checks import Book
     from alama.training.history.quality import Giveaway
     from alama.training.history.report import Duplicate, HistoryReport
@@ -93,14 +95,16 @@ class History:
     report: HistoryReport
 
 
-def read_history(path: Path, terms: Terms, options: Options, watch: Watch) -> History:
-    """Read a lender's file, or raise FileProblem where it is no history at all.
+def read_history(
+    path: Path, terms: Terms, options: Options, watch: Watch, limits: Limits = OWN
+) -> History:
+    """Read a lender's file, or raise FileProblem where it is no history at all, or too large.
 
     A file with faults is read: what is wrong stands in the report. Columns that give the outcome
     away and about which nobody has decided are left out of the loans; `refuse_open_suspects`
     stops a run that would learn without them.
     """
-    table = open_table(path)
+    table = open_table(path, limits)
     wishes = Wishes(options.exclude, options.keep, options.groups, region=options.region)
     roles = assign(table, wishes)
     passes = Passes(table, 2, watch)

@@ -16,7 +16,7 @@ from alama.training.history.load import nearest_hint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 BORROWER_ID: Final = "borrower_id"
 APPLIED_ON: Final = "applied_on"
@@ -113,16 +113,18 @@ def assign(table: Table, wishes: Wishes) -> Roles:
         excluded.add(REGION)
     served = {field.name for field in fields.values()}
     # A column without a name is what data frames write for their row numbers.
-    rest = [name for name in table.names if name and name not in {*loan, *fields, *groups}]
-    unread = tuple(name for name in rest if not _may_be_looked_at(table, name))
+    used = {*loan, *fields, *groups}
+    rest = [name for name in table.names if name and name not in used]
+    others = tuple(name for name in rest if _may_be_looked_at(table, name))
+    looked_at = set(others)
     return Roles(
         loan=loan,
         fields=fields,
         inputs=frozenset(served - excluded),
         excluded=frozenset(served & asked),
         groups=groups,
-        others=tuple(name for name in rest if name not in unread),
-        unread=unread,
+        others=others,
+        unread=tuple(name for name in rest if name not in looked_at),
     )
 
 

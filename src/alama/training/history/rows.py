@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Field
     from alama.core.kernel import Column
-    from alama.files.reader import Table
+    from alama.files.table import Table
     from alama.training.history.checks import BatchInspection
     from alama.training.history.report import Fault
     from alama.training.history.roles import Roles

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from alama.files.reader import Table
+    from alama.files.table import Table
 
 MOSTLY: Final = 0.95
 """A column is of the kind that this share of its values is of; the rest are slips of a pen."""

@@ -1,0 +1,132 @@
+"""How large a table may be: found out before the work, or while it streams, never after.
+
+Nothing here needs Arrow: whoever receives a file can refuse it by its first bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from alama.core.errors import FileProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME_LENGTH_MAX: Final = 256
+"""Letters of a column's name."""
+
+_NAME_BYTES_MAX: Final = 4 * NAME_LENGTH_MAX
+_LINE_BYTES_MAX: Final = 4 << 20
+
+GZIP: Final = b"\x1f\x8b"
+PARQUET: Final = b"PAR1"
+
+_CELL: Final = re.compile(r'((?:"[^"]*(?:""[^"]*)*"?)?[^,\r\n]*)(,|\r\n?|\n|$)')
+"""A cell and what ends it. A quote counts where a cell begins, as it does for Arrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a table may have: columns, rows, and bytes once it is unpacked."""
+
+    columns: int
+    rows: int
+    unpacked_bytes: int
+
+    @property
+    def header_bytes(self) -> int:
+        """How long the first line of a CSV file may be."""
+        return min(self.columns * _NAME_BYTES_MAX, _LINE_BYTES_MAX)
+
+    def check_columns(self, where: str, count: int) -> None:
+        """Raise FileProblem for too many."""
+        if count > self.columns:
+            raise TooLarge(
+                f"{where} has more than {self.columns:,} columns",
+                hint="leave out the columns that no model needs",
+            )
+
+    def check_names(self, where: str, names: Sequence[str]) -> None:
+        """Raise FileProblem for too many columns, or for a name that is too long."""
+        self.check_columns(where, len(names))
+        for place, name in enumerate(names, start=1):
+            if len(name) > NAME_LENGTH_MAX:
+                raise TooLarge(
+                    f"{where}: the name of column {place} is longer than {NAME_LENGTH_MAX} letters",
+                    hint="give it a shorter name",
+                )
+
+    def check_rows(self, where: str, count: int) -> None:
+        """Raise FileProblem for too many."""
+        if count > self.rows:
+            raise TooLarge(
+                f"{where} has more than {self.rows:,} rows", hint="leave out the oldest loans"
+            )
+
+    def check_bytes(self, where: str, count: int) -> None:
+        """Raise FileProblem for too many."""
+        if count > self.unpacked_bytes:
+            raise TooLarge(
+                f"{where} is larger than {self.unpacked_bytes >> 20:,} MiB once it is unpacked",
+                hint="leave out the oldest loans, or the columns that no model needs",
+            )
+
+
+class TooLarge(FileProblem):
+    """A table exceeds a limit; says which."""
+
+
+SENT: Final = Limits(columns=1_000, rows=5_000_000, unpacked_bytes=1 << 30)
+"""For files that others send."""
+
+OWN: Final = Limits(columns=10_000, rows=1_000_000_000, unpacked_bytes=1 << 40)
+"""For files that whoever runs a command has chosen: against slips, not against them."""
+
+
+def check_csv_head(where: str, head: bytes, limits: Limits) -> None:
+    """Check the first line of a CSV file, compressed or not, by the first bytes of the file.
+
+    `head` is `limits.header_bytes` and one more, or all that there is. Of a file that is damaged
+    nothing is said here; whoever reads it says so.
+    """
+    if head.startswith(GZIP):
+        head = _unpacked(head, limits.header_bytes + 1)
+    is_whole = len(head) <= limits.header_bytes
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head[: limits.header_bytes])
+    except UnicodeDecodeError:
+        return  # the header or a row: whoever reads it knows which
+    names, is_ended = _first_line(text)
+    if is_ended or not is_whole:
+        limits.check_names(where, names)
+    if not is_ended and not is_whole:
+        raise TooLarge(
+            f"{where}: the first line is longer than {limits.header_bytes >> 10:,} KiB",
+            hint="it must name the columns, separated by commas; look for a quote that is never "
+            "closed",
+        )
+
+
+def _unpacked(head: bytes, bytes_max: int) -> bytes:
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, bytes_max)
+    except zlib.error:
+        return b""
+
+
+def _first_line(text: str) -> tuple[list[str], bool]:
+    """Give the cells of the first line that is not empty, and whether its end is there."""
+    names: list[str] = []
+    for cell in _CELL.finditer(text):
+        names.append(cell[1])
+        if not cell[2]:
+            break
+        if cell[2] != ",":
+            if names != [""]:
+                return names, True
+            names = []
+    return names, False
