@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, func, select, update
 
 from alama.service.errors import StoreUnfit, UnknownLender
-from alama.service.onboarding.errors import HistoryForgotten, UnknownHistory
+from alama.service.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
 from alama.service.onboarding.files import Read, forget_history, keep_history, write_history
 from alama.service.onboarding.records import (
     HISTORY_PREFIX,
@@ -20,6 +20,7 @@ from alama.service.onboarding.records import (
     JobKind,
 )
 from alama.service.vault.rotation import Rotation
+from alama.storage import histories as stored_histories
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.histories import ABANDONED_US, SWEPT_AT_ONCE, SqlHistories
@@ -200,6 +201,35 @@ def test_what_nobody_will_read_is_swept_after_a_day_a_few_parts_at_a_time(
     assert not histories.sweep(later_us)
     assert len(stored_parts(database)) == len(PARTS) + 1
     assert list(histories.parts("demo", record.id)) == PARTS
+
+
+def test_a_file_that_could_not_be_read_is_swept_as_soon_as_its_job_has_failed(
+    histories: SqlHistories, database: Database
+) -> None:
+    jobs, job = SqlJobs(database, acts_in(database)), a_job()
+    jobs.add(job)
+    junk = HISTORY_PREFIX + job.id.removeprefix(JOB_PREFIX)
+    histories.receive("demo", junk, 1, b"no table")
+    assert jobs.claim("one", tuple(JobKind), NOON_US, NOON_US + 1) is not None
+    assert not histories.sweep(NOON_US)
+    assert len(stored_parts(database)) == 1
+    assert jobs.fail("one", job.id, "it is no table", NOON_US)
+    assert not histories.sweep(NOON_US)
+    assert stored_parts(database) == []
+
+
+def test_what_lies_sealed_for_a_lender_has_a_limit_of_its_own(
+    histories: SqlHistories, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_histories, "HISTORIES_BYTES_MAX", 4_000)
+    first, second = a_history().id, a_history().id
+    histories.receive("demo", first, 1, bytes(2_000))
+    with pytest.raises(HistoriesFull):
+        histories.receive("demo", second, 1, bytes(2_000))
+    histories.receive("umoja", a_history("umoja").id, 1, bytes(2_000))
+    assert len(stored_parts(database)) == 2
+    histories.drop("demo", first)
+    histories.receive("demo", second, 1, bytes(2_000))
 
 
 def test_what_is_forgotten_is_gone_and_its_report_is_not(

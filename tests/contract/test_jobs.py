@@ -64,6 +64,29 @@ def test_the_oldest_job_is_taken_first_and_by_nobody_else(jobs: SqlJobs) -> None
     assert (first.state, first.worker, first.lease_us) == (JobState.RUNNING, "one", UNTIL_US)
 
 
+def a_reading() -> Job:
+    return msgspec.structs.replace(a_job(), kind=JobKind.READ)
+
+
+def test_lenders_take_turns_however_much_one_of_them_has_asked_for(jobs: SqlJobs) -> None:
+    for job in (a_job(), a_reading(), a_job("umoja")):
+        jobs.add(job)
+    served = []
+    for now_us in range(NOON_US, NOON_US + 3):
+        taken = jobs.claim("one", tuple(JobKind), now_us, now_us + LEASE_US)
+        assert taken is not None
+        assert jobs.finish("one", taken.id, now_us)
+        served.append(taken.lender)
+    assert served == ["demo", "umoja", "demo"]
+
+
+def test_a_lender_for_whom_a_worker_is_busy_lets_others_pass(jobs: SqlJobs) -> None:
+    for job in (a_job(), a_reading(), a_job("umoja")):
+        jobs.add(job)
+    taken = [jobs.claim(name, tuple(JobKind), NOON_US, UNTIL_US) for name in ("one", "two")]
+    assert [job.lender for job in taken if job] == ["demo", "umoja"]
+
+
 def test_a_job_of_a_kind_that_a_worker_cannot_do_is_left_to_others(jobs: SqlJobs) -> None:
     jobs.add(a_job())
     assert jobs.claim("one", (), NOON_US, UNTIL_US) is None

@@ -227,6 +227,7 @@ _ONBOARDING_PATHS: Final[Mapping[type[AlamaError], str]] = {
     onboarding.LawElsewhere: "/v1/onboarding/terms",
     onboarding.StepMissing: "/v1/onboarding/histories",
     onboarding.JobUnderWay: "/v1/onboarding/trainings",
+    onboarding.HistoriesFull: "/v1/onboarding/histories",
     onboarding.HistoryForgotten: "/v1/onboarding/trainings",
     onboarding.ApprovalBlocked: f"{_CANDIDATE}/signatures",
     onboarding.GateFailed: f"{_CANDIDATE}/signatures",

@@ -135,6 +135,11 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "The same is being done for this lender already; `detail` names the job.",
         "Ask how far that job has come, and send the request again when it is over.",
     ),
+    "histories_full": Meaning(
+        "The loan histories of this lender take 256 MiB already, and no more are taken.",
+        "Ask the operator to erase the file of one (`alama pilot forget`). One that could not be "
+        "read goes by itself within two hours.",
+    ),
     "history_forgotten": Meaning(
         "The file of this loan history was erased; only its report is left.",
         "Hand the file in again, and train on that.",

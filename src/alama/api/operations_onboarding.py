@@ -105,8 +105,10 @@ ONBOARDING_OPERATIONS: Final = (
             BadParameter,
             BodyTooLarge,
             UnsupportedMediaType,
+            UnfitFile,
             errors.StepMissing,
             errors.JobUnderWay,
+            errors.HistoriesFull,
         ),
     ),
     Operation(

@@ -132,6 +132,9 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     onboarding.LawElsewhere: Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere"),
     onboarding.StepMissing: Kind(HTTPStatus.CONFLICT, "step_missing", "Step missing"),
     onboarding.JobUnderWay: Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way"),
+    onboarding.HistoriesFull: Kind(
+        HTTPStatus.CONFLICT, "histories_full", "Loan histories full"
+    ),
     onboarding.HistoryForgotten: Kind(
         HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten"
     ),

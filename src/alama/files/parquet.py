@@ -33,6 +33,9 @@ FOOTER_BYTES_MAX: Final = 16 << 20
 TEXT_BYTES_AT_ONCE: Final = 64 << 20
 """Text of one batch, once it is unfolded; a value of this length is refused."""
 
+FOLDED_BYTES_MAX: Final = 16 << 20
+"""Of a column in a group of rows: read folded, each of its values is held until the group ends."""
+
 _FIXED_LENGTH_MAX: Final = 1_024
 """Bytes of a value of fixed length: decimals and ids take 32 at most."""
 
@@ -143,7 +146,7 @@ def _check_footer(path: Path, file: pyarrow.parquet.ParquetFile, limits: Limits)
             text.add(chunk.path_in_schema)
             if _PREFIXED in chunk.encodings:
                 raise _unsupported(path, f"the encoding {_PREFIXED}")
-            if _UNCOUNTED in chunk.encodings:
+            if _UNCOUNTED in chunk.encodings or chunk.total_uncompressed_size > FOLDED_BYTES_MAX:
                 uncounted.add(chunk.path_in_schema)
     return frozenset(text - uncounted)
 

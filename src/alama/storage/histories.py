@@ -11,20 +11,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import delete, func, insert, literal, select, update
+from sqlalchemy import delete, func, insert, literal, or_, select, update
 
 from alama.service import ids
 from alama.service.audit import pilot_acts
 from alama.service.book import Mode
 from alama.service.errors import StoreUnavailable, StoreUnfit, UnknownLender
-from alama.service.onboarding.errors import HistoryForgotten, UnknownHistory
+from alama.service.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
 from alama.service.onboarding.ports import Forgotten
 from alama.service.onboarding.records import (
+    HISTORIES_BYTES_MAX,
     HISTORY_PREFIX,
     JOB_PREFIX,
     Enough,
     FileFormat,
     HistoryRecord,
+    JobState,
 )
 from alama.service.vault import envelope
 from alama.storage import schema
@@ -34,7 +36,7 @@ from alama.storage.lender_keys import LenderKeys
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
     from alama.service.vault.envelope import OwnKey
     from alama.service.vault.ring import Ring
@@ -112,6 +114,8 @@ class SqlHistories:
             self._vault.ring(lender)  # as above
         with self._database.writing() as connection:
             ring = self._lender_keys.ring(connection.connection.cursor(), lender)
+            if _bytes_of(connection, lender) + len(part) > HISTORIES_BYTES_MAX:
+                raise HistoriesFull
             # Nobody keeps a key from one part to the next: each of these has one of its own.
             key = ring.own_key(_where(lender, history_id, 0))
             row = _part_row(lender, history_id, number, ring.seal_key_id, key, part)
@@ -257,6 +261,13 @@ def _part_row(
     }
 
 
+def _bytes_of(connection: Connection, lender: str) -> int:
+    """Count what lies sealed for a lender; neither database reads it for that."""
+    table = schema.onboarding.history_parts
+    query = select(func.coalesce(func.sum(func.length(table.c.sealed)), 0))
+    return int(connection.execute(query.where(table.c.lender == lender)).scalar_one())
+
+
 def _count_parts(connection: Connection, record: HistoryRecord) -> int:
     table = schema.onboarding.history_parts
     query = select(func.count()).select_from(table).where(_parts_of(record.lender, record.id))
@@ -292,21 +303,28 @@ def _parts_of(lender: str, history_id: str) -> ColumnElement[bool]:
 
 
 def _abandoned(now_us: int) -> ColumnElement[bool]:
-    """Choose what was received long ago in vain.
+    """Choose what was received in vain.
 
-    A process has died before all parts were there, or whoever read them could not use them.
+    Whoever read it could not use it, or a process has died before all parts were there.
     """
+    history_id = schema.onboarding.history_parts.c.history_id
     long_ago = ids.beginning(HISTORY_PREFIX, max(now_us - ABANDONED_US, 0))
-    return (schema.onboarding.history_parts.c.history_id < long_ago) & _unwanted()
+    failed = _made_by(schema.onboarding.jobs.c.state == JobState.FAILED.value)
+    return or_(history_id < long_ago, history_id.in_(failed)) & _unwanted()
 
 
 def _unwanted() -> ColumnElement[bool]:
     """Choose parts of which no history came, and which no open job is to read."""
-    jobs, history_id = schema.onboarding.jobs, schema.onboarding.history_parts.c.history_id
+    history_id = schema.onboarding.history_parts.c.history_id
     kept = select(schema.onboarding.histories.c.id)
-    digits = func.substr(jobs.c.id, len(JOB_PREFIX) + 1)
-    awaited = select(literal(HISTORY_PREFIX) + digits).where(jobs.c.ended_us.is_(None))
+    awaited = _made_by(schema.onboarding.jobs.c.ended_us.is_(None))
     return history_id.not_in(kept) & history_id.not_in(awaited)
+
+
+def _made_by(chosen: ColumnElement[bool]) -> Select[tuple[str]]:
+    """Give the ids of the histories that these jobs read."""
+    digits = func.substr(schema.onboarding.jobs.c.id, len(JOB_PREFIX) + 1)
+    return select(literal(HISTORY_PREFIX) + digits).where(chosen)
 
 
 def _under(lender: str, key_id: str) -> ColumnElement[bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select, update
 
 from alama.service.audit import pilot_acts
 from alama.service.errors import UnknownLender
@@ -86,11 +86,11 @@ class SqlJobs:
     ) -> Job | None:
         table = schema.onboarding.jobs
         chosen = and_(_OPEN, table.c.kind.in_([kind.value for kind in kinds]), _is_free(now_us))
-        oldest = select(table).where(chosen).order_by(table.c.id).limit(1)
+        turn = select(table).where(chosen).order_by(_served_us(), table.c.id).limit(1)
         # Looked for before anything is locked: nearly always there is none, and scores are kept.
-        while self._is_there(oldest):
+        while self._is_there(turn):
             with self._database.writing() as connection:
-                row = connection.execute(oldest.with_for_update(skip_locked=True)).first()
+                row = connection.execute(turn.with_for_update(skip_locked=True)).first()
                 if row is None:
                     return None
                 if row.attempts < ATTEMPTS_MAX:
@@ -137,6 +137,14 @@ def _is_free(now_us: int) -> ColumnElement[bool]:
     """
     lease_us = schema.onboarding.jobs.c.lease_us
     return or_(lease_us.is_(None), lease_us <= now_us, lease_us > now_us + LEASE_US_MAX)
+
+
+def _served_us() -> ColumnElement[int]:
+    """Say when a worker last did something for the lender of a job; 0 where none ever has."""
+    jobs, before = schema.onboarding.jobs, schema.onboarding.jobs.alias()
+    latest = func.max(func.coalesce(before.c.ended_us, before.c.lease_us))
+    query = select(latest).where(before.c.lender == jobs.c.lender).correlate(jobs)
+    return func.coalesce(query.scalar_subquery(), 0)
 
 
 def _own(worker: str, job_id: str) -> ColumnElement[bool]:

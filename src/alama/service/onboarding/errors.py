@@ -3,6 +3,7 @@
 AlamaError
 ├── UnknownHistory          no such loan history of this lender
 ├── HistoryForgotten        the file of a history is no more; its report is
+├── HistoriesFull           as much is sealed for this lender as it may send
 ├── UnknownCandidate        no such candidate of this lender
 ├── UnknownJob              no such job of this lender
 ├── JobUnderWay             the same is being done for this lender already
@@ -21,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.core.errors import AlamaError
+from alama.service.onboarding.records import HISTORIES_BYTES_MAX
 from alama.service.onboarding.words import minute, short
 
 if TYPE_CHECKING:
@@ -46,6 +48,19 @@ class HistoryForgotten(AlamaError):
         super().__init__(
             "this loan history was forgotten: its file is no more",
             hint="hand the file in again to train on it",
+        )
+
+
+class HistoriesFull(AlamaError):
+    """As much is sealed for this lender as it may send."""
+
+    def __init__(self) -> None:
+        """Say what makes room."""
+        super().__init__(
+            f"the loan histories of this lender take {HISTORIES_BYTES_MAX >> 20} MiB, and no more "
+            "are taken",
+            hint="whoever runs the service erases the file of one that is not needed any more: "
+            "alama pilot forget; one that could not be read goes by itself within two hours",
         )
 
 

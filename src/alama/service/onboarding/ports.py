@@ -99,7 +99,7 @@ class Histories(Protocol):
         """Seal one part of a file that nobody has read yet; the first is number 1.
 
         What is received is found by nobody before it is settled. It goes after a day, unless the
-        job that is to read it is open.
+        job that is to read it is open. `HistoriesFull` beyond `HISTORIES_BYTES_MAX` of the lender.
         """
 
     def received(self, record: HistoryRecord) -> Iterator[bytes]:
@@ -113,9 +113,10 @@ class Histories(Protocol):
         """Erase a file that was received, unless it is settled or an open job is to read it."""
 
     def sweep(self, now_us: int) -> bool:
-        """Erase some of what was received a day ago or earlier, of any lender, in vain.
+        """Erase some of what was received in vain, of any lender; says whether some is left.
 
-        Of those files no history came, and no open job is to read them. Says whether some is left.
+        Of those files no history came: the job that was to read them has failed, or there has been
+        none for a day.
         """
         ...
 
@@ -235,9 +236,10 @@ class Jobs(Protocol):
     def claim(
         self, worker: str, kinds: Sequence[JobKind], now_us: int, until_us: int
     ) -> Job | None:
-        """Take the oldest job that waits or whose worker is taken to be dead; None: there is none.
+        """Take a job that waits or whose worker is taken to be dead; None: there is none.
 
-        Nobody else gets it before `until_us`. One that has cost `ATTEMPTS_MAX` workers is given up
+        Lenders take turns: it is the oldest job of the lender for whom least lately something was
+        done. Nobody else gets it before `until_us`. One that has cost `ATTEMPTS_MAX` workers is given up
         instead, and has failed.
         """
         ...

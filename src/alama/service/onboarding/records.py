@@ -18,6 +18,10 @@ JOB_PREFIX: Final = "job_"
 PART_BYTES: Final = 1 << 20
 """How much of a history is sealed at once, and read into memory at once."""
 
+HISTORIES_BYTES_MAX: Final = 256 << 20
+"""What may lie sealed for one lender, read or not, when it sends more: four of the longest files.
+Whoever runs the service can keep more."""
+
 LEASE_US: Final = 120 * 1_000_000
 """How long a worker that says nothing is taken to be alive."""
 

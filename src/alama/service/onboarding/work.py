@@ -100,7 +100,7 @@ def _why_it_waits(jobs: Jobs, job: Job, now_us: int) -> str:
 
 
 def take(jobs: Jobs, clock: Clock, worker: str) -> Turn | None:
-    """Claim the oldest job that nobody does; None: there is none."""
+    """Claim a job that nobody does, of the lender whose turn it is; None: there is none."""
     now_us = clock()
     job = jobs.claim(worker, tuple(JobKind), now_us, now_us + LEASE_US)
     return None if job is None else Turn(jobs, clock, worker, job)
