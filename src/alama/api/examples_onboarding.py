@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from alama.api import render_onboarding
 from alama.api.examples_webhooks import AT_US
+from alama.api.problems import InvalidFile
 from alama.service import ids
 from alama.service.onboarding import orders
 from alama.service.onboarding.approval import Approved
@@ -202,6 +203,12 @@ def law_elsewhere() -> LawElsewhere:
 def step_missing() -> StepMissing:
     return StepMissing(
         "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
+    )
+
+
+def invalid_file() -> InvalidFile:
+    return InvalidFile(
+        "the file has more than 1,000 columns", hint="leave out the columns that no model needs"
     )
 
 

@@ -178,6 +178,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Fields of the application break rules; `errors` lists them, up to a hundred.",
         "Mend the fields that `errors` points to. Nothing was scored and nothing stored.",
     ),
+    "invalid_file": Meaning(
+        "The file is no table by its first bytes, or has too many columns; `detail` says which.",
+        "Send CSV (UTF-8, commas; plain or gzip) or Parquet, as its `Content-Type` says.",
+    ),
     "invalid_request": Meaning(
         "Fields of a body that is no application break rules; `errors` lists them.",
         "Mend the fields that `errors` points to. Nothing was done.",

@@ -17,7 +17,7 @@ from alama.api import fields, parameters, render_onboarding
 from alama.api.bodies import file_parts, file_type, json_body, optional_json_body
 from alama.api.exchange import Reply, private_json
 from alama.api.html import VARIES, private_page, wants_page
-from alama.api.problems import BadParameter
+from alama.api.problems import BadParameter, InvalidFile
 from alama.api.wire_onboarding import (
     COLUMNS_MAX,
     FIELDS,
@@ -29,6 +29,8 @@ from alama.api.wire_onboarding import (
     NewTraining,
 )
 from alama.core.characters import is_visible
+from alama.core.errors import FileProblem
+from alama.files.limits import PARQUET, SENT, SPREADSHEET, check_csv_head
 from alama.service.keys import Scope
 from alama.service.onboarding.approval import Signing
 from alama.service.onboarding.orders import Decided, Wishes
@@ -181,6 +183,8 @@ async def _received(
     """Seal a file as it comes, and ask for it to be read."""
     is_empty = True
     async for part in file_parts(call, PART_BYTES, FILE_BYTES_MAX):
+        if is_empty:
+            _check_head(part, file_format)
         is_empty = False
         await in_time(partial(arrival.add, part))
     if is_empty:
@@ -189,6 +193,27 @@ async def _received(
             hint="with curl: --data-binary @loans.csv",
         )
     return await in_time(lambda: arrival.finish(file_format, wishes, by))
+
+
+def _check_head(part: bytes, file_format: FileFormat) -> None:
+    """Refuse what a worker would refuse, where the first part of the file shows it."""
+    is_parquet = part.startswith(PARQUET)
+    if is_parquet != (file_format is FileFormat.PARQUET):
+        said = next(name for name, known in FILE_TYPES.items() if known is file_format)
+        raise InvalidFile(
+            f"by its first bytes the file is not what its Content-Type says, {said}",
+            hint=f"send it as one of {', '.join(FILE_TYPES)}",
+        )
+    if part.startswith(SPREADSHEET):
+        raise InvalidFile(
+            "the file is a spreadsheet or a ZIP archive", hint="export the sheet as CSV (UTF-8)"
+        )
+    if is_parquet:
+        return
+    try:
+        check_csv_head("the file", part, SENT)
+    except FileProblem as error:
+        raise InvalidFile(str(error), hint=error.hint) from None
 
 
 def _accepted(job: Job, headers: Headers) -> Reply:

@@ -8,6 +8,7 @@ from alama.api.operation import HTML, RATE, Operation, Success
 from alama.api.problems import (
     BadParameter,
     BodyTooLarge,
+    InvalidFile,
     InvalidRequest,
     UnsupportedMediaType,
 )
@@ -85,13 +86,15 @@ ONBOARDING_OPERATIONS: Final = (
         "and answers with the job that reads it: a worker that has the training libraries checks "
         "each row, and looks for duplicates, drift and columns that give the outcome away. The "
         "reply names the history; read its report when the job is done. One file of a lender is "
-        "read at a time.",
+        "read at a time, and lenders take turns.",
         scope=Scope.PILOT_WRITE,
         parameters=("use_region", "exclude", "keep", "groups"),
         file_types=("text/csv", "application/vnd.apache.parquet"),
-        body_told="The file itself, at most 64 MiB, not compressed. Its columns: the fields of an "
-        "application in either spelling, `borrower_id`, `applied_on`, `disbursed_on`, `due_on`, "
-        "`amount`, `term_days`, `largest_days_past_due`, `observed_on` and `restructured`.",
+        body_told="The file itself, at most 64 MiB, without a Content-Encoding; CSV may be a gzip "
+        "file. At most 1,000 columns and 5,000,000 rows, 1 GiB once it is unpacked. Its "
+        "columns: the fields of an application in either spelling, `borrower_id`, `applied_on`, "
+        "`disbursed_on`, `due_on`, `amount`, `term_days`, `largest_days_past_due`, `observed_on` "
+        "and `restructured`.",
         replies={
             202: Success(
                 "It is kept, and waits to be read.",
@@ -105,7 +108,7 @@ ONBOARDING_OPERATIONS: Final = (
             BadParameter,
             BodyTooLarge,
             UnsupportedMediaType,
-            UnfitFile,
+            InvalidFile,
             errors.StepMissing,
             errors.JobUnderWay,
             errors.HistoriesFull,

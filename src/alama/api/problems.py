@@ -83,6 +83,10 @@ class RequestTimeout(AlamaError):
     """A request did not come whole in its time."""
 
 
+class InvalidFile(AlamaError):
+    """A file is, by its first bytes, no table that would be read."""
+
+
 class UnsupportedMediaType(AlamaError):
     """The body is said to be something other than plain JSON."""
 
@@ -132,9 +136,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     onboarding.LawElsewhere: Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere"),
     onboarding.StepMissing: Kind(HTTPStatus.CONFLICT, "step_missing", "Step missing"),
     onboarding.JobUnderWay: Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way"),
-    onboarding.HistoriesFull: Kind(
-        HTTPStatus.CONFLICT, "histories_full", "Loan histories full"
-    ),
+    onboarding.HistoriesFull: Kind(HTTPStatus.CONFLICT, "histories_full", "Loan histories full"),
     onboarding.HistoryForgotten: Kind(
         HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten"
     ),
@@ -154,6 +156,7 @@ KINDS: Final[Mapping[type[AlamaError], Kind]] = {
     InvalidApplication: Kind(
         HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_application", "Invalid application"
     ),
+    InvalidFile: Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_file", "Invalid file"),
     InvalidRequest: Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_request", "Invalid request"),
     errors.IdempotencyKeyReused: Kind(
         HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused"

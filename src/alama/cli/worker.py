@@ -64,7 +64,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--jobs",
         action="store_true",
-        help="as a worker starts it: do the jobs that wait, then end",
+        help="as a worker starts it: do a job that waits, then end",
     )
     parser.set_defaults(run=run)
 

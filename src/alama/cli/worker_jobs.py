@@ -1,6 +1,6 @@
-"""`alama worker --jobs`: the process that a worker starts to do jobs.
+"""`alama worker --jobs`: the process that a worker starts to do a job.
 
-It ends when there are none, when it is told to, or when whoever started it is gone.
+It ends with the job, when it is told to, or when whoever started it is gone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from alama.cli.installed import existing_installation
 from alama.core.errors import AlamaError
 from alama.jobs import rooms
+from alama.jobs.bounds import bound_process, memory_for_a_job
 from alama.jobs.runner import Stopped
 from alama.telemetry.jobs import watching_jobs
 
@@ -37,8 +38,9 @@ BROKE_HINT: Final = "another takes its place; please report this line"
 
 
 def do_jobs(settings: Settings) -> int:
-    """Do the jobs that wait; whatever ends it is a line of the log."""
+    """Do a job that waits, if there is one; whatever ends it is a line of the log."""
     os.nice(NICENESS)
+    bound_process(memory_for_a_job())
     parent = os.getppid()
     watch = watching_jobs(settings.log)
     try:

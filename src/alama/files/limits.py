@@ -24,6 +24,7 @@ _LINE_BYTES_MAX: Final = 4 << 20
 
 GZIP: Final = b"\x1f\x8b"
 PARQUET: Final = b"PAR1"
+SPREADSHEET: Final = b"PK\x03\x04"
 
 _CELL: Final = re.compile(r'((?:"[^"]*(?:""[^"]*)*"?)?[^,\r\n]*)(,|\r\n?|\n|$)')
 """A cell and what ends it. A quote counts where a cell begins, as it does for Arrow."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alama.core.errors import FileProblem
-from alama.files.limits import GZIP, OWN, PARQUET, check_csv_head
+from alama.files.limits import GZIP, OWN, PARQUET, SPREADSHEET, check_csv_head
 from alama.files.parquet import ParquetTable
 from alama.files.table import BATCH_ROWS, require, rows_at_once, unreadable
 
@@ -213,7 +213,7 @@ _READERS: Final[dict[str, Callable[[Path, Limits], Table]]] = {
 _DISGUISES: Final[tuple[tuple[bytes, str, str], ...]] = (
     (PARQUET, ".parquet", "is a Parquet file by its content; rename it to end in .parquet"),
     (GZIP, ".csv.gz", "is compressed by its content; rename it to end in .csv.gz"),
-    (b"PK\x03\x04", "", "is a spreadsheet or a ZIP archive; export the sheet as CSV (UTF-8)"),
+    (SPREADSHEET, "", "is a spreadsheet or a ZIP archive; export the sheet as CSV (UTF-8)"),
     (b"\xff\xfe", "", "is not UTF-8 but UTF-16; save it as CSV (UTF-8)"),
     (b"\xfe\xff", "", "is not UTF-8 but UTF-16; save it as CSV (UTF-8)"),
 )

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.jobs import rooms
+from alama.jobs.bounds import JOB_S_MAX
 from alama.service.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ COMMAND: Final = (sys.executable, "-P", "-m", "alama", "worker", "--jobs")
 LOOK_EVERY_S: Final = 1.0
 PAUSE_S: Final = 10.0
 """After a process that has failed, before the next one is started."""
+
+PROCESS_S_MAX: Final = JOB_S_MAX + 120.0
+"""From its start to its end: its own clock ends a job, and this one a process that has none."""
 
 STOP_S: Final = 5.0
 """For a process that is told to stop: to give its job back takes one transaction."""
@@ -50,13 +54,15 @@ class Foreman:
         watch: Watch,
         command: tuple[str, ...] = COMMAND,
         look_every_s: float = LOOK_EVERY_S,
+        seconds_max: float = PROCESS_S_MAX,
     ) -> None:
-        """Take where jobs are, and what does them."""
+        """Take where jobs are, what does one, and how long that may take."""
         self._jobs = jobs
         self._clock = clock
         self._watch = watch
         self._command = command
         self._look_every_s = look_every_s
+        self._seconds_max = seconds_max
 
     async def run(self) -> None:
         """Look, and have done what is found, until cancelled."""
@@ -86,7 +92,7 @@ class Foreman:
                 start_new_session=True,  # so that what it starts ends with it
             )
             try:
-                code = await process.wait()
+                code = await self._ended(process)
             except asyncio.CancelledError:
                 await _stopped(process)
                 raise
@@ -96,6 +102,16 @@ class Foreman:
         if code != 0:
             self._watch.jobs_failed(code)
         return code == 0
+
+    async def _ended(self, process: Process) -> int:
+        """Wait for the end of a process, and bring it about where it does not come."""
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                return await process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            return await process.wait()
 
 
 async def _stopped(process: Process) -> None:

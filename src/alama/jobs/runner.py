@@ -1,4 +1,7 @@
-"""The process that does jobs: one after the other, until there is none, or it is told to stop.
+"""The process that does a job: the one whose turn it is, or none. The next has its own process.
+
+So nothing that the file of one lender has done to a process is there when that of another is read,
+and what a process may take is what one job may take.
 
 The work is done by a thread; the first thread tells how far it has come, and so keeps the job, also
 where a long step says nothing. It can stop at any moment, whatever the work is busy with.
@@ -7,9 +10,11 @@ where a long step says nothing. It can stop at any moment, whatever the work is 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from alama.jobs.bounds import JOB_S_MAX
 from alama.service.errors import MasterKeyMissing, StoreUnavailable
 from alama.service.onboarding import work
 from alama.service.onboarding.records import LEASE_US
@@ -41,7 +46,7 @@ class Watch(Protocol):
 
 
 class Runner:
-    """Takes jobs in turn. `name` is that of no other worker."""
+    """Takes a job. `name` is that of no other worker."""
 
     def __init__(
         self,
@@ -51,16 +56,19 @@ class Runner:
         do: Do,
         watch: Watch,
         every_s: float = ADVANCE_EVERY_S,
+        seconds_max: float = JOB_S_MAX,
     ) -> None:
-        """Take what it works with."""
+        """Take what it works with, and how long a job may take."""
         self._name = name
         self._jobs = jobs
         self._clock = clock
         self._do = do
         self._watch = watch
         self._every_s = every_s
+        self._seconds_max = seconds_max
         self._news = threading.Event()
         self._stopping = False
+        self._is_overdue = False
 
     def stop(self) -> None:
         """Have it end at once, from any thread or from a signal."""
@@ -68,14 +76,12 @@ class Runner:
         self._news.set()
 
     def run(self) -> None:
-        """Do jobs until there is none; `Stopped` where it was told to.
+        """Do a job, if there is one; `Stopped` where it was told to, or a job took too long.
 
         `StoreUnavailable` or `MasterKeyMissing` where it can do none: its job is for another.
         """
-        while not self._stopping:
-            turn = work.take(self._jobs, self._clock, self._name)
-            if turn is None:
-                return
+        turn = None if self._stopping else work.take(self._jobs, self._clock, self._name)
+        if turn is not None:
             self._take(turn)
 
     def _take(self, turn: Turn) -> None:
@@ -96,6 +102,8 @@ class Runner:
             self._watch.job_broke(turn.job, error)
             return
         self._watch.job_ended(self._jobs.find(turn.job.lender, turn.job.id))
+        if self._is_overdue:  # the thread of it cannot be ended but with the process
+            raise Stopped
 
     def _give_back(self, turn: Turn) -> None:
         """Have it not counted as an attempt, if the database is back before the lease is over."""
@@ -128,9 +136,13 @@ class Runner:
         # A daemon: whoever is told to stop does not wait for it.
         thread = threading.Thread(target=do, name="job", daemon=True)
         thread.start()
+        until_s = time.monotonic() + self._seconds_max
         while thread.is_alive():
             if self._stopping:
                 raise Stopped
+            if time.monotonic() > until_s:
+                self._is_overdue = True
+                raise work.JobTooLong(self._seconds_max)
             self._news.wait(self._every_s)
             self._advance(turn, *told)
             if self._news.is_set() and not self._stopping:

@@ -321,7 +321,7 @@ def _unwanted() -> ColumnElement[bool]:
     return history_id.not_in(kept) & history_id.not_in(awaited)
 
 
-def _made_by(chosen: ColumnElement[bool]) -> Select[tuple[str]]:
+def _made_by(chosen: ColumnElement[bool]) -> Select[str]:
     """Give the ids of the histories that these jobs read."""
     digits = func.substr(schema.onboarding.jobs.c.id, len(JOB_PREFIX) + 1)
     return select(literal(HISTORY_PREFIX) + digits).where(chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from alama.service.onboarding import orders
 from alama.service.onboarding.orders import Wishes
 from alama.service.onboarding.records import PART_BYTES, FileFormat, Job
 from alama.service.onboarding.remote import Arrival
+from alama.storage import histories as stored_histories
 from alama.storage import schema
 from alama.wiring import Installation
 from tests.onboarded import a_history
@@ -23,6 +25,7 @@ from tests.unit.api.pilots import HISTORIES, candidate_of, code, job_of, with_te
 from tests.unit.api.webhooks import Lender
 
 CSV = {"content-type": "text/csv"}
+PARQUET = {"content-type": "application/vnd.apache.parquet"}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +78,7 @@ def test_a_file_is_sealed_as_it_comes_and_waits_to_be_read(lender: Lender) -> No
 def test_what_may_be_an_input_is_said_with_the_file(lender: Lender) -> None:
     with_terms(lender)
     path = f"{HISTORIES}?region=true&exclude=avg_balance&groups=gender,age%20band"
-    reply = lender.ask("POST", path, b"rows", {"content-type": "application/vnd.apache.parquet"})
+    reply = lender.ask("POST", path, b"PAR1 and so on", PARQUET)
     order = orders.reading(job_of(lender, reply).order)
     assert order.wishes == Wishes(
         region=True, exclude=("avg_balance",), groups=("gender", "age band")
@@ -125,11 +128,45 @@ def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(
     with_terms(lender)
     monkeypatch.setattr(endpoints, "FILE_BYTES_MAX", 2 * PART_BYTES)
     announced = lender.ask("POST", HISTORIES, b"rows", CSV | {"content-length": "9999999999"})
-    found: Received | None = send(lender, [b"x" * PART_BYTES] * 3)
+    found: Received | None = send(lender, [b"a\n" * (PART_BYTES // 2)] * 3)
     assert found is not None
     for reply in (announced, found):
         assert (reply.status, code(reply)) == (413, "body_too_large")
         assert "larger than 2 MiB" in reply.json()["detail"]
+    assert parts_left(lender) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "headers", "words"),
+    [
+        (b",".join([b"c"] * 40_000) + b"\n1\n", CSV, "more than 1,000 columns"),
+        (gzip.compress(b",".join([b"c"] * 40_000) + b"\n1\n"), CSV, "more than 1,000 columns"),
+        (b"c" * 1_000 + b",d\n1,2\n", CSV, "longer than 256 letters"),
+        (b"PAR1" + bytes(100), CSV, "not what its Content-Type says"),
+        (b"a,b\n1,2\n", PARQUET, "not what its Content-Type says"),
+        (b"PK\x03\x04" + bytes(100), CSV, "a spreadsheet"),
+    ],
+)
+def test_what_the_first_bytes_show_is_refused_at_once(
+    lender: Lender, file: bytes, headers: dict[str, str], words: str
+) -> None:
+    with_terms(lender)
+    reply = lender.ask("POST", HISTORIES, file, headers)
+    assert (reply.status, code(reply)) == (422, "invalid_file")
+    assert words in reply.json()["detail"]
+    assert parts_left(lender) == 0
+    assert lender.installed.onboarding.jobs.of(lender.book.lender) == []
+
+
+def test_a_lender_with_as_much_as_it_may_have_is_told_what_makes_room(
+    lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_terms(lender)
+    monkeypatch.setattr(stored_histories, "HISTORIES_BYTES_MAX", 2 * PART_BYTES)
+    found = send(lender, [b"a\n" * (PART_BYTES // 2)] * 3)
+    assert found is not None
+    assert (found.status, code(found)) == (409, "histories_full")
+    assert "alama pilot forget" in found.json()["detail"]
     assert parts_left(lender) == 0
 
 
@@ -142,7 +179,7 @@ def test_an_empty_file_is_refused_with_what_to_send(lender: Lender) -> None:
 
 def test_a_caller_who_leaves_in_the_middle_leaves_nothing(lender: Lender) -> None:
     with_terms(lender)
-    assert send(lender, [b"x" * PART_BYTES, b"x" * PART_BYTES, None]) is None
+    assert send(lender, [b"a\n" * (PART_BYTES // 2)] * 2 + [None]) is None
     assert parts_left(lender) == 0
     assert lender.installed.onboarding.jobs.of(lender.book.lender) == []
 

@@ -51,6 +51,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     onboarding.FewerEyes: onboarding.FewerEyes(),
     onboarding.LawElsewhere: onboarding.LawElsewhere("Uganda", "demo", "KES"),
     onboarding.JobUnderWay: onboarding.JobUnderWay("job_" + "0" * 28),
+    onboarding.HistoriesFull: onboarding.HistoriesFull(),
     onboarding.HistoryForgotten: onboarding.HistoryForgotten(),
     onboarding.GateFailed: onboarding.GateFailed([Gate("psi", passed=False, words="0.31")]),
     onboarding.ModelWithdrawn: onboarding.ModelWithdrawn(

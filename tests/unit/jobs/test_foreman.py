@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import tempfile
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from alama import settings, wiring
-from alama.jobs.foreman import Foreman
+from alama.jobs.foreman import PROCESS_S_MAX, Foreman
 from alama.service.onboarding import work
 from alama.service.onboarding.ports import Jobs
 
@@ -50,14 +51,20 @@ def asked(jobs: Jobs) -> None:
     work.ask_for_training(jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
-def look(jobs: Jobs, folder: Path, then: str, until: Callable[[Watch], bool]) -> Watch:
+def look(
+    jobs: Jobs,
+    folder: Path,
+    then: str,
+    until: Callable[[Watch], bool],
+    seconds_max: float = PROCESS_S_MAX,
+) -> Watch:
     """Have it look until something is so, and then stop."""
     watch, program = Watch(), WRITES.format(then=then)
     command = (sys.executable, "-c", program, str(folder))
 
     async def run() -> None:
         looking = asyncio.create_task(
-            Foreman(jobs, wiring.now_us, watch, command, look_every_s=0.01).run()
+            Foreman(jobs, wiring.now_us, watch, command, 0.01, seconds_max).run()
         )
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):
@@ -106,3 +113,10 @@ def test_a_stop_asks_the_process_to_end_and_waits_for_it(jobs: Jobs, tmp_path: P
     assert (tmp_path / "stopped").exists()
     assert watch.codes == []
     assert not room(tmp_path).exists()
+
+
+def test_a_process_that_does_not_end_is_ended(jobs: Jobs, tmp_path: Path) -> None:
+    asked(jobs)
+    stuck = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\ntime.sleep(600)"
+    watch = look(jobs, tmp_path, stuck, lambda watch: bool(watch.codes), seconds_max=2.0)
+    assert watch.codes == [-signal.SIGKILL]

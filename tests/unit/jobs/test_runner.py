@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+import pyarrow as pa
 import pytest
 
 from alama import settings, wiring
@@ -65,11 +67,54 @@ def kept(jobs: Jobs, job: Job) -> Job:
     return jobs.find(job.lender, job.id)
 
 
-def test_a_job_is_done_and_the_next_one_taken(jobs: Jobs, job: Job, watch: Watch) -> None:
+def test_a_job_is_done_and_the_next_one_left_to_another_process(
+    jobs: Jobs, job: Job, watch: Watch
+) -> None:
     done: list[str] = []
+    order = jobs.find(job.lender, job.id)
+    later = msgspec.structs.replace(order, id=f"{job.id[:-1]}z", kind=JobKind.READ)
+    jobs.add(later)
     runner(jobs, lambda one, _: done.append(one.id), watch).run()
     assert (done, watch.told) == ([job.id], ["started 1", "done"])
     assert (kept(jobs, job).state, kept(jobs, job).share) == (JobState.DONE, 1.0)
+    assert kept(jobs, later).state is JobState.WAITING
+
+
+def test_a_job_that_takes_too_long_is_ended_and_says_what_would_do(
+    jobs: Jobs, job: Job, watch: Watch
+) -> None:
+    ended = threading.Event()
+
+    def waits(_job: Job, _told: Told) -> None:
+        ended.wait(WITHIN_S)
+
+    endless = Runner(
+        "worker_1",
+        jobs,
+        wiring.now_us,
+        waits,
+        watch,
+        every_s=0.01,
+        seconds_max=0.05,
+    )
+    with pytest.raises(Stopped):
+        endless.run()
+    ended.set()
+    assert kept(jobs, job).state is JobState.FAILED
+    assert "the longest that a job may take (hand in fewer" in (kept(jobs, job).error or "")
+    assert (watch.told[-1], watch.defects) == ("failed", [])
+
+
+def test_a_job_that_needs_too_much_memory_has_failed_and_is_no_defect(
+    jobs: Jobs, job: Job, watch: Watch
+) -> None:
+    def swallows(_job: Job, _told: Told) -> None:
+        raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
+
+    runner(jobs, swallows, watch).run()
+    assert kept(jobs, job).state is JobState.FAILED
+    assert "more memory than a job may take" in (kept(jobs, job).error or "")
+    assert (watch.told[-1], watch.defects) == ("failed", [])
 
 
 def test_progress_is_kept_while_the_work_goes_on(jobs: Jobs, job: Job, watch: Watch) -> None:

@@ -239,8 +239,8 @@ class Jobs(Protocol):
         """Take a job that waits or whose worker is taken to be dead; None: there is none.
 
         Lenders take turns: it is the oldest job of the lender for whom least lately something was
-        done. Nobody else gets it before `until_us`. One that has cost `ATTEMPTS_MAX` workers is given up
-        instead, and has failed.
+        done. Nobody else gets it before `until_us`. One that has cost `ATTEMPTS_MAX` workers is
+        given up instead, and has failed.
         """
         ...
 

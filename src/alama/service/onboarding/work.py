@@ -45,6 +45,28 @@ UNHEARD: Final = "its worker has not been heard of, and another is to begin it a
 UNEXPECTED: Final = "it ended by a mistake of the program; the worker's log has it"
 
 
+class JobTooLong(AlamaError):
+    """The job has taken as long as any may, and holds others up."""
+
+    def __init__(self, seconds: float) -> None:
+        """Say what would do."""
+        super().__init__(
+            f"it was ended after {seconds / 3_600:.3g} hours, the longest that a job may take",
+            hint="hand in fewer loans or columns, or have it done by a command: alama onboard",
+        )
+
+
+class JobTooHungry(AlamaError):
+    """The job needs more memory than any may have."""
+
+    def __init__(self) -> None:
+        """Say what would do."""
+        super().__init__(
+            "it needs more memory than a job may take, half of what its worker has",
+            hint="hand in fewer loans or columns, or give the worker more memory",
+        )
+
+
 class JobLost(AlamaError):
     """The job is not this worker's any more: it was silent for too long, and another has it."""
 
@@ -110,9 +132,10 @@ class Turn:
     """One worker at one job, from `with` to its end.
 
     Left in order, the job is done; left by an `AlamaError`, it has failed with the words of that
-    error, which goes no further. Left by a mistake of ours it has failed, and the mistake goes on.
-    Left because the worker has to stop, it is for another to do. So it is where the database or the
-    master key is away: the worker says so with `give_back`, or its lease ends by itself.
+    error, which goes no further; so it has where memory ran out. Left by a mistake of ours it has
+    failed, and the mistake goes on. Left because the worker has to stop, it is for another to do.
+    So it is where the database or the master key is away: the worker says so with `give_back`, or
+    its lease ends by itself.
     """
 
     def __init__(self, jobs: Jobs, clock: Clock, worker: str, job: Job) -> None:
@@ -154,6 +177,9 @@ class Turn:
             self._jobs.finish(self._worker, job_id, now_us)
         elif isinstance(error, StoreUnavailable | MasterKeyMissing):
             return False  # which is nothing of the job
+        elif isinstance(error, MemoryError):
+            self._jobs.fail(self._worker, job_id, _words(JobTooHungry()), now_us)
+            return True
         elif isinstance(error, AlamaError):
             self._jobs.fail(self._worker, job_id, _words(error), now_us)
             return True

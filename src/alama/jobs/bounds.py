@@ -1,0 +1,54 @@
+"""What the process of a job may take: memory, and time.
+
+Its limits hold for it and for each process that it starts. A file that would take more ends its
+own job; nothing else on the machine has to make room for it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+JOB_S_MAX: Final = 4 * 3_600.0
+"""A training run on a million loans takes minutes; one that takes hours holds others up."""
+
+MEMORY_BYTES_MIN: Final = 1 << 30
+"""The training libraries and a history of fifty thousand loans take half of it."""
+
+_GROUP_FILES: Final = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+_POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
+
+
+def bound_process(memory_bytes: int) -> None:
+    """Have this process refused memory beyond a limit, and leave no picture of it on the disk.
+
+    Before Arrow is loaded: its own pool claims a gigabyte that it does not use.
+    """
+    os.environ.setdefault(_POOL, "system")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most != resource.RLIM_INFINITY:
+        memory_bytes = min(memory_bytes, most)
+    with suppress(ValueError, OSError):  # where the system knows no such limit, it has none
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, most))
+
+
+def memory_for_a_job() -> int:
+    """Give how many bytes a job may take: half of what its machine or container has."""
+    return max(memory_there() // 2, MEMORY_BYTES_MIN)
+
+
+def memory_there(group_files: tuple[Path, ...] = _GROUP_FILES) -> int:
+    """Give how many bytes of memory there are for this process and those beside it."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in group_files:
+        with suppress(OSError, ValueError):  # not there, or the word "max"
+            found.append(int(path.read_text("ascii")))
+    return min(found)

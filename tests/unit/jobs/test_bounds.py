@@ -1,0 +1,48 @@
+"""The process of a job: refused memory beyond its limit, and no picture of it on the disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from alama.jobs.bounds import MEMORY_BYTES_MIN, memory_for_a_job, memory_there
+
+HUNGRY = """
+import resource
+from alama.jobs.bounds import bound_process
+bound_process(600 << 20)
+import pyarrow as pa, numpy as np
+print(resource.getrlimit(resource.RLIMIT_CORE), pa.default_memory_pool().backend_name)
+for take in (lambda: np.ones(1 << 27), lambda: pa.allocate_buffer(1 << 30), lambda: bytes(1 << 30)):
+    try:
+        take()
+    except MemoryError as error:
+        print("refused")
+print(len(bytes(1 << 20)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system knows no such limit")
+def test_memory_beyond_the_limit_is_refused_to_every_library_and_the_process_goes_on() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", HUNGRY], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:5] == [
+        "(0, 0) system",
+        "refused",
+        "refused",
+        "refused",
+        str(1 << 20),
+    ]
+
+
+def test_a_container_with_less_than_its_machine_is_what_counts(tmp_path: Path) -> None:
+    machine, container = memory_there(()), tmp_path / "memory.max"
+    container.write_text("536870912\n")
+    assert memory_there((container,)) == 512 << 20
+    container.write_text("max\n")
+    assert memory_there((container, tmp_path / "absent")) == machine
+    assert memory_for_a_job() >= MEMORY_BYTES_MIN
