@@ -44,7 +44,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Planted]:
     folder = tmp_path_factory.mktemp("books")
     clean, spoilt = folder / "clean.csv", folder / "loans.csv"
     make = ["population", "--rows", str(ROWS), "--seed", "5", "--history", "--out", str(clean)]
-    assert main(make) == 0
+    assert main([*make, "--closed-on", "2025-08-31"]) == 0
     terminal.stdout.cache_clear()
     terminal.stderr.cache_clear()
     return spoilt, plant(clean, spoilt, NOT_NEEDED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +19,8 @@ Make loan applications of people who do not exist, with outcomes and their true 
 Nobody knows the true risk of a real applicant. Here it is a published formula of the 17
 fields, so that every claim about a model can be checked: how close it comes to the truth,
 whether its probabilities hold, what a missing field costs. The same seed gives the same rows
-on every machine, and a longer file begins with the shorter one.
+on every machine, and a longer file begins with the shorter one. Only the days of a --history
+follow the day on which it is made, unless --closed-on names another.
 
 Columns: the fields (some missing, and not at random), applied_on, default (0 or 1) and
 true_default_probability; with --history also what a lender's books say of each loan.
@@ -81,6 +84,13 @@ def register(subparsers: Subparsers) -> None:
         action="store_true",
         help="add what a lender's books say: borrower_id, dates, amount, days past due, ...",
     )
+    parser.add_argument(
+        "--closed-on",
+        type=_day,
+        metavar="DATE",
+        help="with --history: when the books are closed, two months after the last application; "
+        "all days move with it (default: today)",
+    )
     parser.set_defaults(run=run, extra="train")
 
 
@@ -90,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
     from alama.cli import terminal  # noqa: PLC0415
     from alama.files.writer import open_table  # noqa: PLC0415
     from alama.training.population.people import (  # noqa: PLC0415
+        ImpossiblePopulation,
         PopulationOptions,
         Tally,
         batches,
@@ -104,6 +115,10 @@ def run(args: argparse.Namespace) -> int:
         prior_policy=args.prior_policy,
         history=args.history,
     )
+    if args.closed_on is not None and not args.history:
+        raise ImpossiblePopulation("--closed-on is for --history: without it there are no books")
+    if args.history:
+        options = replace(options, closed_on=args.closed_on or datetime.now(UTC).date())
     tally = Tally()
     with (
         open_table(args.out, schema(options)) as table,
@@ -121,6 +136,14 @@ def run(args: argparse.Namespace) -> int:
         soft_wrap=True,
     )
     return 0
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        message = f"{text!r} is not a date such as 2026-03-31"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def _integer(text: str) -> int:

@@ -1,5 +1,8 @@
 import argparse
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -7,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from alama.cli import population as command
+from alama.training.history.loans import Options, Terms, read_history
 from alama.training.population.people import (
     ImpossiblePopulation,
     PopulationOptions,
@@ -44,12 +48,37 @@ def test_the_command_writes_either_format(
 def test_the_books_of_a_lender_are_written_where_asked_for(tmp_path: Path) -> None:
     out = tmp_path / "history.parquet"
 
-    assert (
-        run("--rows", "100", "--seed", "1", "--history", "--prior-policy", "--out", str(out)) == 0
-    )
+    asked = ("--rows", "100", "--seed", "1", "--history", "--prior-policy", "--out", str(out))
+    assert run(*asked, "--closed-on", "2025-08-31") == 0
 
     options = PopulationOptions(rows=100, seed=1, history=True, prior_policy=True)
     assert pyarrow.parquet.read_table(out).equals(pa.Table.from_batches(list(batches(options))))
+
+
+def test_books_are_closed_today_so_that_a_first_try_begins_without_a_warning(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "history.parquet"
+    before = datetime.now(UTC).date()
+    assert run("--rows", "100", "--seed", "1", "--history", "--out", str(out)) == 0
+    (closed_on,) = set(pyarrow.parquet.read_table(out).column("observed_on").to_pylist())
+    assert closed_on is not None
+    assert before <= closed_on <= datetime.now(UTC).date()
+
+    read = read_history(out, Terms(30, "KES", 150), Options(today=closed_on), lambda _: None)
+    assert not read.report.stale
+
+
+def test_only_days_move_with_the_day_on_which_books_are_closed() -> None:
+    usual = PopulationOptions(rows=100, seed=1, history=True)
+    later = replace(usual, closed_on=usual.closed_on + timedelta(days=443))
+    first, second = (pa.Table.from_batches(list(batches(one))) for one in (usual, later))
+    for old, new in zip(first.columns, second.columns, strict=True):
+        if pa.types.is_date(old.type):
+            days: Any = zip(old.to_pylist(), new.to_pylist(), strict=True)
+            assert {b - a for a, b in days} == {timedelta(days=443)}
+        else:
+            assert new.equals(old)
 
 
 @pytest.mark.parametrize(

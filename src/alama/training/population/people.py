@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from alama.core.errors import AlamaError
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 CHUNK_ROWS: Final = 25_000
 FIRST_DAY: Final = date(2023, 7, 1)
 LAST_DAY: Final = date(2025, 6, 30)
-"""Applications are spread evenly over these 24 months, whatever the day of the run."""
+"""Applications are spread evenly over these 24 months, where the books are closed as usual."""
 
 # What drift = 1 does by the last day, in log units; see docs/population.md.
 _DRIFT_INCOME: Final = -0.45
@@ -69,7 +70,8 @@ class PopulationOptions:
 
     `drift` runs from 0 (none) to 1 (strong over the two years). With `prior_policy` rows say
     whether an earlier lender booked the loan, and outcomes are known only where it did. With
-    `history` rows say what a lender's books say of their loans.
+    `history` rows say what a lender's books say of their loans. `closed_on` is the day on which
+    those are closed: all days move with it, and nothing else does.
     """
 
     rows: int
@@ -78,6 +80,7 @@ class PopulationOptions:
     drift: float = 0.0
     prior_policy: bool = False
     history: bool = False
+    closed_on: date = repayment.OBSERVED_ON
 
     def __post_init__(self) -> None:
         """Refuse what no population can be."""
@@ -190,7 +193,16 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
         columns += books.columns(_words(options.seed, (number, 1), WORDS_PER_LOAN), booked)
     columns.append(pa.array(defaulted.astype(np.int8), mask=~booked))
     columns.append(pa.array(risk))
-    return pa.RecordBatch.from_arrays(columns, schema=schema(options))
+    moved = [_moved(column, (options.closed_on - repayment.OBSERVED_ON).days) for column in columns]
+    return pa.RecordBatch.from_arrays(moved, schema=schema(options))
+
+
+def _moved(column: pa.Array[Any], days: int) -> pa.Array[Any]:
+    """Give a column of days so much later; any other column unchanged."""
+    if not days or not pa.types.is_date(column.type):
+        return column
+    later: pa.Array[Any] = pc.add(column.cast(pa.int32()), pa.scalar(days, pa.int32()))
+    return later.cast(pa.date32())
 
 
 def _words(seed: int, child: tuple[int, ...], many: int) -> Words:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from alama.training.portable import Floats, Words
 
 OBSERVED_ON: Final = date(2025, 8, 31)
-"""The day on which the books were closed: two months after the last application."""
+"""The day on which the books are closed, unless another is named: two months after the last
+application."""
 
 DAYS_PAST_DUE: Final = 30
 """What `default` of the population means."""
