@@ -18,10 +18,10 @@ JOB_S_MAX: Final = 4 * 3_600.0
 MEMORY_BYTES_MIN: Final = 1 << 30
 """The training libraries and a history of fifty thousand loans take half of it."""
 
-_GROUP_FILES: Final = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+_GROUPS: Final = Path("/sys/fs/cgroup")
+_OWN_GROUP: Final = Path("/proc/self/cgroup")
+_BLAME: Final = Path("/proc/self/oom_score_adj")
+_MUCH: Final = b"500"
 
 _POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
 
@@ -32,6 +32,8 @@ def bound_process(memory_bytes: int) -> None:
     Before Arrow is loaded: its own pool claims a gigabyte that it does not use.
     """
     os.environ.setdefault(_POOL, "system")
+    with suppress(OSError):  # Linux: where memory ends all the same, this goes before scoring does
+        _BLAME.write_bytes(_MUCH)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most != resource.RLIM_INFINITY:
@@ -45,10 +47,17 @@ def memory_for_a_job() -> int:
     return max(memory_there() // 2, MEMORY_BYTES_MIN)
 
 
-def memory_there(group_files: tuple[Path, ...] = _GROUP_FILES) -> int:
-    """Give how many bytes of memory there are for this process and those beside it."""
+def memory_there(groups: Path = _GROUPS, own_group: Path = _OWN_GROUP) -> int:
+    """Give how many bytes of memory there are for this process and those beside it.
+
+    A container shows its limit at the root of its groups, a unit of systemd in a group of its own.
+    """
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in group_files:
+    files = [groups / "memory.max", groups / "memory" / "memory.limit_in_bytes"]
+    with suppress(OSError, UnicodeDecodeError):
+        named = [line.rpartition(":")[2] for line in own_group.read_text("utf-8").splitlines()]
+        files += [groups / name.lstrip("/") / "memory.max" for name in named]
+    for path in files:
         with suppress(OSError, ValueError):  # not there, or the word "max"
             found.append(int(path.read_text("ascii")))
     return min(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from alama.files import limits as limits_of_files
 from alama.files import parquet
 from alama.files.limits import NAME_LENGTH_MAX, OWN, SENT, Limits, TooLarge, check_csv_head
 from alama.files.reader import open_table
+from alama.jobs.bounds import JOB_S_MAX
+from alama.service.onboarding.records import HISTORIES_BYTES_MAX
 
 SMALL = Limits(columns=10, rows=1_000, unpacked_bytes=1 << 20)
 MEMORY_MB_MAX = 400
@@ -264,6 +267,18 @@ def test_text_that_is_not_utf_8_is_told_and_no_byte_of_it(
         assert "caf" not in f"{caught.value}{caught.value.hint}"
     # Arrow tells what it cannot raise on standard error, with the byte that it stumbled over.
     assert not capfd.readouterr().err
+
+
+def test_the_page_for_lenders_has_the_limits_that_hold() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "onboarding-http.md").read_text("utf-8")
+    told = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", page, re.MULTILINE))
+    assert told["columns"].startswith(f"{SENT.columns:,},")
+    assert told["rows"] == f"{SENT.rows:,}"
+    assert told["letters of a column's name"] == str(NAME_LENGTH_MAX)
+    (unpacked,) = (limit for what, limit in told.items() if what.startswith("the table once"))
+    assert unpacked.startswith(f"{SENT.unpacked_bytes >> 30} GiB")
+    assert told["histories of a lender, sealed at once"] == f"{HISTORIES_BYTES_MAX >> 20} MiB"
+    assert told["time of a job"] == f"{JOB_S_MAX / 3_600:.0f} hours"
 
 
 def test_limits_of_files_need_no_arrow() -> None:

@@ -39,10 +39,15 @@ def test_memory_beyond_the_limit_is_refused_to_every_library_and_the_process_goe
     ]
 
 
-def test_a_container_with_less_than_its_machine_is_what_counts(tmp_path: Path) -> None:
-    machine, container = memory_there(()), tmp_path / "memory.max"
-    container.write_text("536870912\n")
-    assert memory_there((container,)) == 512 << 20
-    container.write_text("max\n")
-    assert memory_there((container, tmp_path / "absent")) == machine
+def test_a_container_or_a_unit_with_less_than_its_machine_is_what_counts(tmp_path: Path) -> None:
+    absent, own = tmp_path / "absent", tmp_path / "cgroup"
+    machine = memory_there(absent, absent)
+    (tmp_path / "memory.max").write_text("536870912\n")
+    assert memory_there(tmp_path, absent) == 512 << 20
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory_there(tmp_path, absent) == machine
+    own.write_text("0::/system.slice/alama-worker.service\n")
+    (tmp_path / "system.slice" / "alama-worker.service").mkdir(parents=True)
+    (tmp_path / "system.slice" / "alama-worker.service" / "memory.max").write_text("268435456\n")
+    assert memory_there(tmp_path, own) == 256 << 20
     assert memory_for_a_job() >= MEMORY_BYTES_MIN
