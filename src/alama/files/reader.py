@@ -7,7 +7,6 @@ value of the table, because a table holds people.
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alama.core.errors import FileProblem
-from alama.files.limits import GZIP, OWN, PARQUET, SPREADSHEET, check_csv_head
+from alama.files.limits import GZIP, OWN, PARQUET, SPREADSHEET, check_csv_bytes, check_csv_head
 from alama.files.parquet import ParquetTable
 from alama.files.table import BATCH_ROWS, require, rows_at_once, unreadable
 
@@ -99,7 +98,7 @@ class _CsvTable:
         )
         with pa.OSFile(str(self.path), "rb") as source:
             self._source = source
-            for batch in _read_csv(self.path, source, asked, self._limits):
+            for batch in _read_csv(self.path, source, asked):
                 rows += batch.num_rows
                 self._limits.check_rows(str(self.path), rows)
                 for start in range(0, batch.num_rows, size):
@@ -110,11 +109,11 @@ class _CsvTable:
         """Read the header and the first block, whose types do not matter here."""
         where = str(self.path)
         with self.path.open("rb") as file:
-            self._limits.check_bytes(where, self.path.stat().st_size)
             check_csv_head(where, file.read(self._limits.header_bytes + 1), self._limits)
+        check_csv_bytes(self.path, self._limits)
         asked = pyarrow.csv.ConvertOptions()
         with pa.OSFile(where, "rb") as source:
-            first = next(_read_csv(self.path, source, asked, self._limits), None)
+            first = next(_read_csv(self.path, source, asked), None)
             if first is None:
                 message = f"{self.path} has a header but no rows"
                 raise FileProblem(message)
@@ -126,31 +125,12 @@ class _CsvTable:
         return names
 
 
-class _Counted(io.RawIOBase):
-    """What Arrow reads a compressed file through: ends it where it grows beyond the limits."""
-
-    def __init__(self, path: Path, packed: pa.NativeFile, limits: Limits) -> None:
-        self._where = str(path)
-        self._unpacked = pa.CompressedInputStream(packed, "gzip")
-        self._limits = limits
-        self._bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        found = self._unpacked.read(size)
-        self._bytes += len(found)
-        self._limits.check_bytes(self._where, self._bytes)
-        return found
-
-
 def _read_csv(
-    path: Path, source: pa.NativeFile, asked: pyarrow.csv.ConvertOptions, limits: Limits
+    path: Path, source: pa.NativeFile, asked: pyarrow.csv.ConvertOptions
 ) -> Iterator[pa.RecordBatch]:
     """Give the non-empty batches of an open file; troubles are told as problems of it."""
     is_packed = path.name.lower().endswith(".gz")
-    stream = pa.PythonFile(_Counted(path, source, limits), "r") if is_packed else source
+    stream = pa.CompressedInputStream(source, "gzip") if is_packed else source
     with _csv_told_as_file_problem(path):
         reader = pyarrow.csv.open_csv(
             stream,  # type: ignore[arg-type]  # the stubs forget that Arrow's own files will do
