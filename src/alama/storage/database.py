@@ -16,8 +16,9 @@ from sqlalchemy import create_engine, event, exc, make_url, text
 from sqlalchemy.pool import QueuePool
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.storage import journal
+from alama.storage import sqlite_connection
 from alama.storage import sqlite_locks as locks
+from alama.storage.checkpoints import Checkpoints
 from alama.storage.courtesy import Courtesy
 from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.sqlite_file import SqliteFile, require_there
@@ -45,9 +46,6 @@ ABANDONED_MS: Final = 5_000
 A machine that vanished in the middle of a commit would keep its idempotency keys locked for hours,
 and whoever retries one of them would hold up a whole group.
 """
-
-_PAGE_BYTES: Final = 8_192
-"""Of a SQLite file: about four scores a page, and fewer writes a commit than by default."""
 
 _POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
 _READS_ONLY: Final = "alama_reads_only"
@@ -79,6 +77,8 @@ class Database:
         self.engine = engine
         self._hot = hot
         self._file = file
+        self.checkpoints = None if file is None else Checkpoints(file)
+        """What copies the journal of a file into it."""
         self.courtesy = Courtesy()
         self._refusal: _Refusal | None = None  # of the hot path, unless it has succeeded since
 
@@ -99,13 +99,13 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose work is committed at the end, or not at all."""
-        self._require_file()
+        self._require_writable()
         with self._translated(), self.courtesy.turn(), self.engine.connect() as plain:
             noted = self.courtesy.note_wait if self.courtesy.wanted else None
             connection = plain.execution_options(**{_NOTE_WAIT: noted})
             with connection.begin():
                 yield connection
-        self._require_file()
+        self._rely_on_commit()
 
     @contextmanager
     def session(self) -> Iterator[Connection]:
@@ -125,10 +125,10 @@ class Database:
         writes into the same file for longer than the patience.
         """
         try:
-            self._require_file()
+            self._require_writable()
             with self._translated(), self._driven(patience_s) as cursor:
                 yield cursor
-            self._require_file()
+            self._rely_on_commit()
         except StoreUnavailable as error:
             self._refusal = _Refusal(time.monotonic(), error)
             raise
@@ -160,23 +160,32 @@ class Database:
             raise StoreUnavailable(str(refusal.error)) from refusal.error
 
     def _require_file(self) -> None:
-        """Refuse a file that is no longer in its place: before work, lest it be done in vain.
-
-        And after a commit, because that is the moment from which it is relied upon.
-        """
+        """Refuse a file that is no longer in its place: before work, lest it be done in vain."""
         if self._file is not None:
             self._file.require()
 
+    def _require_writable(self) -> None:
+        """Refuse as well to write where the disk has failed."""
+        if self._file is not None:
+            self._file.require_writable()
+
+    def _rely_on_commit(self) -> None:
+        """Look again after a commit, because that is the moment from which it is relied upon."""
+        if self._file is not None and self.checkpoints is not None:
+            self._file.require()
+            self.checkpoints.after_commit()
+
+    def restore(self) -> None:
+        """After its disk has failed, have a file checked and written again, if nobody else has it.
+
+        To be called before anything is asked of it. `StoreUnfit` where that cannot be done.
+        """
+        if self.checkpoints is not None:
+            self.checkpoints.restore()
+
     def empty_journal(self) -> bool:
         """Leave nothing in SQLite's journal that is not in the file; False: somebody reads it."""
-        if not self.embedded:
-            return True
-        with self._translated():
-            connection = self.engine.raw_connection()
-            try:
-                return journal.empty(connection.cursor(), BUSY_TIMEOUT_S)
-            finally:
-                connection.close()
+        return self.checkpoints is None or self.checkpoints.empty()
 
     @property
     def parameter_mark(self) -> str:
@@ -198,6 +207,8 @@ class Database:
         """Close every idle connection."""
         self.engine.dispose()
         self._hot.dispose()
+        if self.checkpoints is not None:
+            self.checkpoints.close()
 
 
 def patiently(connection: Connection) -> None:
@@ -284,27 +295,18 @@ def file_of(url: URL) -> Path:
 def _sqlite(
     file: SqliteFile, connections: int, more: int, busy_s: float = BUSY_TIMEOUT_S
 ) -> Engine:
-    def open_file() -> Any:  # noqa: ANN401  a driver's own
-        connection = pysqlite3.connect(file.uri, uri=True, check_same_thread=False, timeout=busy_s)
-        try:
-            file.require()  # a connection to another file would stay in the pool
-        except StoreUnavailable:
-            connection.close()
-            raise
-        return connection
-
     _take_as_they_are()
     engine = create_engine(
         "sqlite://",
         module=pysqlite3,
-        creator=open_file,
+        creator=lambda: sqlite_connection.opened(file, busy_s),
         poolclass=QueuePool,
         pool_size=connections,
         max_overflow=more,
         pool_timeout=CONNECT_TIMEOUT_S,
         hide_parameters=True,
     )
-    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "connect", lambda one, _: sqlite_connection.prepare(one, file))
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "handle_error", _part_with_readers)
     return engine
@@ -314,20 +316,6 @@ def _take_as_they_are() -> None:
     """Save the driver the search for adapters of bytes and nulls: longer than the whole row."""
     for one in (bytes, type(None)):
         pysqlite3.register_adapter(one, lambda value: value)
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401  a driver's own
-    connection.isolation_level = None
-    connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file; others keep theirs
-    _switch_to_wal(connection)
-    # What is deleted is overwritten; a row that is moved must leave no copy, and no key, behind.
-    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _switch_to_wal(connection: Any) -> None:  # noqa: ANN401  a driver's own
-    """Set the journal mode, once for each file. SQLite waits for no other process here: we do."""
-    locks.when_free(lambda: connection.execute("PRAGMA journal_mode=WAL"), BUSY_TIMEOUT_S)
 
 
 def _begin_sqlite(connection: Connection) -> None:

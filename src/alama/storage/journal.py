@@ -1,32 +1,60 @@
-"""The journal of a SQLite file: it holds what the file does not any more, until it is emptied."""
+"""The journal of a SQLite file: how much is in it that the file may not have yet.
+
+The size of its file does not tell. SQLite writes from its beginning again once all of it is in the
+database, over what was there before. Each frame carries the salt of the round that it belongs to;
+those of this round come first. https://www.sqlite.org/fileformat2.html#walformat
+"""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Final
+import os
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from sqlalchemy.engine.interfaces import DBAPICursor
+_HEAD_BYTES: Final = 32
+_FRAME_HEAD_BYTES: Final = 24
+_PAGE_AT: Final = slice(8, 12)
+_SALT_AT: Final = slice(16, 24)
+_FRAME_SALT_AT: Final = 8
+_SALT_BYTES: Final = 8
 
-ATTEMPTS: Final = 10
-TIMEOUT_S: Final = 0.2
-PAUSE_S: Final = 0.3
-"""How often it is tried, for how long each time, when nobody can write, and with which pause."""
+
+class Journal(NamedTuple):
+    """What a journal holds: which round of it, and how many bytes."""
+
+    salt: bytes
+    size_bytes: int
 
 
-def empty(cursor: DBAPICursor, timeout_s_before: float) -> bool:
-    """Copy the journal into the file and cut it to nothing; False where somebody reads from it.
+EMPTY: Final = Journal(b"", 0)
 
-    The connection waits for others as long as before, once it is done.
+
+def measure(path: str) -> Journal:
+    """Look at the journal at a path; one that is not there is empty.
+
+    It may be opened beside SQLite: no lock of SQLite's is on it, that closing it would drop.
     """
-    cursor.execute(f"PRAGMA busy_timeout={TIMEOUT_S * 1000:.0f}")
     try:
-        for attempt in range(ATTEMPTS):
-            time.sleep(PAUSE_S if attempt else 0)
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            busy, *_ = cursor.fetchall()[0]
-            if not busy:
-                return True
-        return False
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return EMPTY
+    try:
+        return _measured(descriptor)
     finally:
-        cursor.execute(f"PRAGMA busy_timeout={timeout_s_before * 1000:.0f}")
+        os.close(descriptor)
+
+
+def _measured(descriptor: int) -> Journal:
+    head = os.pread(descriptor, _HEAD_BYTES, 0)
+    if len(head) < _HEAD_BYTES:
+        return EMPTY
+    salt = head[_SALT_AT]
+    frame_bytes = _FRAME_HEAD_BYTES + int.from_bytes(head[_PAGE_AT], "big")
+    least, most = 0, (os.fstat(descriptor).st_size - _HEAD_BYTES) // frame_bytes
+    while least < most:
+        middle = (least + most + 1) // 2
+        place = _HEAD_BYTES + (middle - 1) * frame_bytes + _FRAME_SALT_AT
+        if os.pread(descriptor, _SALT_BYTES, place) == salt:
+            least = middle
+        else:
+            most = middle - 1
+    return Journal(salt, least * frame_bytes)

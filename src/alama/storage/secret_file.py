@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from alama.service.errors import StoreUnfit
+from alama.storage import folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,14 +23,14 @@ def make(path: Path) -> None:
 
     The file appears with its content: a process that read an empty one would go on with nothing.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folders.make(path.parent)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f"{path.name}-") as file:
         file.write(secrets.token_hex(_RANDOM_BYTES))
         file.flush()
         os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(file.name, path)
-    _sync_folder(path.parent)
+    folders.sync(path.parent)
 
 
 def read(path: Path, called: str) -> bytes:
@@ -66,12 +67,3 @@ def how_to_close(path: Path) -> str:
     if found.st_gid in ours:
         return f"`chmod 640 {path}`"
     return f"`chmod 600 {path}`, owned by the user who runs Alama"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make what has appeared in a folder outlive a power cut: what rests on it will."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,6 +2,8 @@
 
 Whoever removes a file, or moves another over it, does not take it from those who have it open. They
 would go on writing into a file that nobody can find any more, and every commit would succeed.
+
+A mark beside it says that its disk has failed: then no process writes (see `checkpoints`).
 """
 
 from __future__ import annotations
@@ -10,8 +12,30 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from alama.service.errors import StoreUnavailable
+from alama.storage import folders
+
+FAILED: Final = "-failed"
+"""How the name of the mark ends."""
+
+_MARK: Final = b"""\
+A disk has failed under the database that this file is named for. Nothing is written until Alama
+has been stopped everywhere and started again. Remove neither this file nor the one with -wal.
+"""
+
+
+class DiskFailed(StoreUnavailable):
+    """The disk of the database has failed, and nothing is written until a checked restart."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        super().__init__(
+            "the disk of the database has failed, so nothing is written any more",
+            hint="look at the disk; then stop every process of Alama that uses the file, and start "
+            "again: the start restores the file from its journal and checks it. Keep all its files",
+        )
 
 
 class SqliteFile:
@@ -24,12 +48,19 @@ class SqliteFile:
     def __init__(self, path: Path) -> None:
         """Remember which file it is; raises `OSError` where it cannot be made."""
         self._path = os.fspath(path)
+        real = path.resolve()  # behind a link, if it is one
         if not path.exists():
-            _make(path.resolve())  # behind a link, if it is one
+            _make(real)
         found = path.stat()
         self._disk, self._number = found.st_dev, found.st_ino
         self.uri = f"{path.as_uri()}?mode=rw"
         """How SQLite opens it; it never makes another in its place."""
+        self.path = real
+        self.folder = real.parent
+        self.journal = os.fspath(real.with_name(real.name + "-wal"))
+        self.memory = real.with_name(real.name + "-shm")
+        self._mark = os.fspath(real.with_name(real.name + FAILED))
+        self._has_failed = False  # as this process has seen
 
     def require(self) -> None:
         """Raise `StoreUnavailable` unless the file is still in its place."""
@@ -39,6 +70,46 @@ class SqliteFile:
             raise StoreUnavailable("the file of the database is gone") from error
         if found.st_ino != self._number or found.st_dev != self._disk:
             raise StoreUnavailable("another file stands in the place of the database")
+
+    def require_writable(self) -> None:
+        """Raise `StoreUnavailable` unless the file is in its place, and its disk has not failed."""
+        self.require()
+        if self.has_failed:
+            raise DiskFailed
+
+    @property
+    def has_failed(self) -> bool:
+        """Say whether some process has seen the disk fail."""
+        return self._has_failed or os.access(self._mark, os.F_OK)
+
+    def mark_failed(self) -> None:
+        """Tell every process that the disk has failed; `OSError` where it lets nobody do that."""
+        self._has_failed = True
+        with suppress(FileExistsError):
+            descriptor = os.open(self._mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with suppress(OSError), os.fdopen(descriptor, "wb") as file:
+                file.write(_MARK)
+        # It is for those who run now. After a power cut nobody does, and whoever starts first has
+        # SQLite copy the journal from its beginning.
+        with suppress(OSError):
+            folders.sync(self.folder)
+
+    def mark_sound(self) -> None:
+        """Take the mark away."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._mark)  # noqa: PTH108  as above
+        folders.sync(self.folder)
+        self._has_failed = False
+
+    def keep_names(self) -> None:
+        """Have its name and that of its journal outlive a power cut.
+
+        SQLite does so when it makes a journal, and does not look whether that went well.
+        """
+        try:
+            folders.sync(self.folder)
+        except OSError as error:
+            raise StoreUnavailable("the folder of the database cannot be synced") from error
 
 
 def require_there(path: Path) -> None:
@@ -57,7 +128,7 @@ def _make(path: Path) -> None:
     It is closed before it appears: closing a file that SQLite has open in this process, through
     another connection, would drop the locks of that connection.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folders.make(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-")
     os.close(descriptor)
     try:
@@ -65,3 +136,4 @@ def _make(path: Path) -> None:
             os.link(name, path)
     finally:
         Path(name).unlink()
+    folders.sync(path.parent)

@@ -29,7 +29,7 @@ def begin_when_free(cursor: DBAPICursor, patience_s: float) -> None:
     try:
         when_free(lambda: cursor.execute(BEGIN_WRITING), patience_s)
     except pysqlite3.OperationalError as error:
-        if _is_locked(error):
+        if is_locked(error):
             raise Busy from error
         raise
 
@@ -40,7 +40,7 @@ def begin_noting(cursor: DBAPICursor, note_wait: Callable[[], None]) -> None:
     try:
         cursor.execute(BEGIN_WRITING)
     except pysqlite3.OperationalError as error:
-        if not _is_locked(error):
+        if not is_locked(error):
             raise
         note_wait()
         when_free(lambda: cursor.execute(BEGIN_WRITING), BUSY_TIMEOUT_S)
@@ -55,12 +55,12 @@ def when_free(work: Callable[[], object], patience_s: float) -> None:
         try:
             work()
         except pysqlite3.OperationalError as error:
-            if not _is_locked(error) or time.monotonic() >= given_up_at:
+            if not is_locked(error) or time.monotonic() >= given_up_at:
                 raise
             time.sleep(_LOOK_AGAIN_S)
         else:
             return
 
 
-def _is_locked(error: Exception) -> bool:
+def is_locked(error: Exception) -> bool:
     return "locked" in str(error)

@@ -236,6 +236,7 @@ def open_as_it_is(settings: Settings) -> Installation:
     """
     database = databases.connect(settings.database_address)
     try:
+        database.restore()
         if database.embedded:
             migrate.upgrade(database)
         else:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from alama.storage import database as databases
-from alama.storage import journal, schema
+from alama.storage import checkpoints, schema
 from alama.storage.database import Database
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
 from alama.storage.upgrading import migrate
@@ -45,8 +45,8 @@ def test_nothing_is_left_once_the_journal_is_emptied(database: Database, tmp_pat
 def test_somebody_who_reads_what_was_is_not_waited_for_long(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "ATTEMPTS", 2)
-    monkeypatch.setattr(journal, "PAUSE_S", 0.01)
+    monkeypatch.setattr(checkpoints, "EMPTY_ATTEMPTS", 2)
+    monkeypatch.setattr(checkpoints, "EMPTY_PAUSE_S", 0.01)
     with database.reading() as connection:
         connection.execute(select(schema.facts)).all()
         overwrite_a_secret(database)

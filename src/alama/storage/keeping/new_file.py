@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import FileProblem
 from alama.files.promise import told_as_file_problem
+from alama.storage import folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,9 +41,9 @@ def appearing(path: Path) -> Iterator[Path]:
     try:
         yield part
         with told_as_file_problem(path):
-            _sync(part)
+            folders.sync(part)
             _name(part, target, path)
-            _sync(target.parent)
+            folders.sync(target.parent)
     finally:
         part.unlink(missing_ok=True)
 
@@ -109,12 +110,3 @@ def _taken(path: Path) -> FileProblem:
         f"{path} is there already, and is not overwritten",
         hint="give another name, or move that one away",
     )
-
-
-def _sync(place: Path) -> None:
-    """Have a file's content, or a folder's names, outlive a power cut."""
-    descriptor = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

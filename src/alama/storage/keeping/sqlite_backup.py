@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alama.core.errors import FileProblem
 from alama.files.promise import told_as_file_problem
+from alama.storage import folders
 from alama.storage.keeping.contents import Contents, contents
 from alama.storage.keeping.new_file import appearing
 from alama.storage.sqlite_driver import pysqlite3
+from alama.storage.sqlite_file import FAILED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +32,8 @@ MAGIC: Final = b"SQLite format 3\x00"
 _PAGES_AT_ONCE: Final = 512
 _CHUNK_BYTES: Final = 4 << 20
 _JOURNALS: Final = ("-wal", "-journal")
-COMPANIONS: Final = (*_JOURNALS, "-shm")
-"""What SQLite keeps beside a file, and would take for the file's own if it were left behind."""
+COMPANIONS: Final = (*_JOURNALS, "-shm", FAILED)
+"""What is kept beside a file, and would be taken for the file's own if it were left behind."""
 
 
 def back_up(database: Database, path: Path, watch: Watch) -> Contents:
@@ -83,7 +85,7 @@ def put_back(backup: Path, target: Path, watch: Watch) -> None:
                 hint="move it away, together with the file that it belongs to",
             )
     with told_as_file_problem(target):
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folders.make(target.parent)
     with appearing(target) as part:
         with told_as_file_problem(target):
             _copy_bytes(backup, part, watch)
