@@ -30,7 +30,7 @@ REFUSALS_MAX = 20
 
 
 def main(url: str, commits: int, seed: int) -> None:
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311  no secret
     scores, database = None, None
     for _ in range(REFUSALS_MAX):
         with suppress(AlamaError):
@@ -38,7 +38,7 @@ def main(url: str, commits: int, seed: int) -> None:
             database.restore()
             scores = scores_in(database)
             break
-    if database is None or scores is None:
+    if database is None or scores is None or database.checkpoints is None:
         os._exit(3)
     database.checkpoints.large_bytes = JOURNAL_BYTES
     refusals = 0

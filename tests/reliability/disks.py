@@ -98,6 +98,11 @@ class Disk:
                 self._names[step.data.decode()] = self._names.pop(step.name)
         self._changes.append(dict(self._names))
 
+    def hold(self, folder: Path) -> None:
+        """Write what must be found, and no more, into an empty folder."""
+        for name, content in self._durable_names.items():
+            (folder / name).write_bytes(content.durable)
+
     def cut(self, chance: random.Random, folder: Path) -> None:
         """Write what may be found after a cut now into an empty folder."""
         names = chance.choice([self._durable_names, *self._changes])
@@ -140,13 +145,13 @@ class Recorded:
         """The disk before the first step."""
         return Disk(self._first)
 
-    def last_cut(self, folder: Path) -> None:
+    def last_cut(self, folder: Path) -> Disk:
         """Write what is found if the power fails now, and nothing is there that need not be."""
         disk = self.disk()
         for step in self.steps():
             disk.take(step)
-        for name, content in disk._durable_names.items():
-            (folder / name).write_bytes(content.durable)
+        disk.hold(folder)
+        return disk
 
 
 def acknowledge(ids: Sequence[str]) -> None:

@@ -6,7 +6,6 @@ SIGKILL does not show it: what a killed process has written stays in the memory 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +14,10 @@ import pytest
 
 from alama.storage.sqlite_driver import pysqlite3
 from tests.databases import sqlite_url
+from tests.reliability.disks import COMPILER, Recorded
 from tests.reliability.load import Load
 from tests.reliability.verdict import assert_kept
 from tests.server import Server
-
-COMPILER = shutil.which("cc")
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="preloads into programs of Linux"),
@@ -41,47 +39,43 @@ os._exit(0)
 
 
 @pytest.fixture
-def simulation(tmp_path: Path) -> dict[str, str]:
-    """The environment of a process whose power will be cut; the disk is below `disk`."""
-    library = tmp_path / "power_cut.so"
-    source = Path(__file__).with_name("power_cut.c")
-    assert COMPILER is not None
-    subprocess.run(
-        [COMPILER, "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source], check=True
-    )
-    for name in ("running", "disk"):
-        (tmp_path / name).mkdir()
-    return {
-        "LD_PRELOAD": str(library),
-        "POWER_CUT_WATCHED": str(tmp_path / "running"),
-        "POWER_CUT_KEPT": str(tmp_path / "disk"),
-    }
+def found(tmp_path: Path) -> Path:
+    """Where to put what a cut has left."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    return folder
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_was_acknowledged_is_on_the_disk(
-    simulation: dict[str, str], tmp_path: Path, workers: int
-) -> None:
-    url = sqlite_url(tmp_path / "running")
-    with Server(url, tmp_path, workers, ALAMA_RATE_LIMIT="1000000", **simulation) as server:
-        load = Load(server.url, server.key())
+def test_what_was_acknowledged_is_on_the_disk(tmp_path: Path, found: Path, workers: int) -> None:
+    (tmp_path / "recorded" / "running").mkdir(parents=True)
+    url = sqlite_url(tmp_path / "recorded" / "running")
+    with Server(url, tmp_path) as server:
+        key = server.key()  # by this process, which is not recorded
+        server.stop()
+    recorded = Recorded(tmp_path / "recorded")
+    environment = recorded.environment
+    with Server(url, tmp_path, workers, ALAMA_RATE_LIMIT="1000000", **environment) as server:
+        load = Load(server.url, key)
         with load.running():
             load.wait_for_answers(300, 30.0)
         server.kill()
-    assert_kept(load, sqlite_url(tmp_path / "disk"))
+    recorded.last_cut(found)
+    assert_kept(load, sqlite_url(found))
 
 
 @pytest.mark.parametrize(("synchronous", "on_the_disk"), [("FULL", 10), ("NORMAL", 0)])
 def test_the_simulation_loses_what_was_not_waited_for(
-    simulation: dict[str, str], tmp_path: Path, synchronous: str, on_the_disk: int
+    tmp_path: Path, found: Path, synchronous: str, on_the_disk: int
 ) -> None:
-    database = tmp_path / "running" / "plain.db"
+    recorded = Recorded(tmp_path / "recorded")
     subprocess.run(
-        [sys.executable, "-c", ROWS_ACKNOWLEDGED, database, synchronous],
-        env=os.environ | simulation,
+        [sys.executable, "-c", ROWS_ACKNOWLEDGED, recorded.folder / "plain.db", synchronous],
+        env=os.environ | recorded.environment,
         check=True,
     )
-    connection = pysqlite3.connect(tmp_path / "disk" / "plain.db")
+    recorded.last_cut(found)
+    connection = pysqlite3.connect(found / "plain.db")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     kept = connection.execute("SELECT count(*) FROM scores").fetchone()[0] if tables else 0
     connection.close()

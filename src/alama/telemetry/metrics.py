@@ -115,6 +115,18 @@ class Metrics:
             multiprocess_mode="livesum",
             registry=registry,
         )
+        self._journal_bytes = Gauge(
+            "alama_journal_bytes",
+            "What is in the journal of a SQLite file.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+        self._disk_failed = Gauge(
+            "alama_disk_failed",
+            "1 where the disk of a SQLite file has failed, and nothing is written.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
         _show_process(registry)
         self._meters: dict[tuple[str, str, int], _Meters] = {}
 
@@ -143,6 +155,10 @@ class Metrics:
 
     def waiting(self, entries: int) -> None:
         self._waiting.set(entries)
+
+    def journal(self, size_bytes: int, *, has_failed: bool) -> None:
+        self._journal_bytes.set(size_bytes)
+        self._disk_failed.set(has_failed)
 
     def _meters_of(self, route: str, method: str, status: int) -> _Meters:
         requests = self._requests.labels(route, known_method(method), str(status))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.telemetry import tracing
 from alama.telemetry.log import gather_libraries, log_on_stderr
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 SAMPLE_EVERY_S: Final = 1.0
 
 
+class Journal(Protocol):
+    """The journal of a SQLite file, as `alama.storage.checkpoints.Checkpoints` knows it."""
+
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def has_failed(self) -> bool: ...
+
+
 class Watch:
     """What the parts of a process report to. Lives in one event loop."""
 
@@ -34,11 +43,13 @@ class Watch:
         self._outage = Outage(self.log)
         self._request = self.log.request
         self._waiting: Callable[[], int] = int
+        self._journal: Journal | None = None
         self._sampling: asyncio.Task[None] | None = None
 
-    def follow(self, waiting: Callable[[], int]) -> None:
-        """Know whom to ask how many scores wait to be kept; nobody is taken for none."""
+    def follow(self, waiting: Callable[[], int], journal: Journal | None = None) -> None:
+        """Know whom to ask how many scores wait to be kept, and how it is with SQLite's journal."""
         self._waiting = waiting
+        self._journal = journal
 
     # What follows is for a watch that makes spans of what happens inside: see `traced`.
 
@@ -57,7 +68,9 @@ class Watch:
     def start(self) -> None:
         """Begin, in the event loop that runs now."""
         if self._metrics is not None:
-            self._sampling = asyncio.create_task(_sample(self._metrics, self._waiting))
+            self._sampling = asyncio.create_task(
+                _sample(self._metrics, self._waiting, self._journal)
+            )
         self.log.note("worker_started", pid=os.getpid())
 
     def close(self) -> None:
@@ -135,8 +148,10 @@ def _metrics() -> Metrics:
     return Metrics(process_registry())
 
 
-async def _sample(metrics: Metrics, waiting: Callable[[], int]) -> None:
+async def _sample(metrics: Metrics, waiting: Callable[[], int], journal: Journal | None) -> None:
     """Look at the queue now and then; a function asked on demand cannot cross processes."""
     while True:
         metrics.waiting(waiting())
+        if journal is not None:
+            metrics.journal(journal.size_bytes, has_failed=journal.has_failed)
         await asyncio.sleep(SAMPLE_EVERY_S)

@@ -48,8 +48,9 @@ async def deliver(
     pace: Pace | None = None,
 ) -> None:
     """Work in the loop of now, until what `begun` is given is stopped."""
-    if installed.database.embedded:
+    if installed.database.checkpoints is not None:
         installed.database.courtesy.pause_turns = PAUSE_TURNS
+        installed.database.checkpoints.tell = watch.log.fail
     outbox = installed.outbox
     chosen = pace or Pace(drain_s=min(PATIENCE_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))
     sender = Sender(settings.webhook_reach, now_us, patience_s=chosen.patience_s)

@@ -78,7 +78,10 @@ def service() -> ASGIApp:
         databases.require_file(settings.database_address)
         installed = _opened(settings, watch)
         ledger = GroupCommit(watch.writer(installed.scores), watch.committed)
-        watch.follow(lambda: ledger.depth)
+        checkpoints = installed.database.checkpoints
+        watch.follow(lambda: ledger.depth, checkpoints)
+        if checkpoints is not None:
+            checkpoints.tell = watch.log.fail
         return watch.around(assemble(settings, installed, watch.ledger(ledger), watch))
     except AlamaError as error:
         watch.log.fail("worker_failed", message=str(error), hint=error.hint)
