@@ -115,12 +115,15 @@ model: setup ## Rebuild the built-in model, to the same hash
 
 ROUNDS := 50
 EVENTS := 10000
+FAULTS := 6
+CUTS := 24
 
 # The lines that say how far it is are the log of the tests.
-reliability: setup ## Kill the service and its worker, and change models, under load: about twenty minutes
-	RELIABILITY_ROUNDS=$(ROUNDS) RELIABILITY_EVENTS=$(EVENTS) $(BIN)/python -m pytest --quiet \
+reliability: setup ## Kill the service and its worker, change models, and have disks fail, under load: about half an hour
+	RELIABILITY_ROUNDS=$(ROUNDS) RELIABILITY_EVENTS=$(EVENTS) RELIABILITY_FAULTS=$(FAULTS) \
+		RELIABILITY_CUTS=$(CUTS) $(BIN)/python -m pytest --quiet \
 		tests/reliability/test_kills.py tests/reliability/test_webhooks.py \
-		tests/reliability/test_activation.py \
+		tests/reliability/test_activation.py tests/reliability/test_failing_disk.py \
 		--override-ini log_cli=true --log-cli-level=INFO --log-cli-format="%(asctime)s  %(message)s"
 
 # Apart from the tests: it wants root, apt and some minutes. Every word of it is in build/walk.log.

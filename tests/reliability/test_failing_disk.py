@@ -32,7 +32,7 @@ pytestmark = [
 
 LOG = logging.getLogger(__name__)
 FAULTS_OF_A_KIND = int(os.environ.get("RELIABILITY_FAULTS", "1"))
-CUTS_AFTER_EACH = 8
+CUTS_AFTER_EACH = int(os.environ.get("RELIABILITY_CUTS", "6"))
 COMMITS = 40
 LATEST_FAULT = 120
 """Among the writes and syncs of a journal, of which there are some in every commit."""

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from alama import settings, wiring
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import database as databases
+from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,9 +143,10 @@ def operators_view() -> Iterator[None]:
         state = getattr(getattr(error.__cause__, "orig", None), "sqlstate", None)
         variable = settings.read(os.environ).database_variable
         away = f"does it run, and is {variable} right? `alama settings` shows it"
+        hint = _NOT_ALLOWED if state == _NO_RIGHT else away
         raise StoreUnavailable(
             f"{error}{_said_by_the_driver(error)}",
-            hint=_NOT_ALLOWED if state == _NO_RIGHT else away,
+            hint=DISK_FAILED_HINT if str(error) == DISK_FAILED else hint,
         ) from error
 
 

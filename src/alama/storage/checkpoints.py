@@ -18,18 +18,18 @@ import os
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import journal
 from alama.storage.sqlite_connection import opened
 from alama.storage.sqlite_driver import pysqlite3
-from alama.storage.sqlite_file import DiskFailed
+from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S, is_locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from alama.storage.sqlite_connection import Connection
     from alama.storage.sqlite_file import SqliteFile
@@ -72,6 +72,10 @@ _PASSING: Final = (
 full says so when it is written to, and so does a quota."""
 
 
+_DAMAGED: Final = ("malformed", "not a database")
+"""In the words of SQLite where a page of its file is not what it should be."""
+
+
 class Tell(Protocol):
     """Told what has happened to a journal; the error has no applicant's data."""
 
@@ -111,6 +115,10 @@ class Checkpoints:
     def has_failed(self) -> bool:
         """Say whether the disk has failed, whoever saw it."""
         return self._file.has_failed
+
+    def require_sound(self) -> None:
+        """Raise `StoreUnavailable` where the disk has failed: what is read may be old pages."""
+        self._file.require_writable()
 
     def after_commit(self) -> None:
         """Start to look after the journal if it has become large."""
@@ -174,16 +182,18 @@ class Checkpoints:
         if not self._file.has_failed:
             return
         try:
-            with _unremembered(self._file) as forget, _alone(self._file) as connection:
+            with ExitStack() as later, _alone(self._file) as connection:
                 if connection is None:
                     return
                 _copy_all(connection)
-                forget()
+                later.callback(os.close, _read_anew(self._file))
                 wrong = _damages(connection)
             if wrong:
                 raise _damaged(wrong)
             self._file.mark_sound()
         except (pysqlite3.Error, OSError) as error:
+            if any(words in str(error) for words in _DAMAGED):
+                raise _damaged([str(error)]) from error
             raise _still_failing() from error
 
     def _start(self) -> None:
@@ -208,7 +218,7 @@ class Checkpoints:
                     self._tell_once("checkpoint_put_off", error)
                     raise StoreUnavailable("the journal cannot be copied now") from error
                 self._stop_all(error)
-                raise DiskFailed from error
+                raise StoreUnavailable(DISK_FAILED) from error
         self._told.discard("checkpoint_put_off")
         busy, frames, copied = row
         return not busy and frames == copied
@@ -252,8 +262,7 @@ class Checkpoints:
                 with suppress(pysqlite3.Error):  # as long as this process lives, none can write
                     self._connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_S * 1_000:.0f}")
                     self._connection.execute("BEGIN IMMEDIATE")
-        failure = DiskFailed()
-        self.tell("checkpoint_failed", error, message=str(failure), hint=failure.hint)
+        self.tell("checkpoint_failed", error, message=DISK_FAILED, hint=DISK_FAILED_HINT)
 
     def _mark_again(self) -> None:
         """Try again to tell the others, where that could not be done."""
@@ -287,9 +296,9 @@ def _alone(file: SqliteFile) -> Iterator[Connection | None]:
     It keeps what it knows of the journal to itself, so that it starts at its beginning.
     """
     with closing(opened(file, 0.0)) as connection:
-        for pragma in ("locking_mode=EXCLUSIVE", "synchronous=FULL", "wal_autocheckpoint=0"):
-            connection.execute(f"PRAGMA {pragma}")
         try:
+            for pragma in ("locking_mode=EXCLUSIVE", "synchronous=FULL", "wal_autocheckpoint=0"):
+                connection.execute(f"PRAGMA {pragma}")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except pysqlite3.OperationalError as error:
             if not is_locked(error):
@@ -300,22 +309,15 @@ def _alone(file: SqliteFile) -> Iterator[Connection | None]:
         file.memory.unlink(missing_ok=True)  # of those who were here before
 
 
-@contextmanager
-def _unremembered(file: SqliteFile) -> Iterator[Callable[[], None]]:
-    """Give what has the system forget the file, so that it is read from its disk.
+def _read_anew(file: SqliteFile) -> int:
+    """Have the system forget the file, so that it is read from its disk; give what is to be closed.
 
-    Nobody has the file open when this ends: to close it drops the locks of this process on it.
+    Not before the connection is: to close a file drops the locks of this process on it.
     """
     descriptor = os.open(file.path, os.O_RDONLY)
-
-    def forget() -> None:
-        if sys.platform == "linux":
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-
-    try:
-        yield forget
-    finally:
-        os.close(descriptor)
+    if sys.platform == "linux":
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    return descriptor
 
 
 def _copy_all(connection: Connection) -> None:

@@ -26,16 +26,12 @@ has been stopped everywhere and started again. Remove neither this file nor the 
 """
 
 
-class DiskFailed(StoreUnavailable):
-    """The disk of the database has failed, and nothing is written until a checked restart."""
-
-    def __init__(self) -> None:
-        """Say what to do."""
-        super().__init__(
-            "the disk of the database has failed, so nothing is written any more",
-            hint="look at the disk; then stop every process of Alama that uses the file, and start "
-            "again: the start restores the file from its journal and checks it. Keep all its files",
-        )
+DISK_FAILED: Final = "the disk of the database has failed, so nothing is written any more"
+DISK_FAILED_HINT: Final = (
+    "look at the disk; then stop every process of Alama that uses the file, and start again: the "
+    "start restores the file from its journal and checks it. Keep all files beside it"
+)
+"""What callers are told, and what to do for whoever runs the service."""
 
 
 class SqliteFile:
@@ -75,7 +71,7 @@ class SqliteFile:
         """Raise `StoreUnavailable` unless the file is in its place, and its disk has not failed."""
         self.require()
         if self.has_failed:
-            raise DiskFailed
+            raise StoreUnavailable(DISK_FAILED)
 
     @property
     def has_failed(self) -> bool:

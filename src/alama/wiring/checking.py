@@ -19,6 +19,7 @@ from alama.storage.audit import SqlTrail
 from alama.storage.database import patiently
 from alama.storage.keeping import diagnosis, referential, soundness
 from alama.storage.registry import SqlRegistry
+from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
 from alama.storage.upgrading import migrate
 from alama.wiring import fitting
 
@@ -161,6 +162,8 @@ def _tables(database: Database) -> Iterator[Finding]:
 
 
 def _files(database: Database, *, quickly: bool) -> Iterator[Finding]:
+    if database.checkpoints is not None and database.checkpoints.has_failed:
+        yield broken(FILES, DISK_FAILED, DISK_FAILED_HINT)
     if quickly and database.embedded:
         yield unchecked(FILES, f"all pages of the file, {_QUICK}")
         return

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select, update
 
-from alama.storage import database as databases
 from alama.storage import checkpoints, schema
+from alama.storage import database as databases
 from alama.storage.database import Database
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
 from alama.storage.upgrading import migrate

@@ -37,7 +37,12 @@ COMPANIONS: Final = (*_JOURNALS, "-shm", FAILED)
 
 
 def back_up(database: Database, path: Path, watch: Watch) -> Contents:
-    """Write a copy of the database as it is when this begins; give what is in the copy."""
+    """Write a copy of the database as it is when this begins; give what is in the copy.
+
+    Not of a file whose disk has failed, `StoreUnavailable`: pages of it may be older than others.
+    """
+    if database.checkpoints is not None:
+        database.checkpoints.require_sound()
     with appearing(path) as part:
         with database.reading() as connection:
             held = contents(connection)  # its first word begins to see one state

@@ -39,6 +39,7 @@ CHECKS: Final = {
     "database.schema": "schema",
     "database.writable": "writable",
     "database.durable": "durable",
+    "database.journal": "journal",
     "database.place": "disk or role",
     "database.tls": "TLS",
     "database.connections": "connections",

@@ -11,8 +11,9 @@ from alama.service.webhooks import addresses
 from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.keeping import diagnosis
+from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
 from alama.storage.upgrading import migrate
-from alama.wiring.doctor.findings import number
+from alama.wiring.doctor.findings import number, size
 from alama.wiring.doctor.patient import hint, said
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import URL
 
+    from alama.storage.checkpoints import Checkpoints
     from alama.storage.database import Database
     from alama.storage.keeping.diagnosis import Server, Stuck
     from alama.wiring.doctor.patient import Patient
@@ -45,7 +47,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
         return
     yield judged_latency(diagnosis.round_trips_us(database, TRIPS))
     yield _schema(database)
-    yield _writable(patient.fit)
+    if database.checkpoints is not None and database.checkpoints.has_failed:
+        yield unchecked("database.writable", "see journal")
+    else:
+        yield _writable(patient.fit)
     if database.embedded:
         yield from _of_file(patient)
     else:
@@ -111,13 +116,33 @@ def _of_file(patient: Patient) -> Iterator[Finding]:
     else:
         yield ok("database.place", f"on a disk of this machine ({kind or 'of an unknown kind'})")
     yield ok("database.durable", "a commit waits for the disk, journal WAL")
+    assert patient.database is not None
+    assert patient.database.checkpoints is not None
+    yield judged_journal(patient.database.checkpoints)
     for check in ("database.tls", "database.connections", "database.transactions"):
         yield unchecked(check, _EMBEDDED)
+
+
+def judged_journal(checkpoints: Checkpoints) -> Finding:
+    """Judge the journal of a SQLite file, and whether it could be copied into the file."""
+    check = "database.journal"
+    size_bytes = checkpoints.size_bytes
+    if checkpoints.has_failed:
+        return broken(check, DISK_FAILED, DISK_FAILED_HINT)
+    if size_bytes >= checkpoints.held_bytes:
+        return look(
+            check,
+            f"{size(size_bytes)} wait to be copied into the file",
+            "end what has been reading for long, a backup or another program; the log says "
+            "`checkpoint_put_off` if it is the disk",
+        )
+    return ok(check, f"{size(size_bytes)} in it")
 
 
 def _of_server(patient: Patient, database: Database) -> Iterator[Finding]:
     assert patient.url is not None
     yield from judged_server(diagnosis.server(database), patient.url, patient.settings.workers)
+    yield unchecked("database.journal", "PostgreSQL looks after its journal itself")
     yield judged_transactions(diagnosis.stuck(database))
 
 

@@ -1,0 +1,212 @@
+"""The journal of a SQLite file is copied by us alone, and a disk that failed is written no more."""
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, select
+
+from alama.service.errors import StoreUnavailable, StoreUnfit
+from alama.storage import database as databases
+from alama.storage import journal, schema
+from alama.storage.checkpoints import Checkpoints
+from alama.storage.database import Database
+from alama.storage.keeping import sqlite_backup
+from alama.storage.sqlite_file import DISK_FAILED, FAILED
+from alama.storage.upgrading import migrate
+from tests.databases import sqlite_url
+
+ROWS = 40
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(databases.connect(sqlite_url(tmp_path))) as database:
+        migrate.upgrade(database)
+        yield database
+
+
+def checkpoints_of(database: Database) -> Checkpoints:
+    assert database.checkpoints is not None
+    return database.checkpoints
+
+
+def write(database: Database, name: str) -> None:
+    with database.writing() as connection:
+        connection.execute(insert(schema.facts), {"name": name, "value": "x" * 1_000})
+
+
+def names(database: Database) -> set[str]:
+    with database.reading() as connection:
+        return set(connection.execute(select(schema.facts.c.name)).scalars())
+
+
+def mark_of(folder: Path) -> Path:
+    return folder / f"alama.db{FAILED}"
+
+
+def test_no_connection_copies_the_journal_in_passing(database: Database, tmp_path: Path) -> None:
+    before = (tmp_path / "alama.db").read_bytes()
+    for number in range(ROWS):
+        write(database, str(number))
+    with database.reading() as connection:
+        pragma = connection.exec_driver_sql("PRAGMA wal_autocheckpoint").scalar_one()
+    database.engine.dispose()
+    database._hot.dispose()  # the last to have the file
+    assert pragma == 0
+    assert (tmp_path / "alama.db").read_bytes() == before
+    assert checkpoints_of(database).size_bytes > 0
+
+
+def test_whoever_closes_last_leaves_the_file_alone(database: Database, tmp_path: Path) -> None:
+    write(database, "a")
+    with closing(databases.connect(sqlite_url(tmp_path))) as other:
+        assert "a" in names(other)
+        other.close()
+        assert checkpoints_of(database).size_bytes > 0
+    database.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["alama.db"]
+    assert "a" in names(database)
+
+
+def test_a_large_journal_is_copied_and_begins_anew(database: Database) -> None:
+    checkpoints = checkpoints_of(database)
+    checkpoints.large_bytes = 100_000
+    assert checkpoints.size_bytes > 300_000
+    checkpoints.look()
+    sizes = []
+    for number in range(ROWS):
+        write(database, str(number))
+        sizes.append(checkpoints.size_bytes)
+        checkpoints.look()
+    assert 100_000 <= max(sizes) < 300_000
+
+
+def test_the_thread_of_a_process_copies_once_a_commit_leaves_the_journal_large(
+    database: Database,
+) -> None:
+    checkpoints = checkpoints_of(database)
+    write(database, "a")
+    assert checkpoints._thread is None
+    checkpoints.large_bytes = 1
+    write(database, "b")
+    assert checkpoints._thread is not None
+
+
+def test_a_reader_who_keeps_the_journal_from_beginning_anew_is_told_once(
+    database: Database,
+) -> None:
+    checkpoints = checkpoints_of(database)
+    told: list[str] = []
+
+    def tell(event: str, error: Exception | None = None, **fields: object) -> None:
+        told.append(f"{event} {error} {[*fields]}")
+
+    checkpoints.tell = tell
+    checkpoints.large_bytes = 20_000
+    with database.reading() as connection:
+        connection.execute(select(schema.facts)).all()
+        for number in range(ROWS):
+            write(database, str(number))
+            checkpoints.look()
+        assert checkpoints.size_bytes > checkpoints.held_bytes
+    assert told == ["journal_held None ['size_bytes']"]
+
+
+def test_a_process_that_copies_keeps_others_from_it(database: Database, tmp_path: Path) -> None:
+    with closing(databases.connect(sqlite_url(tmp_path))) as other:
+        write(other, "a")
+        before = (tmp_path / "alama.db").read_bytes()
+        with checkpoints_of(database)._turn() as is_ours:
+            checkpoints_of(other).large_bytes = 1
+            checkpoints_of(other).look()
+            assert is_ours
+            assert (tmp_path / "alama.db").read_bytes() == before
+
+
+def test_after_a_failure_no_process_writes_or_copies_and_all_may_read(
+    database: Database, tmp_path: Path
+) -> None:
+    write(database, "a")
+    with closing(databases.connect(sqlite_url(tmp_path))) as other:
+        database._file.mark_failed()  # type: ignore[union-attr]
+        for one in (database, other):
+            with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+                write(one, "b")
+            with pytest.raises(StoreUnavailable, match=DISK_FAILED), one.driving():
+                pass
+            with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+                one.empty_journal()
+            assert names(one) >= {"a"}
+        with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+            sqlite_backup.back_up(database, tmp_path / "copy", lambda *_: None)
+        size_bytes = checkpoints_of(database).size_bytes
+    database.close()
+    assert size_bytes == journal.measure(str(tmp_path / "alama.db-wal")).size_bytes > 0
+
+
+def test_a_start_that_others_are_in_the_way_of_lets_nobody_write(
+    database: Database, tmp_path: Path
+) -> None:
+    write(database, "a")
+    mark_of(tmp_path).touch()
+    with closing(databases.connect(sqlite_url(tmp_path))) as replaced:
+        replaced.restore()
+        assert names(replaced) >= {"a"}
+        with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+            write(replaced, "b")
+
+
+def test_a_start_that_is_alone_restores_the_file_and_writes_again(
+    database: Database, tmp_path: Path
+) -> None:
+    write(database, "a")
+    mark_of(tmp_path).touch()
+    database.close()
+    with closing(databases.connect(sqlite_url(tmp_path))) as started:
+        started.restore()
+        write(started, "b")
+        assert names(started) >= {"a", "b"}
+    assert not mark_of(tmp_path).exists()
+
+
+def test_a_file_that_is_damaged_after_a_failure_is_not_served(
+    database: Database, tmp_path: Path
+) -> None:
+    for number in range(ROWS):
+        write(database, str(number))
+    database.close()
+    file = tmp_path / "alama.db"
+    content = bytearray(file.read_bytes())
+    content[3 * 8_192 : 12 * 8_192] = bytes(9 * 8_192)
+    file.write_bytes(content)
+    mark_of(tmp_path).touch()
+    with (
+        closing(databases.connect(sqlite_url(tmp_path))) as started,
+        pytest.raises(StoreUnfit, match="is damaged"),
+    ):
+        started.restore()
+    assert mark_of(tmp_path).exists()
+
+
+def test_a_mark_that_cannot_be_made_keeps_everybody_from_writing(
+    database: Database, tmp_path: Path
+) -> None:
+    checkpoints = checkpoints_of(database)
+    write(database, "a")
+    checkpoints.large_bytes = 1
+    checkpoints.look()
+    mark_of(tmp_path).symlink_to(tmp_path / "nowhere" / "at all")
+    with checkpoints._turn():
+        checkpoints._file._mark = str(tmp_path / "no" / "folder")
+        checkpoints._stop_all(OSError("it fails"))
+    with closing(databases.connect(sqlite_url(tmp_path))) as other:
+        checkpoints_of(other).large_bytes = 1
+        assert not checkpoints_of(other)._file.has_failed
+        with checkpoints_of(other)._turn() as is_ours:
+            assert not is_ours
+        with suppress(StoreUnavailable):
+            checkpoints_of(other).look()
+    with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+        write(database, "b")
