@@ -251,6 +251,21 @@ ROWS: Final = (
                 ),
                 width=6,
             ),
+            Panel(
+                "Journal of a SQLite file",
+                "From 8 MB on it is copied into the file; from 64 MB on somebody who reads is in "
+                "the way.",
+                "bytes",
+                (Query(_figure("max", "alama_journal_bytes"), "journal"),),
+                width=12,
+            ),
+            Panel(
+                "Disk of a SQLite file",
+                "1 where it has failed: nothing is written until a checked restart.",
+                "short",
+                (Query(_figure("max", "alama_disk_failed"), "failed"),),
+                width=12,
+            ),
         ),
     ),
     Row(
