@@ -115,18 +115,7 @@ class Metrics:
             multiprocess_mode="livesum",
             registry=registry,
         )
-        self._journal_bytes = Gauge(
-            "alama_journal_bytes",
-            "What is in the journal of a SQLite file.",
-            multiprocess_mode="livemax",
-            registry=registry,
-        )
-        self._disk_failed = Gauge(
-            "alama_disk_failed",
-            "1 where the disk of a SQLite file has failed, and nothing is written.",
-            multiprocess_mode="livemax",
-            registry=registry,
-        )
+        self._journal_bytes, self._disk_failed = _of_file(registry)
         _show_process(registry)
         self._meters: dict[tuple[str, str, int], _Meters] = {}
 
@@ -163,6 +152,23 @@ class Metrics:
     def _meters_of(self, route: str, method: str, status: int) -> _Meters:
         requests = self._requests.labels(route, known_method(method), str(status))
         return _Meters(requests, self._seconds.labels(route))
+
+
+def _of_file(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
+    """Make what shows how it is with a SQLite file, which all processes see alike."""
+    size = Gauge(
+        "alama_journal_bytes",
+        "What is in the journal of a SQLite file.",
+        multiprocess_mode="livemax",
+        registry=registry,
+    )
+    failed = Gauge(
+        "alama_disk_failed",
+        "1 where the disk of a SQLite file has failed, and nothing is written.",
+        multiprocess_mode="livemax",
+        registry=registry,
+    )
+    return size, failed
 
 
 def _show_process(registry: CollectorRegistry) -> None:
