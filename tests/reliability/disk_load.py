@@ -54,6 +54,10 @@ def main(url: str, commits: int, seed: int) -> None:
                 break
             if chance.random() < 0.3:
                 database.checkpoints.look()
+            if chance.random() < 0.05:
+                with suppress(StoreUnavailable):
+                    reader.close()
+                    database.empty_journal()
     if chance.random() < 0.5:
         database.close()
     os._exit(0)  # as a process that is killed

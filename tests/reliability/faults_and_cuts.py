@@ -24,7 +24,7 @@ from tests.stores import lenders_in
 FILE = "alama.db"
 JOURNAL = f"{FILE}-wal"
 FAULTS = (
-    *((what, FILE) for what in ("write", "sync")),
+    *((what, FILE) for what in ("write", "sync", "truncate")),
     *((what, JOURNAL) for what in ("write", "sync", "truncate", "create", "unlink")),
     ("sync", "."),
 )

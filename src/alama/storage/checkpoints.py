@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
 from alama.storage import journal
-from alama.storage.sqlite_connection import opened
+from alama.storage.sqlite_connection import opened_exactly
 from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
 from alama.storage.sqlite_locks import BUSY_TIMEOUT_S, is_locked
@@ -56,21 +56,13 @@ pause."""
 STOP_TIMEOUT_S: Final = 10.0
 FINDINGS_MAX: Final = 3
 
-_PASSING: Final = (
-    "SQLITE_BUSY",
-    "SQLITE_LOCKED",
-    "SQLITE_FULL",
-    "SQLITE_IOERR_WRITE",
-    "SQLITE_IOERR_SHM",
-    "SQLITE_IOERR_LOCK",
-    "SQLITE_NOMEM",
-    "SQLITE_IOERR_NOMEM",
-    "SQLITE_CANTOPEN",
-    "SQLITE_READONLY",
-)
-"""What ends a copy and loses nothing: what was not copied is copied the next time. A disk that is
-full says so when it is written to, and so does a quota."""
+_PASSING: Final = frozenset({5, 6, 7, 8, 13, 14})
+_PASSING_EXACTLY: Final = frozenset({778, 1546, 3082, 3850, 4618, 4874, 5130, 5386})
+"""What ends a copy and loses nothing, by the codes of SQLite: what was not copied is copied later.
 
+BUSY, LOCKED, NOMEM, READONLY, FULL, CANTOPEN; and of IOERR a write or a truncation that was
+refused, as a quota does it, no memory, a lock, and the shared memory.
+"""
 
 _DAMAGED: Final = ("malformed", "not a database")
 """In the words of SQLite where a page of its file is not what it should be."""
@@ -247,7 +239,7 @@ class Checkpoints:
 
     def _own(self) -> Connection:
         if self._connection is None:
-            self._connection = opened(self._file, 0.0)
+            self._connection = opened_exactly(self._file)
             for pragma in ("synchronous=FULL", "wal_autocheckpoint=0"):
                 self._connection.execute(f"PRAGMA {pragma}")
         return self._connection
@@ -295,12 +287,12 @@ def _alone(file: SqliteFile) -> Iterator[Connection | None]:
 
     It keeps what it knows of the journal to itself, so that it starts at its beginning.
     """
-    with closing(opened(file, 0.0)) as connection:
+    with closing(opened_exactly(file)) as connection:
         try:
             for pragma in ("locking_mode=EXCLUSIVE", "synchronous=FULL", "wal_autocheckpoint=0"):
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except pysqlite3.OperationalError as error:
+        except pysqlite3.Error as error:
             if not is_locked(error):
                 raise
             yield None
@@ -338,8 +330,10 @@ def _damages(connection: Connection) -> list[str]:
 
 
 def _is_passing(error: Exception) -> bool:
-    name = getattr(error, "sqlite_errorname", None)
-    return is_locked(error) if name is None else name.startswith(_PASSING)
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return is_locked(error)
+    return code in _PASSING_EXACTLY or code & 0xFF in _PASSING
 
 
 def _tell_nobody(event: str, error: Exception | None = None, **fields: object) -> None:

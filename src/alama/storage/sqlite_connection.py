@@ -34,10 +34,14 @@ class Connection(pysqlite3.Connection):  # type: ignore[misc] # no driver has ty
             self.interrupt()
 
 
-def opened(file: SqliteFile, busy_s: float) -> Connection:
+_EXACT_ERRORS: Final = 0x02000000 | 0x40 | 0x2
+"""To SQLite: tell which kind of an error it was; the name is a URI; read and write."""
+
+
+def opened(file: SqliteFile, busy_s: float, **options: int) -> Connection:
     """Open a file, with how long to wait for others who write; `StoreUnavailable` if it is gone."""
     connection: Connection = pysqlite3.connect(
-        file.uri, uri=True, check_same_thread=False, timeout=busy_s, factory=Connection
+        file.uri, uri=True, check_same_thread=False, timeout=busy_s, factory=Connection, **options
     )
     try:
         connection.isolation_level = None
@@ -46,6 +50,16 @@ def opened(file: SqliteFile, busy_s: float) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def opened_exactly(file: SqliteFile) -> Connection:
+    """Open a file so that an error says which kind it was, and wait for nobody.
+
+    Python's own driver always says so, and knows no such option.
+    """
+    if pysqlite3.__name__ == "sqlite3":
+        return opened(file, 0.0)
+    return opened(file, 0.0, flags=_EXACT_ERRORS)
 
 
 def prepare(connection: Connection, file: SqliteFile) -> None:
