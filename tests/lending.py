@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def open_live(registry: Registry, book: Book) -> None:
     """Let a live book be answered, by the built-in model as if it were the lender's own."""
-    model, now_us = builtin(), wiring.now_us()
+    model, now_us = builtin(), wiring.wall_us()
     registry.keep_model(model.id, document.encode(model), now_us)
     registry.deploy(book, model.id, None, now_us)
 

@@ -22,7 +22,7 @@ def looked_at(home: Path, **variables: str) -> dict[str, Finding]:
     """What the doctor finds with these settings, by the name of the check."""
     # A service of somebody else's on this machine is none of the tests'.
     environment = {"ALAMA_HOME": str(home), "ALAMA_PORT": str(free_port()), **variables}
-    return by_check(doctor.examine(environment, wiring.now_us, None))
+    return by_check(doctor.examine(environment, wiring.wall_us, None))
 
 
 def by_check(findings: Iterable[Finding]) -> dict[str, Finding]:

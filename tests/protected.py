@@ -39,6 +39,7 @@ from alama.storage.reviews import SqlReviews
 from alama.storage.score_chain import ScoreChain
 from alama.storage.scores import SqlScores
 from alama.storage.vault import SqlVaultKeys
+from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.stored import CommitAtOnce
 from tests.vaults import MASTERS
@@ -51,16 +52,6 @@ APPLICATION: dict[str, Any] = {
     "stability_score": 0.7,
     "airtime_regularity": 0.8,
 }
-
-
-class HandClock:
-    """Stands still until somebody moves it."""
-
-    def __init__(self, now_us: int = NOON_US) -> None:
-        self.now_us = now_us
-
-    def __call__(self) -> int:
-        return self.now_us
 
 
 @functools.cache
@@ -84,7 +75,7 @@ class House:
         self.applicants = Applicants(SqlApplicants(database, self.log), self.vault, clock)
         self.reviews = Reviews(SqlReviews(database, self.log, self.vault), self.vault, clock)
         store = SqlRetention(database, self.log)
-        self.retention = Retention(self.registry, store, clock, jurisdiction)
+        self.retention = Retention(self.registry, store, clock.trusted, jurisdiction)
         if not self.registry.lenders():
             lenders.add(self.registry, clock, "demo", "Demo lender", "KES")
             model, text = the_desk().model.model, draft.default_text("KES")

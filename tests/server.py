@@ -133,8 +133,8 @@ class Server:
         with closing(wiring.open_installation(settings.read(self.environment))) as installed:
             registry = installed.registry
             if not registry.lenders():  # only an embedded database brings one along
-                lenders.add(registry, wiring.now_us, DEMO.lender, "Demo lender", "KES")
-            return keys.issue(registry, wiring.now_us, installed.pepper, DEMO)[0]
+                lenders.add(registry, wiring.wall_us, DEMO.lender, "Demo lender", "KES")
+            return keys.issue(registry, wiring.wall_us, installed.pepper, DEMO)[0]
 
     def alama(self, *arguments: str) -> str:
         """What a command prints that runs with the settings of this server."""

@@ -17,7 +17,7 @@ from alama.service.errors import StoreUnfit
 from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Given, Scoring
 from alama.storage.scores import SqlScores
-from alama.wiring import Installation, now_us, stopwatch_us
+from alama.wiring import Installation, stopwatch_us
 
 
 class CommitAtOnce:
@@ -46,12 +46,18 @@ def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mod
 
 
 async def _give(opened: Installation, body: bytes, book: Book) -> str:
-    text, _ = keys.issue(opened.registry, now_us, opened.pepper, book)
+    text, _ = keys.issue(opened.registry, opened.clock, opened.pepper, book)
     directory = Directory(
-        opened.registry, opened.scores, now_us, stopwatch_us, opened.pepper, builtin, opened.vault
+        opened.registry,
+        opened.scores,
+        opened.clock,
+        stopwatch_us,
+        opened.pepper,
+        builtin,
+        opened.vault,
     )
     caller = await directory.caller(text)
-    at_us = now_us()
+    at_us = opened.clock()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
     scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores), opened.vault)
     arrival = Arrival(request_id, at_us, time.perf_counter())

@@ -151,7 +151,7 @@ def _by_hand(database: Database, kept: Kept) -> Mapping[str, tuple[Rate, float]]
     query = select(table.c.request_id, table.c.tier, table.c.default_probability)
     with database.reading() as connection:
         said = {row[0]: (row[1], row[2]) for row in connection.execute(query)}
-    mature = due_before(builtin(), wiring.now_us() // _DAY_US)
+    mature = due_before(builtin(), wiring.wall_us() // _DAY_US)
     defaulted = {one.request_id for one in kept.news if one.state in DEFAULTS}
     sums: dict[str, Loans] = {}
     risks: dict[str, list[float]] = {}

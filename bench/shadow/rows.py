@@ -126,8 +126,8 @@ def _prepared(
     books = [Book(name, Mode.TEST) for name in ("row-alone", "row-challenged")]
     issued = []
     for book in books:
-        lenders.add(installed.registry, wiring.now_us, book.lender, book.lender, "KES")
-        key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book)
+        lenders.add(installed.registry, wiring.wall_us, book.lender, book.lender, "KES")
+        key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, book)
         issued.append(replace(server, key=key))
     challenger = models.seal(msgspec.structs.replace(builtin(), name="challenger"))
     document = models.encode(challenger)

@@ -113,8 +113,8 @@ def installed(stage: Stage) -> Iterator[Installation]:
 def lender(stage: Stage, installation: Installation, name: str) -> Server:
     """Add a lender; give the service with a test key of theirs."""
     book = Book(name, Mode.TEST)
-    lenders.add(installation.registry, wiring.now_us, name, name, "KES")
-    key, _ = keys.issue(installation.registry, wiring.now_us, installation.pepper, book)
+    lenders.add(installation.registry, wiring.wall_us, name, name, "KES")
+    key, _ = keys.issue(installation.registry, wiring.wall_us, installation.pepper, book)
     return replace(stage.server, key=key)
 
 

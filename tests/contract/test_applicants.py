@@ -33,8 +33,9 @@ from alama.storage.database import Database
 from alama.storage.outcomes import SqlOutcomes
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
+from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US, a_request_id, an_entry
-from tests.protected import APPLICATION, DAY_US, HandClock, House
+from tests.protected import APPLICATION, DAY_US, House
 from tests.stores import keep_plain
 
 LIVE = Book("demo", Mode.LIVE)

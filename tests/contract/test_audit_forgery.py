@@ -14,8 +14,9 @@ from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from alama.storage.vault import SqlVaultKeys
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.entries import DEMO
-from tests.protected import DAY_US, HandClock, House
+from tests.protected import DAY_US, House
 
 LIVE = Book("demo", Mode.LIVE)
 

@@ -15,7 +15,8 @@ from alama.storage.database import Database
 from alama.storage.rotation import SqlRotation
 from alama.storage.vault import SqlVaultKeys
 from tests.audited import verdict_on
-from tests.protected import HandClock, House
+from tests.clocks import HandClock
+from tests.protected import House
 from tests.vaults import vault_of
 
 NOTHING = bytes(32)

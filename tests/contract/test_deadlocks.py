@@ -12,8 +12,9 @@ from sqlalchemy import select
 from alama.storage import schema
 from alama.storage.applicants import lock_keys
 from alama.storage.database import Clash, Database
+from tests.clocks import HandClock
 from tests.entries import NOON_US
-from tests.protected import HandClock, House
+from tests.protected import House
 from tests.stores import scores_in
 from tests.vaults import an_entry_of, vault_of
 

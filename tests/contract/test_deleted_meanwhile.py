@@ -20,8 +20,9 @@ from alama.storage.database import Database
 from alama.storage.outcomes import SqlOutcomes
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
+from tests.clocks import HandClock
 from tests.entries import DEMO
-from tests.protected import DAY_US, HandClock, House
+from tests.protected import DAY_US, House
 
 SCORES = 60
 GIVEN = ("sha256:decides", 600, "C", 0.1, "REVIEW")

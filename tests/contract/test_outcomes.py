@@ -19,6 +19,7 @@ from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.outcomes import SqlOutcomes
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
 from tests.outcomes import (
     NOW_US,
@@ -32,7 +33,7 @@ from tests.outcomes import (
     rows,
     scored,
 )
-from tests.protected import HandClock, House
+from tests.protected import House
 from tests.stores import acts_in, lenders_in
 
 

@@ -28,8 +28,9 @@ from alama.storage import schema
 from alama.storage.applicants import LockedKey, lock_keys
 from alama.storage.database import Database
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
-from tests.protected import DAY_US, HandClock, House, the_desk
+from tests.protected import DAY_US, House, the_desk
 
 LIVE = Book("demo", Mode.LIVE)
 YEAR_DAYS = 365

@@ -35,8 +35,9 @@ from alama.service.outcomes.reviewing import NOTE_MAX, Reviewed
 from alama.storage import bundles, schema
 from alama.storage.database import Database
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
-from tests.protected import DAY_US, HandClock, House
+from tests.protected import DAY_US, House
 
 NOTE = "payslips of three months seen,\nher brother stands for her"
 SAID = Judgement(APPROVED, ReviewReason.INCOME_VERIFIED, "W. Mutua", NOTE)

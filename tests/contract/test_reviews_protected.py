@@ -25,8 +25,9 @@ from alama.storage.plain import SqlPlain
 from alama.storage.reviews import SqlReviews
 from alama.storage.rotation import SqlRotation
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, an_entry
-from tests.protected import DAY_US, HandClock, House
+from tests.protected import DAY_US, House
 from tests.stores import keep_plain
 from tests.vaults import a_record, sent_by, vault_of
 

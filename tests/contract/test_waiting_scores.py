@@ -15,8 +15,9 @@ from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.monitoring import SqlMonitoring
 from alama.storage.scores import SqlScores
+from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
-from tests.protected import HandClock, House
+from tests.protected import House
 from tests.stores import lenders_in, scores_in
 
 DOUBTFUL: dict[str, Any] = {

@@ -80,7 +80,7 @@ class Service:
     # ------------------------------------------------------------------------------- operators
 
     def lender(self, lender_id: str) -> None:
-        lenders.add(self.installed.registry, wiring.now_us, lender_id, lender_id, "KES")
+        lenders.add(self.installed.registry, wiring.wall_us, lender_id, lender_id, "KES")
 
     def key(
         self,
@@ -93,7 +93,7 @@ class Service:
     def issue(self, book: Book, scopes: tuple[Scope, ...] = USUAL_SCOPES) -> tuple[str, Key]:
         """A new key, and what is kept of it; a live one whether or not its book is open yet."""
         return early_key(
-            self.installed.registry, wiring.now_us, self.installed.pepper, book, scopes
+            self.installed.registry, wiring.wall_us, self.installed.pepper, book, scopes
         )
 
     @contextmanager

@@ -90,7 +90,7 @@ def add_lender(environment: dict[str, str], lender: str) -> None:
     migrate.upgrade(database)
     database.close()
     installed = wiring.open_installation(settings.read(environment))
-    lenders.add(installed.registry, wiring.now_us, lender, lender, "KES")
+    lenders.add(installed.registry, wiring.wall_us, lender, lender, "KES")
     installed.close()
 
 

@@ -59,13 +59,13 @@ def test_a_challenger_that_breaks_changes_no_reply(service: Service, made: Any) 
         service.lender(book.lender)
     installed, model = service.installed, made()
     challengers = SqlChallengers(installed.database, installed.log)
-    now_us = wiring.now_us()
+    now_us = wiring.wall_us()
     begun = Challenger(beside, model.id, now_us, "W. Mutua", "a trial", ids.first_of(now_us))
     challengers.begin(begun, document.encode(model))
     keys = {book: service.key(book) for book in (alone, beside)}
 
     def later_us() -> int:
-        return wiring.now_us() + 2 * SETTLED_US
+        return wiring.wall_us() + 2 * SETTLED_US
 
     asking = Shadowing(challengers, installed.registry, installed.vault, later_us)
     before = replies(service, keys[beside])
@@ -75,6 +75,6 @@ def test_a_challenger_that_breaks_changes_no_reply(service: Service, made: Any) 
     except Exception:  # noqa: BLE001  whatever it does
         broke = True
     assert replies(service, keys[beside]) == before == replies(service, keys[alone])
-    after = challengers.end(beside, wiring.now_us(), "W. Mutua", "enough")
+    after = challengers.end(beside, wiring.wall_us(), "W. Mutua", "enough")
     answered = {"answers": (4, 0, False), "asks": (0, 4, False), "none": (0, 0, True)}
     assert (after.scored, after.failed, broke) == answered[model.name]

@@ -18,9 +18,10 @@ from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.upgrading import migrate
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT, Service
-from tests.protected import DAY_US, HandClock, House
+from tests.protected import DAY_US, House
 
 DEMO = Book("demo", Mode.TEST)
 
@@ -29,7 +30,8 @@ DEMO = Book("demo", Mode.TEST)
 KILLED_RUN = """
 import os, signal, sys
 from alama.storage import database, retention
-from tests.protected import DAY_US, HandClock, House
+from tests.clocks import HandClock
+from tests.protected import DAY_US, House
 retention.DELETED_AT_ONCE = 2
 clock = HandClock()
 clock.now_us += 800 * DAY_US

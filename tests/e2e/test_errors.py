@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from alama import wiring
 from alama.service import keys
 from alama.service.book import Book, Mode
 from alama.service.keys import Scope
@@ -270,7 +269,7 @@ def test_a_key_does_no_more_than_its_scope(
 def test_an_expired_key_is_told_so(service: Service) -> None:
     text, key = service.issue(DEMO)
     registry, pepper = service.installed.registry, service.installed.pepper
-    keys.rotate(registry, wiring.now_us, pepper, key.id, overlap_hours=0)
+    keys.rotate(registry, service.installed.clock, pepper, key.id, overlap_hours=0)
     problem = require_problem(service.score(key=text), 403, "key_expired")
     assert "expired" in problem["detail"]
 

@@ -192,7 +192,7 @@ def test_nothing_is_stored_and_no_value_is_logged(service: Service) -> None:
 
 
 def a_lender(service: Service, name: str) -> str:
-    lender = f"{name}-{wiring.now_us()}"
+    lender = f"{name}-{wiring.wall_us()}"
     service.lender(lender)
     return lender
 
@@ -218,7 +218,7 @@ def test_a_live_key_is_answered_by_the_lenders_own_once_it_is_onboarded(service:
 
 def test_where_the_lender_is_paused_that_is_what_binds(service: Service) -> None:
     book = Book(a_lender(service, "paused"), Mode.TEST)
-    policies.pause(service.installed.registry, wiring.now_us, book, "payments are down")
+    policies.pause(service.installed.registry, wiring.wall_us, book, "payments are down")
     reply = explained(service, POOR, key=service.key(book))
     assert (reply["decision"], reply["recourse"]) == ("REVIEW", "no_recourse")
     (bound,) = reply["binding"]

@@ -167,7 +167,7 @@ def test_every_key_reads_all_of_its_own(service: Service, shelves: list[Shelf]) 
 
 def test_a_revoked_or_unknown_key_reads_nothing(service: Service, shelves: list[Shelf]) -> None:
     text, key = service.issue(shelves[0].book)
-    service.installed.registry.revoke_key(key.id, wiring.now_us())
+    service.installed.registry.revoke_key(key.id, wiring.wall_us())
     for path in ("/v1/scores", f"/v1/scores/{shelves[0].request_ids[0]}"):
         for bad in (text, shelves[0].key[:-1] + "_", shelves[0].key.swapcase()):
             assert service.get(path, key=bad).status_code == 401

@@ -231,7 +231,7 @@ def lapse(pilot: Pilot, job: Job) -> None:
     """Let the two minutes pass that a worker has which says nothing."""
     jobs = pilot.service.installed.onboarding.jobs
     assert job.worker is not None
-    assert jobs.advance(job.worker, job.id, job.share, job.step, wiring.now_us())
+    assert jobs.advance(job.worker, job.id, job.share, job.step, wiring.wall_us())
 
 
 def wait_for(reached: Callable[[], bool]) -> None:

@@ -40,7 +40,7 @@ class Lender:
         self.key = service.key(self.book)
 
     def loans(self, how_many: int, book: Book | None = None) -> list[str]:
-        at_us = wiring.now_us() - 100 * DAY_US
+        at_us = wiring.wall_us() - 100 * DAY_US
         entries = [an_entry(book or self.book, at_us=at_us) for _ in range(how_many)]
         self.service.installed.scores.commit(entries)
         return [entry.score.request_id for entry in entries]

@@ -63,7 +63,7 @@ class Officer:
         self._key = service.key(self.book)
 
     def activate(self, policy: Policy) -> None:
-        text, signed = policy_writer.write(policy).encode(), Signed(wiring.now_us())
+        text, signed = policy_writer.write(policy).encode(), Signed(wiring.wall_us())
         policies.activate(self._service.installed.registry, self.book, text, signed, builtin)
 
     def command(self, *arguments: str) -> None:

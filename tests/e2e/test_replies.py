@@ -215,9 +215,11 @@ def changed(service: Service) -> Changed:
     assert "no model has been trained" in refused.json()["detail"]
     assert service.get("/v1/scores", key=live).json() == {"data": [], "next_cursor": None}
 
-    keys.revoke(registry, wiring.now_us, revoked_key.id)
-    replaced, _ = keys.rotate(registry, wiring.now_us, pepper, rotated_key.id, overlap_hours=1)
-    keys.rotate(registry, wiring.now_us, pepper, ended_key.id, overlap_hours=0)
+    keys.revoke(registry, wiring.wall_us, revoked_key.id)
+    replaced, _ = keys.rotate(
+        registry, service.installed.clock, pepper, rotated_key.id, overlap_hours=1
+    )
+    keys.rotate(registry, service.installed.clock, pepper, ended_key.id, overlap_hours=0)
     open_live(registry, live_book)
     time.sleep(1.05)
     return Changed(revoked, rotated, replaced, ended, live)

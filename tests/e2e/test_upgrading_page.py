@@ -68,7 +68,7 @@ def test_the_service_has_its_rights_on_what_is_there_and_on_what_comes(
     monkeypatch.setenv("ALAMA_DATABASE", as_role(url, SERVICE))
     monkeypatch.setenv("ALAMA_MASTER_KEY", MASTER_KEY)
     installed = wiring.open_installation(settings.read(os.environ))
-    lenders.add(installed.registry, wiring.now_us, "umoja", "Umoja", "KES")
+    lenders.add(installed.registry, wiring.wall_us, "umoja", "Umoja", "KES")
     installed.close()
     become_later(monkeypatch, tmp_path, NEXT)
     with closing(databases.connect(as_role(url, OWNER))) as owner:

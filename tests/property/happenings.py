@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from alama.storage import database as databases
 from alama.storage.upgrading import migrate
-from tests.protected import HandClock, House
+from tests.clocks import HandClock
+from tests.protected import House
 
 
 class Given(NamedTuple):

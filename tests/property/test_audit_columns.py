@@ -20,9 +20,10 @@ from alama.storage.database import Database
 from alama.storage.rotation import SqlRotation
 from alama.storage.upgrading import migrate
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO
-from tests.protected import HandClock, House
+from tests.protected import House
 
 OF_ERASED_SCORES = {
     "key_id",

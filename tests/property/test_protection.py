@@ -46,10 +46,11 @@ from alama.storage import retention, schema
 from alama.storage.audit import SqlTrail
 from alama.storage.rotation import SqlRotation
 from tests.audited import unwatched
+from tests.clocks import HandClock
 from tests.entries import DEMO
 from tests.faults import Faults
 from tests.property.happenings import Given, Retry, new_database
-from tests.protected import DAY_US, HandClock, House
+from tests.protected import DAY_US, House
 from tests.vaults import MASTERS
 
 RETENTION_DAYS = 30

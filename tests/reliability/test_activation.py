@@ -91,7 +91,7 @@ def wait(load: Load) -> None:
 
 def two_keys_of_a_lender_in_shadow(installed: Installation) -> tuple[str, str]:
     """A lender whose live applications the built-in model answers; two keys for it."""
-    lenders.add(installed.registry, wiring.now_us, BOOK.lender, "Umoja SACCO", "KES")
+    lenders.add(installed.registry, wiring.wall_us, BOOK.lender, "Umoja SACCO", "KES")
     installed.onboarding.pilots.set(a_pilot(BOOK.lender))
     one, other = (installed.live_keys.issue_shadow(BOOK.lender, "W. Mutua")[0] for _ in range(2))
     return one, other

@@ -40,16 +40,16 @@ def test_a_new_installation_can_be_used_at_once(tmp_path: Path) -> None:
 def test_the_stopwatch_goes_on_though_the_clock_is_set_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock_us, stopwatch_us = wiring.now_us(), wiring.stopwatch_us()
+    clock_us, stopwatch_us = wiring.wall_us(), wiring.stopwatch_us()
     monkeypatch.setattr("alama.wiring.installation.time.time_ns", lambda: 0)
-    assert wiring.now_us() < clock_us
+    assert wiring.wall_us() < clock_us
     assert wiring.stopwatch_us() >= stopwatch_us
 
 
 def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_path: Path) -> None:
     installed = wiring.open_installation(chosen(tmp_path))
-    installed.registry.keep_model("sha256:damaged", b"{}", wiring.now_us())
-    installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, wiring.now_us())
+    installed.registry.keep_model("sha256:damaged", b"{}", wiring.wall_us())
+    installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, wiring.wall_us())
     with (tmp_path / "log").open("wb") as file:
         watch = Watch(Log(JsonLines(), file.fileno()))
         ledger = GroupCommit(installed.scores, watch.committed)
@@ -164,7 +164,7 @@ def test_a_worker_signs_with_the_key_of_now_though_it_reads_nothing_else_of_the_
     endpoints, book = operator.webhook_endpoints(DEVELOPMENT), Book(lenders.DEMO, Mode.TEST)
     _, endpoint = endpoints.add(book, NewEndpoint("https://hooks.example/"))
     endpoints.test(book, endpoint.id)
-    now_us = wiring.now_us()
+    now_us = wiring.wall_us()
     (due,) = at_work.outbox.claim("one", {endpoint.id: 1}, now_us, now_us + 60_000_000)
     signs = operator.rotation.signing(None)
     at_work.outbox.settle("one", [failed(due, now_us, disable=DisabledReason.GONE)])

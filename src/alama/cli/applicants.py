@@ -169,14 +169,13 @@ def hold(args: argparse.Namespace) -> int:
 
 def release(args: argparse.Namespace) -> int:
     """End a hold."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
 
     with existing_installation() as opened:
         ended = opened.applicants.release(args.number, args.by)
         others = [one for one in opened.applicants.holds() if one.key_id == ended.key_id]
-    lasted = words.span(wiring.now_us() - ended.placed_us)
+    lasted = words.span(opened.clock() - ended.placed_us)
     words.say(f"Hold {ended.number} on {ended.key_id} is released; it stood for {lasted}.")
     for other in others:
         words.remark(f"Hold {other.number} still stands on the same applicant: {other.reason}")

@@ -75,10 +75,10 @@ def run(args: argparse.Namespace) -> int:
             bar.advance()
             bar.note(title)
 
-        findings = doctor.examine(os.environ, wiring.now_us, front, begun)
+        findings = doctor.examine(os.environ, wiring.wall_us, front, begun)
         bar.note("")
     if args.json:
-        doctor_screen.print_json(findings, wiring.now_us())
+        doctor_screen.print_json(findings, wiring.wall_us())
     else:
         doctor_screen.show(findings, every=args.all)
     wrong = {Mark.BROKEN, Mark.LOOK} if args.strict else {Mark.BROKEN}

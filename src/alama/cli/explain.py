@@ -174,7 +174,7 @@ def _page(question: _Question, explanation: Explanation) -> str:
     from alama.pages.explanation import render  # noqa: PLC0415
 
     recourse, application, sought, language = question
-    made_on = words.day(wiring.now_us())
+    made_on = words.day(wiring.wall_us())
     return render(recourse, application, sought.goal, explanation, language, made_on)
 
 

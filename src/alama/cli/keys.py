@@ -149,7 +149,7 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
 
     scopes = _scopes(args.scope) if args.scope else keys.USUAL_SCOPES
     if book.mode is Mode.TEST:
-        return keys.issue(opened.registry, wiring.now_us, opened.pepper, book, scopes, args.days)
+        return keys.issue(opened.registry, opened.clock, opened.pepper, book, scopes, args.days)
     if args.shadow:
         by = args.by or wiring.operator()
         return opened.live_keys.issue_shadow(book.lender, by, scopes, args.days)
@@ -158,7 +158,6 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
 
 def show(args: argparse.Namespace) -> int:
     """List keys, the oldest first."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import terminal, words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.key_table import listing  # noqa: PLC0415
@@ -170,20 +169,19 @@ def show(args: argparse.Namespace) -> int:
     if not found:
         words.remark("There are no keys yet; `alama keys issue` makes one.")
         return 0
-    words.say(listing(found, wiring.now_us(), terminal.stdout().width))
+    words.say(listing(found, opened.clock.trusted(), terminal.stdout().width))
     return 0
 
 
 def rotate(args: argparse.Namespace) -> int:
     """Make the next key; nothing but the key goes to stdout."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.service import keys  # noqa: PLC0415
 
     with existing_installation() as opened:
         text, new = keys.rotate(
-            opened.registry, wiring.now_us, opened.pepper, args.key, args.overlap_hours, args.days
+            opened.registry, opened.clock, opened.pepper, args.key, args.overlap_hours, args.days
         )
         old = opened.registry.key(args.key)
     _hand_over(text, new)
@@ -194,13 +192,12 @@ def rotate(args: argparse.Namespace) -> int:
 
 def revoke(args: argparse.Namespace) -> int:
     """End a key."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.service import keys  # noqa: PLC0415
 
     with existing_installation() as opened:
-        key = keys.revoke(opened.registry, wiring.now_us, args.key)
+        key = keys.revoke(opened.registry, opened.clock, args.key)
     if key.revoked_us is None:
         words.say(f"{key.id} is revoked: every process refuses it within a second.")
     else:

@@ -103,13 +103,12 @@ def _add_book(parser: argparse.ArgumentParser) -> None:
 
 def add(args: argparse.Namespace) -> int:
     """Add a lender and say what comes next."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import installation  # noqa: PLC0415
     from alama.service import lenders  # noqa: PLC0415
 
     with installation() as opened:
-        lender = lenders.add(opened.registry, wiring.now_us, args.lender, args.name, args.currency)
+        lender = lenders.add(opened.registry, opened.clock, args.lender, args.name, args.currency)
     words.say(f"{lender.id}: {lender.name}, lends in {lender.currency}.")
     words.remark(f"Next: alama keys issue --lender {lender.id} --mode test")
     return 0
@@ -159,7 +158,6 @@ def _live_mode(registry: Registry, lender_id: str) -> str:
 
 def _days(opened: Installation, lender_id: str) -> Iterator[str]:
     """Say where the day of a lender stands, in each mode in which its policy bounds it."""
-    from alama import wiring  # noqa: PLC0415  see `show`
     from alama.cli.policy_words import day_so_far  # noqa: PLC0415
     from alama.core.errors import InvalidPolicy  # noqa: PLC0415
     from alama.core.lending import policy_text  # noqa: PLC0415
@@ -173,7 +171,7 @@ def _days(opened: Installation, lender_id: str) -> Iterator[str]:
         except InvalidPolicy as error:  # whoever looks for a pause must still see the list
             yield f"{lender_id} in {mode} mode has a policy that cannot be read: {error}"
             continue
-        since_hour = first_hour(wiring.now_us(), policy.daily.utc_offset_hours)
+        since_hour = first_hour(opened.clock(), policy.daily.utc_offset_hours)
         said = day_so_far(policy, opened.scores.approved(book, since_hour))
         if said:
             yield f"{lender_id} in {mode} mode, today since {_hour(since_hour)}: {said}"
@@ -196,7 +194,6 @@ def _pauses(registry: Registry, lender_id: str) -> Iterator[tuple[Mode, Pause]]:
 
 def pause(args: argparse.Namespace) -> int:
     """Leave every decision of a book to a person."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.service import policies  # noqa: PLC0415
@@ -205,7 +202,7 @@ def pause(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         standing = opened.registry.pause_of(book)
         is_answered = is_open(opened.registry, book) or opened.registry.in_shadow(book)
-        policies.pause(opened.registry, wiring.now_us, book, args.reason)
+        policies.pause(opened.registry, opened.clock, book, args.reason)
     if standing is not None:
         since = words.minute(standing.since_us)
         words.say(f"{book.lender} was paused in {book.mode} mode at {since} UTC already.")
@@ -228,7 +225,6 @@ def _paused(book: Book) -> str:
 
 def resume(args: argparse.Namespace) -> int:
     """Let the policy of a book decide again."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
 
@@ -242,6 +238,6 @@ def resume(args: argparse.Namespace) -> int:
         for mode in still:
             words.remark(f"{_paused(Book(book.lender, mode))}: add --mode {mode} to end that.")
         return 0
-    lasted = words.span(wiring.now_us() - ended.since_us)
+    lasted = words.span(opened.clock() - ended.since_us)
     words.say(f"{book.lender} decides again in {book.mode} mode; it was paused for {lasted}.")
     return 0

@@ -19,6 +19,7 @@ from alama import __version__
 from alama.cli import (
     applicants,
     audit,
+    clock,
     db,
     doctor,
     explain,
@@ -73,6 +74,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     retention,
     vault,
     audit,
+    clock,
     settings,
     doctor,
     db,

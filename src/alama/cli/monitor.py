@@ -92,11 +92,10 @@ def _usual_mode(opened: Installation, lender: str) -> Mode:
 
 def _cut_windows(opened: Installation, book: Book) -> None:
     """Look for drift, as the service would by itself; without its key there is no telling."""
-    from alama import wiring  # noqa: PLC0415  see `run`
     from alama.service.errors import MasterKeyMissing  # noqa: PLC0415
 
     with suppress(MasterKeyMissing):
-        opened.drift.look_in(book, wiring.now_us())
+        opened.drift.look_in(book, opened.clock())
 
 
 def _write(args: argparse.Namespace, report: MonitoringReport) -> None:

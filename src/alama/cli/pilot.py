@@ -302,7 +302,7 @@ def forget(args: argparse.Namespace) -> int:
         if not args.yes:
             confirm(args.lender, f"The file of {history_id} will be erased for good")
         by = args.by or wiring.operator()
-        forgotten = forget_history(histories, wiring.now_us, args.lender, history_id, by)
+        forgotten = forget_history(histories, opened.clock, args.lender, history_id, by)
     done = "is erased" if forgotten.is_news else "was erased before"
     words.say(f"The file of {history_id} {done}; its report stays.")
     say_journal(forgotten.journal_emptied)
@@ -314,10 +314,9 @@ def forget(args: argparse.Namespace) -> int:
 
 def stand_of(opened: Installation, lender: str) -> Standing:
     """Give where a lender stands."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.service.onboarding.steps import standing  # noqa: PLC0415
 
-    return standing(opened.onboarding, lender, wiring.now_us())
+    return standing(opened.onboarding, lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:

@@ -127,7 +127,7 @@ def options_from(args: argparse.Namespace) -> Options:
     from alama.training.history.loans import Options  # noqa: PLC0415  it loads numpy
 
     return Options(
-        today=datetime.fromtimestamp(wiring.now_us() / 1e6, UTC).date(),
+        today=datetime.fromtimestamp(wiring.wall_us() / 1e6, UTC).date(),
         region=args.region,
         exclude=frozenset(args.exclude),
         keep=frozenset(args.keep),

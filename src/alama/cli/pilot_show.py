@@ -42,7 +42,7 @@ def read_and_keep(
     """
     from alama.cli import pilot_work  # noqa: PLC0415  the training libraries take seconds to load
 
-    stand = standing(opened.onboarding, args.lender, wiring.now_us())
+    stand = standing(opened.onboarding, args.lender, opened.clock())
     newest = stand.history
     if newest is not None and pilot_work.is_the_same(opened, newest, path, options_from(args)):
         report = pilot_work.report_of(opened, newest)

@@ -96,7 +96,7 @@ def _lender(opened: Installation, args: argparse.Namespace, ask: Question) -> Le
         currency = args.currency or ask(
             "The currency that it lends in, such as KES", "--currency", _read_currency
         )
-        return lenders.add(opened.registry, wiring.now_us, args.lender, name, currency)
+        return lenders.add(opened.registry, opened.clock, args.lender, name, currency)
     for what, is_now, said in (
         ("name", found.name, args.name),
         ("currency", found.currency, args.currency),

@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
-from alama import wiring
 from alama.cli.terminal import usable_cores
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
@@ -56,7 +55,7 @@ def read_file(
 
     What is wrong with the rows stands in the report; a file that is no history is a `FileProblem`.
     """
-    pilot = _require_terms(standing(opened.onboarding, lender, wiring.now_us()))
+    pilot = _require_terms(standing(opened.onboarding, lender, opened.clock()))
     currency = opened.registry.lender(lender).currency
     terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
     return read_history(path, terms, options, watch).report
@@ -77,7 +76,7 @@ def keep_file(
     )
     histories, chance = opened.onboarding.histories, os.urandom(ids.RANDOM_BYTES)
     with _bytes_of(path) as file:
-        return keep_history(histories, wiring.now_us, chance, lender, file, read, by)
+        return keep_history(histories, opened.clock, chance, lender, file, read, by)
 
 
 def is_kept(opened: Installation, record: HistoryRecord, path: Path, wishes: Options) -> bool:
@@ -143,7 +142,7 @@ def train(
     history, terms and decisions give the same model. `StepMissing` where terms or a history are
     missing, `JobUnderWay` where a worker trains already; `TrainingProblem`, `HistoryForgotten`.
     """
-    stores, now_us = opened.onboarding, wiring.now_us()
+    stores, now_us = opened.onboarding, opened.clock()
     history = _require_history(standing(stores, lender, now_us))
     for other in stores.jobs.of(lender):
         if other.open and other.kind is JobKind.TRAIN:
@@ -158,7 +157,7 @@ def train(
         created_us=now_us,
         asked_by=by,
     )
-    tasks = Tasks(stores, wiring.now_us, cores or usable_cores())
+    tasks = Tasks(stores, opened.clock, cores or usable_cores())
     tasks.do(job, lambda share, step: watch(step, share, ""))
     return stores.candidates.find(lender, job.makes)
 

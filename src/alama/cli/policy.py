@@ -257,7 +257,6 @@ def show(args: argparse.Namespace) -> int:
 
 def activate(args: argparse.Namespace) -> int:
     """Let a policy answer, and say what answered before."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import policy_words, terminal, words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.cli.policy_file import is_file, told_of  # noqa: PLC0415
@@ -271,7 +270,7 @@ def activate(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         registry = opened.registry
         before = _in_force(registry, book)
-        signed = policies.Signed(wiring.now_us(), args.by, args.note)
+        signed = policies.Signed(opened.clock(), args.by, args.note)
         if args.policy != policies.DEFAULT and is_file(args.policy):
             path = Path(args.policy)
             text = read_bytes(path, policy_text.SIZE_MAX)

@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
         if page is not None:
             from alama.pages.policy_report import render  # noqa: PLC0415  only where it is asked for
 
-            made_on = words.day(wiring.now_us())
+            made_on = words.day(wiring.wall_us())
             page.write(render(simulation, described, made_on).encode())
         if table is not None:
             from alama.batch.switches import as_csv  # noqa: PLC0415  only where it is asked for

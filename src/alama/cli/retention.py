@@ -17,7 +17,7 @@ DESCRIPTION: Final = """\
 Scores are kept for as long as the law asks for, and then they go. How long that is follows from
 the jurisdictions that a lender's policies name; where several answered, the strictest law counts.
 The days are counted from when the loan of a score would have been due. The service does it by
-itself, a little every day."""
+itself, a little every day; more than a twentieth of a book at once waits for `run`."""
 
 SHOW_DESCRIPTION: Final = """\
 Say for each lender and mode for how long scores are kept, by which law, and how many of them would
@@ -27,7 +27,7 @@ RUN_DESCRIPTION: Final = """\
 Delete the scores whose time is over, with what became of them, and with the keys of applicants of
 whom nothing is left; those under a legal hold stay. Daily statistics stay too: they are nobody's
 data. The audit notes what goes, so that no score is missing without a reason. It can be
-interrupted, and run again.
+interrupted, and run again. While a leap of the clock stands it is refused: see `alama clock`.
 With --days it deletes what no law says when to delete: it wants a lender, and asks once more."""
 
 _CONFIRMATION: Final = "delete"
@@ -90,11 +90,13 @@ def run(args: argparse.Namespace) -> int:
     """Plan everything, then delete it, book by book."""
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.errors import InvalidName  # noqa: PLC0415
+    from alama.service.errors import ClockLeapt, InvalidName  # noqa: PLC0415
 
     if args.days is not None and args.lender is None:
         raise InvalidName("--days wants a lender", hint="alama retention run LENDER --days N")
     with existing_installation() as opened:
+        if opened.clock.leap is not None:
+            raise ClockLeapt
         plans = list(_plans(opened.retention, args.lender, args.days))
         due = [plan for plan in plans if plan.scores]
         if args.dry_run:

@@ -58,15 +58,14 @@ def register(actions: Subparsers) -> None:
 
 def show(args: argparse.Namespace) -> int:
     """Show the counts of some days, model by model, the one that gave most scores first."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.core import model as models  # noqa: PLC0415
     from alama.service.days import DAY_US  # noqa: PLC0415
 
-    last_day = wiring.now_us() // DAY_US
-    first_day = last_day - args.days + 1
     with existing_installation() as opened:
+        last_day = opened.clock() // DAY_US
+        first_day = last_day - args.days + 1
         lender = opened.registry.lender(args.lender)
         found = opened.scores.tally(Book(lender.id, Mode(args.mode)), first_day, last_day)
         known = {one: models.stored(opened.registry.model(one), one) for one in found}

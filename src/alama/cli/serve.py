@@ -146,12 +146,13 @@ def _override(name: str, value: str) -> None:
 
 
 def _trial_key(installed: Installation) -> str:
-    from alama import wiring  # noqa: PLC0415  see `run`
     from alama.service import keys, lenders  # noqa: PLC0415
     from alama.service.book import Book, Mode  # noqa: PLC0415
 
     book = Book(lenders.DEMO, Mode.TEST)
-    text, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, book, days=TRIAL_DAYS)
+    text, _ = keys.issue(
+        installed.registry, installed.clock, installed.pepper, book, days=TRIAL_DAYS
+    )
     return text
 
 

@@ -99,7 +99,7 @@ class _Scored(NamedTuple):
 def fill(opened: Installation, asked: Asked) -> Kept:
     """Score everybody, lend, record what became of it, and have an officer decide on some."""
     book = Book(asked.lender, Mode.TEST)
-    desk, now_us = _desk(opened, book), wiring.now_us()
+    desk, now_us = _desk(opened, book), opened.clock()
     scored: list[_Scored] = []
     with terminal.progress("Scoring", asked.people, unit="applications") as bar:
         for some in _scored(opened, book, desk, asked, now_us):
@@ -126,7 +126,7 @@ def _desk(opened: Installation, book: Book) -> Desk:
     directory = Directory(
         opened.registry,
         opened.scores,
-        wiring.now_us,
+        opened.clock,
         wiring.stopwatch_us,
         opened.pepper,
         builtin,

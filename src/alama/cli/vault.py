@@ -136,7 +136,6 @@ def status(_: argparse.Namespace) -> int:
     from alama.cli import words  # noqa: PLC0415  not for the front door
     from alama.cli.installed import existing_installation  # noqa: PLC0415
     from alama.service.vault.rotation import standing  # noqa: PLC0415
-    from alama.wiring import now_us  # noqa: PLC0415
 
     with existing_installation() as opened:
         keys = standing(opened.rotation.everything())
@@ -144,7 +143,7 @@ def status(_: argparse.Namespace) -> int:
         endpoints = opened.rotation.count_endpoints()
         at_hand, fits, advice = _masters(opened.vault, keys)
     words.say(f"master key {at_hand}\n")
-    words.say(_table(keys, now_us()))
+    words.say(_table(keys, opened.clock()))
     named = "1 applicant has" if applicants == 1 else f"{applicants:,} applicants have"
     words.say(f"\n{named} a key of their own.")
     if endpoints:
@@ -153,7 +152,7 @@ def status(_: argparse.Namespace) -> int:
     left = [*advice, *_left_to_do(keys, plain)]
     for line in left or ["Nothing is left to do."]:
         words.remark(line)
-    for line in _old(keys, now_us()):
+    for line in _old(keys, opened.clock()):
         words.remark(line)
     return 0 if fits else _EXIT_WRONG
 

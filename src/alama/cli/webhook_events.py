@@ -134,7 +134,6 @@ def events(args: argparse.Namespace) -> int:
 
 def resend(args: argparse.Namespace) -> int:
     """Send one event, or all since a time, again."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import words  # noqa: PLC0415
     from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415
     from alama.service.errors import InvalidName  # noqa: PLC0415
@@ -149,7 +148,7 @@ def resend(args: argparse.Namespace) -> int:
             many = f"{count:,}{' or more' if count >= RESENT_COUNTED_MAX else ''}"
             are = "event is on its" if count == 1 else "events are on their"
             words.say(f"{many} {are} way.")
-            if args.since < wiring.now_us() - KEPT_US:
+            if args.since < can.clock() - KEPT_US:
                 words.remark("Events are kept for 30 days: those from before that are gone.")
             return 0
         if args.to is None:

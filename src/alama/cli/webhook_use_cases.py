@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from alama.service.ports import Clock
     from alama.service.webhooks.endpoints import Endpoints
     from alama.service.webhooks.eventlog import Events
     from alama.service.webhooks.records import Endpoint, Waiting
@@ -32,6 +33,7 @@ class UseCases(NamedTuple):
 
     endpoints: Endpoints
     events: Events
+    clock: Clock
 
 
 @contextmanager
@@ -40,7 +42,7 @@ def use_cases(args: argparse.Namespace) -> Iterator[UseCases]:
     reach = settings.read(os.environ).webhook_reach
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
-        can = UseCases(opened.webhook_endpoints(reach), opened.events)
+        can = UseCases(opened.webhook_endpoints(reach), opened.events, opened.clock)
         try:
             yield can
         except UnknownEndpoint as error:

@@ -158,7 +158,6 @@ def add(args: argparse.Namespace) -> int:
 
 def show_list(args: argparse.Namespace) -> int:
     """List endpoints, the oldest first."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
     from alama.cli import terminal, webhook_tables, words  # noqa: PLC0415
     from alama.cli.webhook_use_cases import (  # noqa: PLC0415
         use_cases,
@@ -173,7 +172,7 @@ def show_list(args: argparse.Namespace) -> int:
         words.remark(f"{args.lender} has no endpoints in {args.mode} mode.")
         return 0
     width = terminal.stdout().width
-    words.say(webhook_tables.endpoints(found, waiting, wiring.now_us(), width))
+    words.say(webhook_tables.endpoints(found, waiting, can.clock(), width))
     warn_if_overdue(*waiting.values())
     warn_if_refused(can, *found)
     return 0
@@ -252,13 +251,12 @@ def test(args: argparse.Namespace) -> int:
 
 
 def _say(can: UseCases, endpoint: Endpoint) -> None:
-    from alama import wiring  # noqa: PLC0415  see `add`
     from alama.cli import webhook_tables, words  # noqa: PLC0415
     from alama.cli.tables import facts  # noqa: PLC0415
     from alama.cli.webhook_use_cases import warn_if_overdue, warn_if_refused  # noqa: PLC0415
 
     waiting = can.events.waiting(endpoint.book, [endpoint.id]).get(endpoint.id)
-    words.say(facts(webhook_tables.endpoint_facts(endpoint, waiting, wiring.now_us())))
+    words.say(facts(webhook_tables.endpoint_facts(endpoint, waiting, can.clock())))
     warn_if_overdue(waiting)
     warn_if_refused(can, endpoint)
 

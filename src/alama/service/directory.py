@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.core.model import Model
+    from alama.service.clock import Time
     from alama.service.keys import Scope
-    from alama.service.ports import Clock, Registry, Scores, Stopwatch
+    from alama.service.ports import Registry, Scores, Stopwatch
     from alama.service.vault.vault import Vault
 
 _MODELS_MAX: Final = 64
@@ -113,7 +114,7 @@ class Directory:
         self,
         registry: Registry,
         scores: Scores,
-        clock: Clock,
+        clock: Time,
         stopwatch: Stopwatch,
         pepper: bytes,
         builtin: Callable[[], Model],
@@ -121,8 +122,8 @@ class Directory:
     ) -> None:
         """Keep what a look-up needs; `builtin` gives the model of test keys.
 
-        The clock says whether a key has expired, the stopwatch how long ago it was looked up: were
-        the clock set back, a revoked key would be remembered for as long again.
+        What the clock trusts says whether a key has expired; the stopwatch says how long ago it was
+        looked up: were the clock set back, a revoked key would be remembered for as long again.
         """
         self._registry = registry
         self._scores = scores
@@ -148,7 +149,7 @@ class Directory:
             caller = remembered.caller
         else:
             caller = await self._ask_for(text, stopwatch_us)
-        if caller.key.expired(now_us):
+        if caller.key.expired(self._clock.trusted()):
             raise KeyExpired("this key has expired", hint="ask for a new one, or rotate it in time")
         self._used_us[caller.key.id] = now_us
         return caller

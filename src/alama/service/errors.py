@@ -240,6 +240,17 @@ class NoPeriod(AlamaError):
         self.reason = reason
 
 
+class ClockLeapt(AlamaError):
+    """The time does not fit what was seen of it before, so nothing is deleted by it."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        super().__init__(
+            "nothing was deleted: the clock has leapt, and nobody has said that it is right",
+            hint="`alama clock` shows what is seen; if the time is right, `alama clock accept`",
+        )
+
+
 class PeriodTooShort(AlamaError):
     """The law says that scores are kept for longer."""
 

@@ -20,6 +20,7 @@ from alama.service.book import Book, Mode, is_open
 from alama.service.errors import InvalidName, KeyRefused, OnboardingIncomplete
 
 if TYPE_CHECKING:
+    from alama.service.clock import Time
     from alama.service.ports import Clock, Registry
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -144,7 +145,7 @@ def make(
 
 def rotate(
     registry: Registry,
-    clock: Clock,
+    clock: Time,
     pepper: bytes,
     key_id: str,
     overlap_hours: int,
@@ -152,11 +153,12 @@ def rotate(
 ) -> tuple[str, Key]:
     """Make a key like another, which goes on working for the overlap and no longer.
 
-    The new key lives for so many days; without a number, for as long as the old one was given.
+    The new key lives for so many days; without a number, for as long as the old one was given. The
+    old one ends by the time that keys expire by, so that without an overlap it ends at once.
     """
     old = find(registry, key_id)
-    now_us = clock()
-    if old.revoked_us is not None or old.expired(now_us):
+    now_us, trusted_us = clock(), clock.trusted()
+    if old.revoked_us is not None or old.expired(trusted_us):
         was = "has expired" if old.revoked_us is None else "was revoked"
         raise InvalidName(f"{key_id} {was}, so it cannot be rotated", hint="issue a new key")
     if not 0 <= overlap_hours <= OVERLAP_HOURS_MAX:
@@ -165,7 +167,7 @@ def rotate(
             hint="0 ends it at once",
         )
     text, new = make(now_us, pepper, old.book, old.scopes, days or old.days)
-    ends_us = now_us + overlap_hours * US_PER_HOUR
+    ends_us = trusted_us + overlap_hours * US_PER_HOUR
     registry.replace_key(key_id, min(ends_us, old.expires_us or ends_us), new)
     return text, new
 

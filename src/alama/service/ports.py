@@ -255,6 +255,10 @@ class RetentionStore(Protocol):
         """How many scores of a book may go."""
         ...
 
+    def kept(self, book: Book) -> int:
+        """How many scores of a book there are."""
+        ...
+
     def delete_outlived(self, plan: Plan, by: str | None) -> int:
         """Delete some of those, with what is theirs alone, and note which; how many are gone."""
         ...

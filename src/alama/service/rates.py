@@ -12,11 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from alama.service.limits import RateLimit, Use
     from alama.service.ports import Stopwatch
-    from alama.service.upkeep import Tell
 
 CHORE: Final = "share_rates"
 AWAY_S: Final = 1.0
@@ -56,7 +55,12 @@ class Sharing:
     """
 
     def __init__(
-        self, limit: RateLimit, rates: Rates, pace: Pace, stopwatch: Stopwatch, tell: Tell
+        self,
+        limit: RateLimit,
+        rates: Rates,
+        pace: Pace,
+        stopwatch: Stopwatch,
+        tell: Callable[[str, Exception], None],
     ) -> None:
         """Know what to share; the stopwatch is that by which requests are timed."""
         self._limit = limit

@@ -32,6 +32,11 @@ NEUTRAL: Final = "neutral"
 DAYS_MIN: Final = 4
 """A retry may ask for a reply of three days ago, and finds it by its score."""
 DAYS_MAX: Final = 36_525
+USUAL_MAX: Final = 100
+USUAL_PART: Final = 20
+"""What goes by itself in one book: so many scores, or this part of all that it keeps. Where scores
+are kept for five years a day is less than a thousandth of them, and a month of standing still less
+than a fiftieth."""
 
 
 class Law(NamedTuple):
@@ -164,6 +169,10 @@ class Retention:
             with suppress(NoPeriod, LawUnknown):  # `alama retention show` says why
                 plans.append(self.plan(book))
         return [plan for plan in plans if plan.scores]
+
+    def is_usual(self, plan: Plan) -> bool:
+        """Say whether a plan is as little as goes on any day, or a person has to say so."""
+        return plan.scores <= max(USUAL_MAX, self._store.kept(plan.book) // USUAL_PART)
 
     def carry_out(self, plan: Plan, by: str | None = None) -> Iterator[int]:
         """Delete in batches, each a transaction, and give how many scores went with each.

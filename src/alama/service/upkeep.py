@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -15,11 +14,12 @@ from alama.service.patience import in_time
 from alama.service.records import IDEMPOTENCY_KEPT_US
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from alama.service.book import Book
+    from alama.service.clock import Time
     from alama.service.directory import Directory
-    from alama.service.ports import Clock, Registry
+    from alama.service.ports import Registry
     from alama.service.retention import Plan
 
 KEY_USE_EVERY_S: Final = 10.0
@@ -29,8 +29,18 @@ NOTE_HEADS_EVERY_S: Final = 600.0
 FORGET_PAUSE_S: Final = 0.05
 """Between two batches: SQLite lets those who wait to write ask again only every now and then."""
 
-Tell = Callable[[str, Exception], None]
-"""Told which chore has failed, and how."""
+
+class Watch(Protocol):
+    """Whom the chores tell what they find. No score is named."""
+
+    def chore_failed(self, chore: str, error: Exception) -> None:
+        """Note which chore has failed, and how."""
+
+    def retained(self, book: Book, scores: int) -> None:
+        """Note how many scores of a book were deleted because their time is over."""
+
+    def retention_waits(self, waiting: Mapping[Book, int]) -> None:
+        """Note how many scores wait for a person to delete them; of no book if none do."""
 
 
 class Forgetting(Protocol):
@@ -50,6 +60,10 @@ class Retaining(Protocol):
 
     def due(self) -> Sequence[Plan]:
         """Say what there is to delete."""
+        ...
+
+    def is_usual(self, plan: Plan) -> bool:
+        """Say whether it is as little as goes on any day; else a person has to say so."""
         ...
 
     def carry_out(self, plan: Plan) -> Iterator[int]:
@@ -105,7 +119,8 @@ class Upkeep:
     """Notes how keys are used and chains grow, and lets go of what is old, until it is cancelled.
 
     No failure ends it: a chore that fails is done the next time. That the database is away is told
-    by those who wait for it; any other failure is told here.
+    by those who wait for it; any other failure is told here. While a leap of the clock stands,
+    nothing is let go of.
     """
 
     def __init__(
@@ -113,15 +128,15 @@ class Upkeep:
         directory: Directory,
         registry: Registry,
         keepers: Keepers,
-        clock: Clock,
-        tell: Tell,
+        clock: Time,
+        watch: Watch,
     ) -> None:
         """Know what to look after, and whom to tell if it fails."""
         self._directory = directory
         self._registry = registry
         self._forgetting, self._retaining, self._sweeping, self._watching, self._witness = keepers
         self._clock = clock
-        self._tell = tell
+        self._watch = watch
         self._leaves_traces = False  # of what was deleted, in the journal
         self._looked_day: int | None = None
 
@@ -142,17 +157,29 @@ class Upkeep:
 
     async def forget(self) -> None:
         """Drop idempotency keys whose time is over."""
-        before_us = self._clock() - IDEMPOTENCY_KEPT_US
+        if self._clock.leap is not None:
+            return
+        before_us = self._clock.trusted() - IDEMPOTENCY_KEPT_US
         await self._in_batches(
             "forget_idempotency", lambda: self._forgetting.forget_idempotency(before_us)
         )
 
     async def retain(self) -> None:
-        """Delete scores whose time is over, where the law says when that is."""
+        """Delete scores whose time is over, where the law says when that is.
+
+        Where that is more than goes on any day, it waits for a person.
+        """
+        if self._clock.leap is not None:
+            return
+        waiting = {}
         try:
             for plan in await in_time(self._retaining.due):
+                if not await in_time(partial(self._retaining.is_usual, plan)):
+                    waiting[plan.book] = plan.scores
+                    continue
                 self._leaves_traces = True
                 await self._carry_out(plan)
+            self._watch.retention_waits(waiting)
             if self._leaves_traces:
                 self._leaves_traces = not await in_time(self._retaining.finish)
         except Exception as error:  # noqa: BLE001  see the class
@@ -160,7 +187,11 @@ class Upkeep:
 
     async def fold_counts(self) -> None:
         """Put the counts of finished days together, so that none of them are one person's."""
-        before_day = self._clock() // DAY_US - 1  # yesterday's last scores may be on their way
+        if self._clock.leap is not None:
+            return
+        before_day = (
+            self._clock.trusted() // DAY_US - 1
+        )  # yesterday's last scores may be on their way
         await self._in_batches("fold_counts", lambda: self._forgetting.fold_counts(before_day))
 
     async def look_for_drift(self) -> None:
@@ -187,7 +218,9 @@ class Upkeep:
 
     async def sweep(self) -> None:
         """Erase what is left of loan histories of which nothing came."""
-        now_us = self._clock()
+        if self._clock.leap is not None:
+            return
+        now_us = self._clock.trusted()
         await self._in_batches("sweep_histories", lambda: self._sweeping.sweep(now_us))
 
     async def note_heads(self) -> None:
@@ -216,14 +249,19 @@ class Upkeep:
 
     async def _carry_out(self, plan: Plan) -> None:
         batches = self._retaining.carry_out(plan)
-        gone = 1
-        while gone:
-            gone = await in_time(lambda: next(batches, 0))
-            await asyncio.sleep(FORGET_PAUSE_S)
+        total, gone = 0, 1
+        try:
+            while gone:
+                gone = await in_time(lambda: next(batches, 0))
+                total += gone
+                await asyncio.sleep(FORGET_PAUSE_S)
+        finally:  # also where it is cut short: what is gone is told
+            if total:
+                self._watch.retained(plan.book, total)
 
     def _failed(self, chore: str, error: Exception) -> None:
         if not isinstance(error, StoreUnavailable):
-            self._tell(chore, error)
+            self._watch.chore_failed(chore, error)
 
     async def _note_key_use(self) -> None:
         while True:

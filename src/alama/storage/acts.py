@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from alama.core import chain
 from alama.core.chain import MAIN, Head, Link
 from alama.service.audit import acts
+from alama.service.clock import TOLERANCE_US
 from alama.storage import schema
 from alama.storage.inserts import Inserts
 
@@ -26,7 +27,7 @@ _LOCK: Final = 0x616C616D61  # any number that nobody else locks: "alama"
 # Whoever writes a SQLite file has it to themselves already.
 _WAIT_FOR_OTHERS: Final = f"SELECT pg_advisory_xact_lock({_LOCK})"
 _HEAD: Final = (
-    f"SELECT writer, number, hash FROM {schema.audit_entries.name} "  # noqa: S608  our own names
+    f"SELECT writer, number, hash, created_us FROM {schema.audit_entries.name} "  # noqa: S608  our own names
     f"WHERE writer = '{MAIN}' ORDER BY number DESC LIMIT 1"
 )
 
@@ -65,7 +66,13 @@ class ActLog:
         self._wait(cursor)
         cursor.execute(_HEAD)
         last = cursor.fetchone()
-        head = chain.start(MAIN) if last is None else Head._make(last)
+        head, at_us = chain.start(MAIN), self._clock()
+        if last is not None:
+            head = Head._make(last[:-1])
+            if at_us < last[-1] <= at_us + TOLERANCE_US:
+                at_us = last[
+                    -1
+                ]  # no entry is older than the one before it, if clocks are about right
         body = acts.encode(act if act.by else acts.said_by(act, self._by))
-        link = chain.follow(head, self._clock(), act.kind.value, body, self._signer())
+        link = chain.follow(head, at_us, act.kind.value, body, self._signer())
         self._rows.run(cursor, [link])

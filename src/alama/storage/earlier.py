@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.service.records import IDEMPOTENCY_KEPT_US, ApplicantKey, Earlier
+from alama.service.records import ApplicantKey, Earlier
 from alama.storage import schema
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ class _Found(NamedTuple):
     mode: str
     operation: str
     key_digest: bytes
-    created_us: int
     request_digest: bytes
     request_id: str
     reply: bytes
@@ -57,7 +56,7 @@ class EarlierAnswers:
 
     def __init__(self, mark: str) -> None:
         """Write their parts; `mark` stands for a parameter in the driver's language."""
-        table, key = schema.idempotency.name, ", ".join(_IDENTITY)
+        table = schema.idempotency.name
         keys = schema.applicant_keys.name
         own = [f"{table}.{column}" for column in _Found._fields[:-_OF_KEY]]
         columns = ", ".join([*own, *_Found._fields[-_OF_KEY:]])
@@ -67,23 +66,16 @@ class EarlierAnswers:
             f"SELECT {columns} FROM {table} LEFT JOIN {keys} "  # noqa: S608  our own names
             f"ON {keys}.id = {table}.applicant_key_id WHERE ({named}) IN "
         )
-        self._delete = f"DELETE FROM {table} WHERE ({key}) IN "  # noqa: S608  our own names
 
     def find(
         self, cursor: DBAPICursor, keyed: Sequence[IdempotencyRow]
     ) -> Mapping[Identity, Earlier]:
-        """Find the answers given before, and clear away those too old to be given again."""
-        self._execute(cursor, self._select, [identity(row) for row in keyed])
-        found = [_Found._make(row) for row in cursor.fetchall()]
-        oldest_us = min(row.created_us for row in keyed) - IDEMPOTENCY_KEPT_US
-        expired = [identity(row) for row in found if row.created_us < oldest_us]
-        if expired:
-            self._execute(cursor, self._delete, expired)
-        return {identity(row): row.earlier for row in found if row.created_us >= oldest_us}
-
-    def _execute(self, cursor: DBAPICursor, verb: str, identities: Sequence[Identity]) -> None:
+        """Find the answers given before, however long ago: only upkeep ends a key."""
+        identities = [identity(row) for row in keyed]
         values = ", ".join([self._one] * len(identities))
-        cursor.execute(f"{verb} (VALUES {values})", tuple(chain.from_iterable(identities)))
+        cursor.execute(f"{self._select} (VALUES {values})", tuple(chain.from_iterable(identities)))
+        found = [_Found._make(row) for row in cursor.fetchall()]
+        return {identity(row): row.earlier for row in found}
 
 
 def identity(row: IdempotencyRow | _Found) -> Identity:

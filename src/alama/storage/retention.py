@@ -43,6 +43,11 @@ class SqlRetention:
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(old)).scalar_one()
 
+    def kept(self, book: Book) -> int:
+        query = select(func.count()).where(in_book(schema.scores, book))
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar_one()
+
     def delete_outlived(self, plan: Plan, by: str | None) -> int:
         some = _outlived(plan.book, plan.before_us).order_by(schema.scores.c.request_id)
         with self._database.writing() as connection:

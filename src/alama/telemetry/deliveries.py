@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from alama.telemetry import tracing
+from alama.telemetry.clock import ClockWatch
 from alama.telemetry.log import gather_libraries, log_on_stderr
 from alama.telemetry.outage import Outage
 
@@ -33,6 +34,7 @@ class DeliveryWatch:
         self.log = log
         self._metrics = metrics
         self._outage = Outage(log)
+        self.clock = ClockWatch(log, None if metrics is None else metrics.clock)
 
     @property
     def counts(self) -> bool:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from alama.telemetry.clock import clock_gauges
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -54,7 +56,7 @@ class DeliveryMetrics:
             multiprocess_mode="livemax",
             registry=registry,
         )
-
+        self.clock = clock_gauges(registry)
         self._challenged = Counter(
             "alama_challenger_scores",
             "Scores that a challenger was asked about: scored, or failed where it had no answer.",

@@ -22,6 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from alama import __version__
 from alama.core.errors import AlamaError
+from alama.telemetry.clock import clock_gauges
 from alama.telemetry.formats import known_method
 
 if TYPE_CHECKING:
@@ -116,6 +117,19 @@ class Metrics:
             registry=registry,
         )
         self._journal_bytes, self._disk_failed = _of_file(registry)
+        self._retained = Counter(
+            "alama_retention_deleted",
+            "Scores deleted because their time is over.",
+            registry=registry,
+        )
+        # Of the whole database, whichever process looks.
+        self._retention_waiting = Gauge(
+            "alama_retention_waiting",
+            "Scores whose time is over, more than go by themselves: they wait for a person.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+        self.clock = clock_gauges(registry)
         _show_process(registry)
         self._meters: dict[tuple[str, str, int], _Meters] = {}
 
@@ -148,6 +162,12 @@ class Metrics:
     def journal(self, size_bytes: int, *, has_failed: bool) -> None:
         self._journal_bytes.set(size_bytes)
         self._disk_failed.set(has_failed)
+
+    def retained(self, scores: int) -> None:
+        self._retained.inc(scores)
+
+    def retention_waits(self, scores: int) -> None:
+        self._retention_waiting.set(scores)
 
     def _meters_of(self, route: str, method: str, status: int) -> _Meters:
         requests = self._requests.labels(route, known_method(method), str(status))

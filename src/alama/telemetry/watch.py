@@ -8,14 +8,16 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.telemetry import tracing
+from alama.telemetry.clock import ClockWatch
 from alama.telemetry.log import gather_libraries, log_on_stderr
 from alama.telemetry.outage import Outage, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.types import ASGIApp
 
+    from alama.service.book import Book
     from alama.service.ports import LivingLedger, ScoreWriter
     from alama.telemetry.formats import Exchange
     from alama.telemetry.log import Log
@@ -41,6 +43,8 @@ class Watch:
         self.log = log or log_on_stderr("auto")
         self._metrics = metrics
         self._outage = Outage(self.log)
+        self.clock = ClockWatch(self.log, None if metrics is None else metrics.clock)
+        self._retention_waits: Mapping[Book, int] = {}
         self._request = self.log.request
         self._waiting: Callable[[], int] = int
         self._journal: Journal | None = None
@@ -99,6 +103,23 @@ class Watch:
     def chore_failed(self, chore: str, error: Exception) -> None:
         """Note that something done now and then has failed; it will be tried again."""
         self.log.fail("chore_failed", error, chore=chore)
+
+    def retained(self, book: Book, scores: int) -> None:
+        """Note how many scores of a book were deleted because their time is over."""
+        if self._metrics is not None:
+            self._metrics.retained(scores)
+        self.log.note("retention_ran", lender=book.lender, mode=book.mode.value, scores=scores)
+
+    def retention_waits(self, waiting: Mapping[Book, int]) -> None:
+        """Note how many scores wait for a person to delete them; of each number once."""
+        if self._metrics is not None:
+            self._metrics.retention_waits(sum(waiting.values()))
+        for book, scores in waiting.items():
+            if self._retention_waits.get(book) != scores:
+                hint = f"`alama retention run {book.lender}` deletes them, if that is right"
+                told = {"lender": book.lender, "mode": book.mode.value}
+                self.log.doubt("retention_waits", **told, scores=scores, hint=hint)
+        self._retention_waits = dict(waiting)
 
     def unavailable(self, error: Exception) -> None:
         """Note that a request is refused because the database is away."""

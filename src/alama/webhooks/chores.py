@@ -10,7 +10,7 @@ from alama.service.errors import StoreUnavailable
 from alama.service.webhooks.records import KEPT_US, Forgotten
 
 if TYPE_CHECKING:
-    from alama.service.ports import Clock
+    from alama.service.clock import Time
     from alama.service.webhooks.ports import Outbox
     from alama.service.webhooks.records import Backlog
 
@@ -41,7 +41,7 @@ class Chores:
     whoever delivers has told of it.
     """
 
-    def __init__(self, outbox: Outbox, watch: Watch, clock: Clock) -> None:
+    def __init__(self, outbox: Outbox, watch: Watch, clock: Time) -> None:
         """Take what they are done on."""
         self._outbox = outbox
         self._watch = watch
@@ -56,8 +56,13 @@ class Chores:
                 group.create_task(self._count())
 
     async def forget(self) -> None:
-        """Drop everything that was kept for long enough, and tell what nobody has heard of."""
-        before_us = self._clock() - KEPT_US
+        """Drop everything that was kept for long enough, and tell what nobody has heard of.
+
+        Nothing while a leap of the clock stands.
+        """
+        if self._clock.leap is not None:
+            return
+        before_us = self._clock.trusted() - KEPT_US
         gone = Forgotten(0, 0, 0, some_left=True)
         try:
             while gone.some_left:

@@ -6,18 +6,18 @@ it takes longer to load than most commands run.
 
 from alama.wiring.installation import (
     Installation,
-    now_us,
     open_as_it_is,
     open_installation,
     operator,
     stopwatch_us,
+    wall_us,
 )
 
 __all__ = [
     "Installation",
-    "now_us",
     "open_as_it_is",
     "open_installation",
     "operator",
     "stopwatch_us",
+    "wall_us",
 ]

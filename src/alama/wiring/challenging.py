@@ -12,23 +12,23 @@ from alama.service.monitoring.shadowing import Shadowing
 from alama.storage.challengers import SqlChallengers
 from alama.storage.comparisons import SqlComparisons
 from alama.storage.database import safe_for_several
-from alama.wiring.installation import Installation, now_us
 
 if TYPE_CHECKING:
     from alama.telemetry.deliveries import DeliveryWatch
+    from alama.wiring.installation import Installation
 
 
 def challenges(installed: Installation) -> Challenges:
     """Give who begins and ends challengers."""
     challengers = SqlChallengers(installed.database, installed.log)
-    return Challenges(challengers, installed.registry, now_us, builtin)
+    return Challenges(challengers, installed.registry, installed.clock, builtin)
 
 
 def comparing(installed: Installation) -> Comparing:
     """Give who holds them against what decides."""
     challengers = SqlChallengers(installed.database, installed.log)
     comparisons = SqlComparisons(installed.database)
-    return Comparing(challengers, comparisons, installed.registry, now_us, builtin)
+    return Comparing(challengers, comparisons, installed.registry, installed.clock, builtin)
 
 
 def can_shadow(installed: Installation) -> bool:
@@ -42,4 +42,6 @@ def can_shadow(installed: Installation) -> bool:
 def shadow(installed: Installation, watch: DeliveryWatch) -> Shadow:
     """Give who asks them, in the process of a worker."""
     challengers = SqlChallengers(installed.database, installed.log)
-    return Shadow(Shadowing(challengers, installed.registry, installed.vault, now_us), watch)
+    return Shadow(
+        Shadowing(challengers, installed.registry, installed.vault, installed.clock), watch
+    )

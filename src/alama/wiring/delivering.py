@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.service import ids
 from alama.service.chance import Chance
+from alama.service.clock import follow
 from alama.webhooks.chores import Chores
 from alama.webhooks.courier import Courier
 from alama.webhooks.sender import PATIENCE_S, Sender
 from alama.webhooks.worker import Pace, Worker
 from alama.wiring import challenging, working
-from alama.wiring.installation import Installation, now_us
+from alama.wiring.installation import Installation, wall_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,13 +54,14 @@ async def deliver(
         installed.database.checkpoints.tell = watch.log.fail
     outbox = installed.outbox
     chosen = pace or Pace(drain_s=min(PATIENCE_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))
-    sender = Sender(settings.webhook_reach, now_us, patience_s=chosen.patience_s)
-    courier = Courier(sender, installed.vault, now_us)
+    sender = Sender(settings.webhook_reach, installed.clock, patience_s=chosen.patience_s)
+    courier = Courier(sender, installed.vault, installed.clock)
     name = f"worker_{os.urandom(8).hex()}"
     chance = Chance(ids.RANDOM_BYTES).draw
-    worker = Worker(name, outbox, courier, watch, now_us, chance, chosen)
+    worker = Worker(name, outbox, courier, watch, installed.clock, chance, chosen)
     beside = [
-        asyncio.create_task(Chores(outbox, watch, now_us).run()),
+        asyncio.create_task(Chores(outbox, watch, installed.clock).run()),
+        asyncio.create_task(follow(installed.clock, wall_us, watch)),
         asyncio.create_task(working.overseer(installed, watch).run()),
     ]
     if challenging.can_shadow(installed):

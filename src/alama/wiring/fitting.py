@@ -14,7 +14,7 @@ from alama.storage.audit import SqlTrail
 from alama.storage.registry import SqlRegistry
 from alama.storage.vault import DESTROYED, MASTER_FACT, SqlVaultKeys
 from alama.wiring import own_secrets
-from alama.wiring.installation import now_us
+from alama.wiring.installation import wall_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +54,10 @@ def vault_of(settings: Settings, database: Database) -> Vault:
     try:
         masters = _masters(settings, SqlRegistry(database))
     except MasterKeyMissing as missing:
-        return Vault(store, missing, now_us)
+        return Vault(store, missing, wall_us)
     if masters is None:
-        return Vault(store, MasterKeyMissing("of its first start", None), now_us)
-    return Vault(store, masters, now_us)
+        return Vault(store, MasterKeyMissing("of its first start", None), wall_us)
+    return Vault(store, masters, wall_us)
 
 
 def _pepper(settings: Settings, wanted: str | None) -> Finding:

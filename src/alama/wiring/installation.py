@@ -7,13 +7,14 @@ import os
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.files.jurisdictions import jurisdiction
 from alama.files.models import builtin
 from alama.service import ids, lenders
 from alama.service.applicants import Applicants
 from alama.service.chance import Chance
+from alama.service.clock import AnchoredClock
 from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnfit
 from alama.service.monitoring.drift import Drift
 from alama.service.monitoring.recalibration import Recalibrations
@@ -38,6 +39,7 @@ from alama.storage.audit import SqlTrail
 from alama.storage.beginning import begin_audit
 from alama.storage.candidates import SqlCandidates
 from alama.storage.challengers import SqlChallengers
+from alama.storage.clock import SqlSeen
 from alama.storage.drift import SqlDrift
 from alama.storage.endpoints import SqlEndpoints
 from alama.storage.events import SqlEvents
@@ -60,25 +62,34 @@ from alama.storage.witness import Witness
 from alama.wiring import own_secrets
 
 if TYPE_CHECKING:
+    from alama.service.ports import Clock
     from alama.service.webhooks.urls import Reach
     from alama.settings import Settings
     from alama.storage.database import Database
 
 
-def now_us() -> int:
-    """Give the time in microseconds since 1970, UTC."""
+# The first goes on while a machine is suspended, and not every system has it.
+_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def wall_us() -> int:
+    """Give the time of this machine in microseconds since 1970, UTC: right or wrong.
+
+    For what belongs to no installation; everything else goes by the clock of one.
+    """
     return time.time_ns() // 1_000
 
 
 def stopwatch_us() -> int:
     """Give microseconds that go on whatever becomes of the clock."""
-    return time.monotonic_ns() // 1_000
+    return time.clock_gettime_ns(_STEADY) // 1_000
 
 
 class Installation(NamedTuple):
     """What commands and the service share: a database that is fit to be used, and its secrets."""
 
     database: Database
+    clock: AnchoredClock
     registry: SqlRegistry
     scores: SqlScores
     pepper: bytes
@@ -91,6 +102,11 @@ class Installation(NamedTuple):
         return f"Installation({self.database!r})"
 
     @property
+    def seen(self) -> SqlSeen:
+        """The last time that its processes were sure of."""
+        return SqlSeen(self.database)
+
+    @property
     def trail(self) -> SqlTrail:
         """The audit, to be read."""
         return SqlTrail(self.database)
@@ -98,7 +114,7 @@ class Installation(NamedTuple):
     @property
     def witness(self) -> Witness:
         """What notes how far the chains of the audit have come."""
-        return Witness(self.database, self.log, self.chain, now_us)
+        return Witness(self.database, self.log, self.chain, self.clock)
 
     @property
     def receipts(self) -> Receipts:
@@ -108,27 +124,27 @@ class Installation(NamedTuple):
     @property
     def applicants(self) -> Applicants:
         """What is held on each applicant."""
-        return Applicants(SqlApplicants(self.database, self.log), self.vault, now_us)
+        return Applicants(SqlApplicants(self.database, self.log), self.vault, self.clock)
 
     @property
     def reviews(self) -> Reviews:
         """What officers decided, and what became of its scores."""
-        return Reviews(SqlReviews(self.database, self.log, self.vault), self.vault, now_us)
+        return Reviews(SqlReviews(self.database, self.log, self.vault), self.vault, self.clock)
 
     @property
     def outcomes(self) -> Outcomes:
         """What became of its loans."""
-        return Outcomes(SqlOutcomes(self.database, self.log), now_us)
+        return Outcomes(SqlOutcomes(self.database, self.log), self.clock)
 
     @property
     def recalibrations(self) -> Recalibrations:
         """What moves a model to the level of its recent loans."""
-        return Recalibrations(self.onboarding, SqlMonitoring(self.database), now_us, builtin)
+        return Recalibrations(self.onboarding, SqlMonitoring(self.database), self.clock, builtin)
 
     @property
     def drift(self) -> Drift:
         """Whether applicants are still those whom its models were made for."""
-        return Drift(SqlDrift(self.database, self.log, now_us), self.registry)
+        return Drift(SqlDrift(self.database, self.log, self.clock), self.registry)
 
     @property
     def monitoring(self) -> Monitoring:
@@ -136,9 +152,9 @@ class Installation(NamedTuple):
         return Monitoring(
             self.registry,
             SqlMonitoring(self.database),
-            SqlDrift(self.database, self.log, now_us),
+            SqlDrift(self.database, self.log, self.clock),
             SqlChallengers(self.database, self.log),
-            now_us,
+            self.clock,
             builtin,
         )
 
@@ -146,23 +162,23 @@ class Installation(NamedTuple):
     def retention(self) -> Retention:
         """For how long it is held."""
         store = SqlRetention(self.database, self.log)
-        return Retention(self.registry, store, now_us, jurisdiction)
+        return Retention(self.registry, store, self.clock.trusted, jurisdiction)
 
     @property
     def rotation(self) -> Rotation:
         """What replaces its keys."""
-        return Rotation(SqlRotation(self.database, self.log, self.vault), self.vault, now_us)
+        return Rotation(SqlRotation(self.database, self.log, self.vault), self.vault, self.clock)
 
     @property
     def plain(self) -> SqlPlain:
         """What was kept before anything was sealed."""
-        return SqlPlain(self.database, self.vault, self.log, now_us)
+        return SqlPlain(self.database, self.vault, self.log, self.clock)
 
     @property
     def outbox(self) -> SqlOutbox:
         """What is to be sent to webhooks."""
         # Not the log of all others: a worker asks for no ring, with which they see who signs.
-        log = ActLog(self.database, self.vault.signer_of_now, now_us, operator())
+        log = ActLog(self.database, self.vault.signer_of_now, self.clock, operator())
         return SqlOutbox(self.database, log)
 
     def webhook_endpoints(self, reach: Reach) -> endpoints.Endpoints:
@@ -170,13 +186,13 @@ class Installation(NamedTuple):
         stored = SqlEndpoints(self.database, self.log, self.vault)
         check_url = partial(urls.check, reach=reach)
         stored_events = SqlEvents(self.database)
-        return endpoints.Endpoints(stored, stored_events, self.vault, now_us, check_url)
+        return endpoints.Endpoints(stored, stored_events, self.vault, self.clock, check_url)
 
     @property
     def events(self) -> Events:
         """What was announced, and can be sent again."""
         stored = SqlEndpoints(self.database, self.log, self.vault)
-        return Events(SqlEvents(self.database), stored, now_us)
+        return Events(SqlEvents(self.database), stored, self.clock)
 
     @property
     def onboarding(self) -> Stores:
@@ -192,22 +208,22 @@ class Installation(NamedTuple):
     @property
     def remote_onboarding(self) -> Remote:
         """What of it lenders do themselves, over HTTP."""
-        return Remote(self.onboarding, now_us, Chance(ids.RANDOM_BYTES).draw, self.agreement)
+        return Remote(self.onboarding, self.clock, Chance(ids.RANDOM_BYTES).draw, self.agreement)
 
     @property
     def agreement(self) -> Agreement:
         """What a default is to a lender, and who approves its models."""
-        return Agreement(self.onboarding, now_us, jurisdiction, builtin)
+        return Agreement(self.onboarding, self.clock, jurisdiction, builtin)
 
     @property
     def approval(self) -> Approval:
         """Who signs for a model, and the way back from it."""
-        return Approval(self.onboarding, now_us)
+        return Approval(self.onboarding, self.clock)
 
     @property
     def live_keys(self) -> LiveKeys:
         """Keys of lenders whose own model answers, or who collect a history for one."""
-        return LiveKeys(self.onboarding, now_us, self.pepper)
+        return LiveKeys(self.onboarding, self.clock, self.pepper)
 
     def close(self) -> None:
         """Let the database go."""
@@ -241,28 +257,36 @@ def open_as_it_is(settings: Settings) -> Installation:
             migrate.upgrade(database)
         else:
             migrate.require_fit(database)
+        clock = _clock(database)
         facts = SqlRegistry(database)
         secret = own_secrets.settled_pepper(settings, facts)
-        vault = _vault(settings, database, facts)
-        log = ActLog(database, vault.signer, now_us, operator())
+        vault = _vault(settings, database, facts, clock.trusted)
+        log = ActLog(database, vault.signer, clock, operator())
         registry = SqlRegistry(database, log)
         begin_audit(database, registry, log)
         if database.embedded:
-            _add_demo_lender(registry)
+            _add_demo_lender(registry, clock)
     except BaseException:
         database.close()
         raise
     chain = ScoreChain(database, log, vault.signer)
     scores = SqlScores(database, vault, chain)
-    return Installation(database, registry, scores, secret, vault, log, chain)
+    return Installation(database, clock, registry, scores, secret, vault, log, chain)
 
 
-def _vault(settings: Settings, database: Database, facts: SqlRegistry) -> Vault:
+def _clock(database: Database) -> AnchoredClock:
+    """Give the time of a database: its own, or of this machine where it is a file."""
+    stored = SqlSeen(database)
+    source = wall_us if database.embedded else stored.server_us
+    return AnchoredClock(source, stopwatch_us, stored)
+
+
+def _vault(settings: Settings, database: Database, facts: SqlRegistry, clock: Clock) -> Vault:
     keys = SqlVaultKeys(database)
     try:
-        vault = Vault(keys, own_secrets.master_keys(settings, facts), now_us)
+        vault = Vault(keys, own_secrets.master_keys(settings, facts), clock)
     except MasterKeyMissing as missing:
-        return Vault(keys, missing, now_us)
+        return Vault(keys, missing, clock)
     with suppress(StoreUnfit):  # a damaged one is told by whoever signs, or verifies
         vault.signer()  # before any transaction that needs it
     return vault
@@ -279,7 +303,7 @@ def operator() -> str:
         return f"user {os.getuid()}"
 
 
-def _add_demo_lender(registry: SqlRegistry) -> None:
+def _add_demo_lender(registry: SqlRegistry, clock: Clock) -> None:
     if not registry.lenders():
         with suppress(InvalidName):  # another process has just done it
-            lenders.add(registry, now_us, lenders.DEMO, "Demo lender", "KES")
+            lenders.add(registry, clock, lenders.DEMO, "Demo lender", "KES")

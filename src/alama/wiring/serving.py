@@ -30,6 +30,7 @@ from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.files import reasons
 from alama.files.models import builtin
+from alama.service.clock import follow
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.explaining import Explaining
@@ -43,7 +44,7 @@ from alama.storage import database as databases
 from alama.storage.group_commit import GroupCommit
 from alama.storage.rates import SqlRates
 from alama.telemetry.watch import watching
-from alama.wiring.installation import Installation, now_us, open_installation, stopwatch_us
+from alama.wiring.installation import Installation, open_installation, stopwatch_us, wall_us
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -114,7 +115,9 @@ def assemble(
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
     registry, scores = installed.registry, installed.scores
     vault = installed.vault
-    directory = Directory(registry, scores, now_us, stopwatch_us, installed.pepper, builtin, vault)
+    directory = Directory(
+        registry, scores, installed.clock, stopwatch_us, installed.pepper, builtin, vault
+    )
     _warm(directory, watch)
     health = Health(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, directory, watch)
@@ -147,7 +150,10 @@ def assemble(
         _settle_memory()
         watch.start()
         ledger.start()
-        chores = [asyncio.create_task(upkeep.run())]
+        chores = [
+            asyncio.create_task(upkeep.run()),
+            asyncio.create_task(follow(installed.clock, wall_us, watch)),
+        ]
         if settings.workers > 1 or not installed.database.embedded:  # others may be there
             chores.append(asyncio.create_task(_sharing(installed, limit, watch).run()))
         yield {"watch": watch}  # for the protocol, which tells of connections
@@ -162,7 +168,7 @@ def assemble(
         installed.close()
         watch.close()
 
-    return application(served, now_us, watch, lifespan)
+    return application(served, installed.clock, watch, lifespan)
 
 
 def _warm(directory: Directory, watch: Watch) -> None:
@@ -188,15 +194,17 @@ def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upke
             installed.drift,
             installed.witness,
         ),
-        now_us,
-        watch.chore_failed,
+        installed.clock,
+        watch,
     )
 
 
 def _sharing(installed: Installation, limit: RateLimit, watch: Watch) -> Sharing:
     database = installed.database
     pace = PACE_OF_A_FILE if database.embedded else PACE
-    return Sharing(limit, SqlRates(database, now_us), pace, _requests_us, watch.chore_failed)
+    return Sharing(
+        limit, SqlRates(database, installed.clock), pace, _requests_us, watch.chore_failed
+    )
 
 
 def _requests_us() -> int:

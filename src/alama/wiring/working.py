@@ -10,11 +10,11 @@ from alama.jobs.bystander import Bystander
 from alama.jobs.foreman import Foreman
 from alama.jobs.runner import Runner
 from alama.storage.database import safe_for_several
-from alama.wiring.installation import Installation, now_us
 
 if TYPE_CHECKING:
     from alama.telemetry.deliveries import DeliveryWatch
     from alama.telemetry.jobs import JobWatch
+    from alama.wiring.installation import Installation
 
 LIBRARIES: Final = ("clarabel", "interpret", "joblib", "pyarrow", "scipy", "sklearn")
 """What the extra `train` brings."""
@@ -42,10 +42,10 @@ def overseer(installed: Installation, watch: DeliveryWatch) -> Foreman | Bystand
     """Give who looks for jobs: has them done, or says why they are not done here."""
     jobs = installed.onboarding.jobs
     if not safe_for_several(installed.database):
-        return Bystander(jobs, now_us, watch, *UNSAFE)
+        return Bystander(jobs, installed.clock, watch, *UNSAFE)
     if not can_train():
-        return Bystander(jobs, now_us, watch, *UNABLE)
-    return Foreman(jobs, now_us, watch)
+        return Bystander(jobs, installed.clock, watch, *UNABLE)
+    return Foreman(jobs, installed.clock, watch)
 
 
 def give_way(installed: Installation) -> None:
@@ -64,6 +64,6 @@ def runner(installed: Installation, watch: JobWatch, cores: int) -> Runner:
 
     give_way(installed)
     stores = installed.onboarding
-    tasks = Tasks(stores, now_us, cores)
+    tasks = Tasks(stores, installed.clock, cores)
     name = f"worker_{os.urandom(8).hex()}"
-    return Runner(name, stores.jobs, now_us, tasks.do, watch)
+    return Runner(name, stores.jobs, installed.clock, tasks.do, watch)

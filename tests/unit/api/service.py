@@ -113,7 +113,7 @@ class Service(NamedTuple):
         directory = Directory(
             registry,
             scores,
-            wiring.now_us,
+            self.installed.clock,
             wiring.stopwatch_us,
             self.installed.pepper,
             lambda: MODEL,
@@ -138,6 +138,6 @@ class Service(NamedTuple):
                 StatusEndpoints(Health(registry, ledger, vault, wiring.stopwatch_us), MODEL.id),
                 DocumentEndpoints(),
             ),
-            wiring.now_us,
+            wiring.wall_us,
             notes,
         )

@@ -40,13 +40,13 @@ def call(key: str, at_us: int, started_s: float) -> Call:
 
 
 def test_a_clock_that_is_set_back_keeps_no_key_waiting(installed: Installation) -> None:
-    key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, DEMO)
+    key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, DEMO)
 
     async def story() -> None:
         directory = Directory(
             installed.registry,
             installed.scores,
-            wiring.now_us,
+            installed.clock,
             wiring.stopwatch_us,
             installed.pepper,
             a_model,

@@ -24,7 +24,7 @@ NEW = master("0b" * 32)
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
-    key, _ = keys.issue(installed.registry, wiring.now_us, installed.pepper, DEMO)
+    key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, DEMO)
     yield Service(installed, key)
     installed.close()
 
@@ -33,9 +33,9 @@ def rotate_elsewhere(service: Service) -> None:
     """Bring all keys under a new master key, as a command that knows both does."""
     installed = service.installed
     both = Masters(NEW, installed.vault.masters.current)
-    vault = Vault(SqlVaultKeys(installed.database), both, wiring.now_us)
+    vault = Vault(SqlVaultKeys(installed.database), both, wiring.wall_us)
     store = SqlRotation(installed.database, installed.log, vault)
-    assert Rotation(store, vault, wiring.now_us).master(None)
+    assert Rotation(store, vault, wiring.wall_us).master(None)
 
 
 def test_requests_are_refused_as_unavailable_and_not_as_a_defect(service: Service) -> None:

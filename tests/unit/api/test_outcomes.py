@@ -33,7 +33,7 @@ def tomorrow_everywhere() -> str:
 
 def scored(lender: Lender, count: int = 1) -> list[str]:
     lender.installed.vault.ring(lender.book.lender)
-    entries = [an_entry(lender.book, at_us=wiring.now_us()) for _ in range(count)]
+    entries = [an_entry(lender.book, at_us=wiring.wall_us()) for _ in range(count)]
     lender.installed.scores.commit(entries)
     return [entry.score.request_id for entry in entries]
 

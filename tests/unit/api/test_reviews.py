@@ -154,7 +154,7 @@ def test_a_key_without_the_scope_may_not_review(lender: Lender) -> None:
 def test_what_became_of_the_loan_is_shown_with_its_score(lender: Lender) -> None:
     request_id = scored(lender)
     assert lender.read(f"/v1/scores/{request_id}")["outcome"] is None
-    today = wiring.now_us() // (86_400 * 1_000_000)
+    today = wiring.wall_us() // (86_400 * 1_000_000)
     news = News(request_id, State.WRITTEN_OFF, today, 9_000.0, 1_250.5)
     lender.installed.outcomes.record(lender.book, [news], Sent(by="a test"))
     told = lender.read(f"/v1/scores/{request_id}")["outcome"]
@@ -178,7 +178,7 @@ def listed(lender: Lender, query: str) -> list[str]:
 def test_what_waits_for_a_person_is_listed_in_pages_until_it_is_reviewed(lender: Lender) -> None:
     decided = scored(lender)
     entries = [
-        an_entry(lender.book, at_us=wiring.now_us(), decision=Decision.REVIEW) for _ in range(3)
+        an_entry(lender.book, at_us=wiring.wall_us(), decision=Decision.REVIEW) for _ in range(3)
     ]
     lender.installed.scores.commit(entries)
     waiting = [entry.score.request_id for entry in reversed(entries)]

@@ -194,7 +194,7 @@ def test_a_test_goes_to_its_endpoint_alone_whatever_it_wants(lender: Lender) -> 
     event_id = reply.json()["event"]
     assert reply.status == 202
     assert {to for sent, to in deliveries(lender.installed) if sent == event_id} == {made["id"]}
-    lender.installed.outbox.dispatch(wiring.now_us(), 1_000)
+    lender.installed.outbox.dispatch(wiring.wall_us(), 1_000)
     assert {to for sent, to in deliveries(lender.installed) if sent == event_id} == {made["id"]}
     event = lender.read(f"/v1/events/{event_id}")
     assert (event["kind"], event["subject"]) == ("webhook.test", made["id"])
@@ -220,7 +220,7 @@ def test_nothing_is_sent_to_an_endpoint_that_is_disabled(lender: Lender) -> None
 
 
 def an_attempt(lender: Lender, endpoint_id: str, event_id: str, status: int | None) -> Attempt:
-    now_us = wiring.now_us()
+    now_us = wiring.wall_us()
     attempt_id = ids.sortable(ATTEMPT_PREFIX, now_us, bytes(7))
     told = (attempt_id, lender.book.lender, lender.book.mode.value, endpoint_id, event_id)
     error = "timed_out" if status is None else None

@@ -38,9 +38,9 @@ class Lender:
         self.installed = installed
         if book is None:
             book = Book(f"lender-{next(_numbers)}", Mode.TEST)
-            lenders.add(installed.registry, wiring.now_us, book.lender, book.lender, "KES")
+            lenders.add(installed.registry, wiring.wall_us, book.lender, book.lender, "KES")
         self.book = book
-        key, _ = early_key(installed.registry, wiring.now_us, installed.pepper, book, scopes)
+        key, _ = early_key(installed.registry, wiring.wall_us, installed.pepper, book, scopes)
         self.service = Service(installed, key)
 
     def ask(

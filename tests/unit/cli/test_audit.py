@@ -51,7 +51,7 @@ def test_what_an_act_accounts_for_is_counted_apart(
     with opened.database.writing() as connection:
         one = connection.execute(select(schema.scores.c.request_id).limit(1)).scalar_one()
         connection.execute(delete(schema.scores).where(schema.scores.c.request_id == one))
-        plan = Plan(Book("demo", Mode.TEST), days=4, before_us=wiring.now_us(), scores=1)
+        plan = Plan(Book("demo", Mode.TEST), days=4, before_us=wiring.wall_us(), scores=1)
         opened.log.append(connection, acts.retention_run(plan, [one], None))
     opened.close()
     assert main(["audit", "verify"]) == 0

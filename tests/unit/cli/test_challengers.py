@@ -63,7 +63,7 @@ def ask() -> None:
     """Do as a worker does, a minute later."""
     with opened() as installed:
         challengers = SqlChallengers(installed.database, installed.log)
-        clock = lambda: wiring.now_us() + 2 * SETTLED_US  # noqa: E731
+        clock = lambda: wiring.wall_us() + 2 * SETTLED_US  # noqa: E731
         asking = Shadowing(challengers, installed.registry, installed.vault, clock)
         for challenger in asking.running():
             asking.round(challenger)
@@ -87,7 +87,7 @@ def test_a_model_file_challenges_and_is_compared(
     assert out.startswith("Which of the two is better, nobody can tell yet: no loan of theirs")
     assert re.search(rf"champion +{builtin().name}, {builtin().id[:19]} *\n", out)
     assert re.search(rf"challenger +{MODEL.name}, {MODEL.id[:19]} *\n", out)
-    assert re.search(rf"on scores from +{words.day(wiring.now_us())} *\n", out)
+    assert re.search(rf"on scores from +{words.day(wiring.wall_us())} *\n", out)
     assert re.search(r"scores of both +1 *\n", out)
     assert "Decisions, champion (rows) and challenger (columns)" in out
 
@@ -254,7 +254,7 @@ def test_in_a_shadow_the_built_in_model_cannot_challenge_itself(
 ) -> None:
     with opened() as installed:
         installed.onboarding.pilots.set(a_pilot())
-        installed.onboarding.pilots.begin_shadow("demo", wiring.now_us(), "W. Mutua")
+        installed.onboarding.pilots.begin_shadow("demo", wiring.wall_us(), "W. Mutua")
     write_model(builtin(), tmp_path / "builtin.json")
     assert challenge("--model", str(tmp_path / "builtin.json")) == EXIT_MISTAKE
     assert "decides for demo in live mode itself" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def source(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     installed = wiring.open_installation(settings.read(os.environ))
     registry = installed.registry
     for lender in {"demo", "umoja"} - {one.id for one in registry.lenders()}:
-        lenders.add(registry, wiring.now_us, lender, lender, "KES")
+        lenders.add(registry, wiring.wall_us, lender, lender, "KES")
     installed.close()
     return database_url
 

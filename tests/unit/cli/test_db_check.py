@@ -37,7 +37,7 @@ def address(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     migrate.upgrade(database)
     database.close()
     installed = wiring.open_installation(settings.read(os.environ))
-    lenders.add(installed.registry, wiring.now_us, "umoja", "Umoja", "KES")
+    lenders.add(installed.registry, wiring.wall_us, "umoja", "Umoja", "KES")
     installed.vault.ring("umoja")
     installed.close()
     return database_url

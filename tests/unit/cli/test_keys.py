@@ -190,7 +190,7 @@ def test_the_list_tells_when_a_key_was_last_used(
 ) -> None:
     key = issued(home, capsys)
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    opened.registry.note_key_use({key.id: wiring.now_us() - 3 * keys.US_PER_HOUR})
+    opened.registry.note_key_use({key.id: wiring.wall_us() - 3 * keys.US_PER_HOUR})
     opened.close()
     assert main(["keys", "list"]) == 0
     assert " 3 h ago " in capsys.readouterr().out

@@ -210,8 +210,8 @@ def test_a_policy_that_cannot_be_read_does_not_spoil_the_list(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    opened.registry.keep_policy("sha256:damaged", b"damaged", wiring.now_us())
-    signed = Signed(wiring.now_us())
+    opened.registry.keep_policy("sha256:damaged", b"damaged", wiring.wall_us())
+    signed = Signed(wiring.wall_us())
     opened.registry.deploy_policy(Book("demo", Mode.TEST), "sha256:damaged", signed)
     opened.close()
     assert main(["lenders", "list"]) == 0

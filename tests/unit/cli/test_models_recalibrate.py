@@ -42,7 +42,7 @@ def with_loans(book: Book, shift: float) -> None:
     candidate = a_candidate(history, model_id=builtin().id)
     stores.candidates.add(candidate, models.encode(builtin()), b"{}")
     installed.approval.sign("demo", candidate.id, Signing("A. Njeri", "it is the one"))
-    keep_loans(installed.database, book, builtin().id, wiring.now_us(), shift)
+    keep_loans(installed.database, book, builtin().id, wiring.wall_us(), shift)
     installed.close()
 
 

@@ -51,14 +51,14 @@ def keep_candidate(
     opened = wiring.open_installation(settings.read(os.environ))
     [history] = opened.onboarding.histories.of("demo")
     candidate = Candidate(
-        id=f"can_{wiring.now_us():028x}",
+        id=f"can_{wiring.wall_us():028x}",
         lender="demo",
         model_id=made.id,
         history_id=history.id,
         days_past_due=30,
         limits=NO_GATES,
         gates=tuple(KeptGate(gate.name, gate.passed, gate.words) for gate in gates),
-        created_us=wiring.now_us(),
+        created_us=wiring.wall_us(),
         made_by="A. Wanjiru",
     )
     pack = msgspec.json.encode(Judged(made.id, made.name, gates, questions))

@@ -44,7 +44,7 @@ def scored(home: Path) -> list[str]:
     """Scores that were given in the demo lender's test book."""
     opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     opened.vault.ring(DEMO.lender)
-    entries = [an_entry(at_us=wiring.now_us()) for _ in range(5)]
+    entries = [an_entry(at_us=wiring.wall_us()) for _ in range(5)]
     opened.scores.commit(entries)
     opened.close()
     return [entry.score.request_id for entry in entries]

@@ -48,7 +48,7 @@ def test_the_book_has_months_of_scores_and_what_became_of_them(
     said = capsys.readouterr()
     assert "demo, test mode: 200 scores of the past 6 months" in said.out
     assert "alama monitor demo --mode test" in said.err
-    table, loans, now_us = schema.scores, schema.outcomes, wiring.now_us()
+    table, loans, now_us = schema.scores, schema.outcomes, wiring.wall_us()
     installed = opened()
     with installed.database.reading() as connection:
         count, first_us, last_us = connection.execute(
@@ -93,7 +93,7 @@ def test_run_again_it_adds_as_many_again() -> None:
 
 def test_a_pause_of_today_is_none_of_the_past() -> None:
     installed = opened()
-    installed.registry.pause(DEMO, Pause(wiring.now_us(), "a try"))
+    installed.registry.pause(DEMO, Pause(wiring.wall_us(), "a try"))
     installed.close()
     simulate("--people", "60")
     installed = opened()

@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score was given, and ten years have gone by."""
     give_score()
-    now_us = wiring.now_us()
+    now_us = wiring.wall_us()
     monkeypatch.setattr("alama.wiring.installation.now_us", lambda: now_us + YEARS_US)
 
 

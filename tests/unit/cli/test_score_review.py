@@ -126,7 +126,7 @@ def test_what_became_of_the_loan_is_shown_with_its_score(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request_id = give_score()
-    today = wiring.now_us() // DAY_US
+    today = wiring.wall_us() // DAY_US
     opened = wiring.open_installation(settings.Settings(home=str(home)))
     repaid = News(request_id, State.REPAID, today, 9_000.0, 9_400.0)
     opened.outcomes.record(DEMO, [repaid], Sent(by="a test"))

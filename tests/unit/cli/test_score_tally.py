@@ -150,7 +150,7 @@ def test_only_the_last_days_are_counted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give()
-    later_us = wiring.now_us() + 2 * DAY_US
+    later_us = wiring.wall_us() + 2 * DAY_US
     monkeypatch.setattr(wiring, "now_us", lambda: later_us)
     assert main(["scores", "tally", "--days", "2"]) == 0
     out, err = capsys.readouterr()
@@ -174,10 +174,10 @@ def test_each_model_is_told_by_itself_the_one_that_gave_most_first(
     give()
     opened = wiring.open_installation(settings.read(os.environ))
     other = models.seal(msgspec.structs.replace(builtin(), name="The other"))
-    opened.registry.keep_model(other.id, models.encode(other), wiring.now_us())
+    opened.registry.keep_model(other.id, models.encode(other), wiring.wall_us())
     ready = ReadyModel(other, "KES")
     said = assess(ready, ReadyPolicy(default_policy("KES"), ready), read(PRODUCT, COMPACT))
-    entry = an_entry(at_us=wiring.now_us())
+    entry = an_entry(at_us=wiring.wall_us())
     row = entry.score._replace(model_id=other.id)
     counted = SealedEntry(row, None, entry.digest, seen(said), None)
     tallies = Tallies(opened.database.parameter_mark)

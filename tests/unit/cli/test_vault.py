@@ -72,7 +72,7 @@ def test_status_names_keys_that_are_older_than_a_year(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_score(of("A-1"))
-    now_us = wiring.now_us()
+    now_us = wiring.wall_us()
     monkeypatch.setattr(wiring, "now_us", lambda: now_us + 400 * 86_400 * 1_000_000)
     assert run("status") == 0
     out, err = capsys.readouterr()

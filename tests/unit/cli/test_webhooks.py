@@ -193,7 +193,7 @@ def test_an_endpoint_that_the_settings_refuse_by_now_is_warned_of(
 def fail_all(home: Path, endpoint: Endpoint, **told: Any) -> None:
     """Do what a worker does with a receiver that fails."""
     installed = opened(home)
-    now_us = wiring.now_us()
+    now_us = wiring.wall_us()
     outbox = installed.outbox
     claimed = outbox.claim("one", {endpoint.id: 9}, now_us, now_us + 60_000_000)
     failed = Verdict(delivered=False)
@@ -210,7 +210,7 @@ def attempt(due: Due) -> Attempt:
         endpoint_id=due.endpoint.id,
         event_id=due.event.id,
         number=1,
-        started_us=wiring.now_us(),
+        started_us=wiring.wall_us(),
         took_ms=1_234,
         status=500,
         error=None,
@@ -240,7 +240,7 @@ def test_an_event_is_sent_again_to_whoever_wants_it_or_to_one(
     one = added(home, capsys)
     other = added(home, capsys, "--kind", "score.created")
     installed = opened(home)
-    happened = event(BOOK, EventKind.MODEL_ACTIVATED, "m", {}, wiring.now_us(), os.urandom(7))
+    happened = event(BOOK, EventKind.MODEL_ACTIVATED, "m", {}, wiring.wall_us(), os.urandom(7))
     SqlEvents(installed.database).add(happened)
     installed.close()
     again = ["resend", *OF, "--event", happened.id]
@@ -325,7 +325,7 @@ def test_what_waits_is_shown_and_after_a_while_that_nobody_sends_it(
     assert re.search(r"waiting +nothing", said(capsys, "show", *OF, endpoint.id))
     said(capsys, "test", *OF, endpoint.id)
     assert re.search(r"active +1, due now", said(capsys, "list", *OF))
-    later_us = wiring.now_us() + 10 * 60 * 1_000_000
+    later_us = wiring.wall_us() + 10 * 60 * 1_000_000
     monkeypatch.setattr("alama.wiring.installation.now_us", lambda: later_us)
     for command in (["list", *OF], ["show", *OF, endpoint.id], ["attempts", *OF, endpoint.id]):
         assert main(["webhooks", *command]) == 0

@@ -73,7 +73,7 @@ def test_a_process_that_does_jobs_takes_none_without_the_master_key(
 ) -> None:
     with closing(wiring.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
         asked = work.ask_for_training(
-            opened.onboarding.jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua"
+            opened.onboarding.jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua"
         )
     key = tmp_path / "master-key"
     key.rename(tmp_path / "elsewhere")

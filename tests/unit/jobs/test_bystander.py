@@ -50,7 +50,7 @@ def jobs(installed: Installation) -> Jobs:
 
 
 def asked(jobs: Jobs) -> None:
-    work.ask_for_training(jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua")
+    work.ask_for_training(jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
@@ -58,7 +58,7 @@ def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
     watch = Watch()
 
     async def run() -> None:
-        bystander = Bystander(jobs, wiring.now_us, watch, "why", "what to do", LOOK_S)
+        bystander = Bystander(jobs, wiring.wall_us, watch, "why", "what to do", LOOK_S)
         looking = asyncio.create_task(bystander.run())
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):
@@ -80,7 +80,7 @@ def test_a_job_that_waits_is_told_of_once(jobs: Jobs) -> None:
 
 def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
     asked(jobs)
-    assert work.take(jobs, wiring.now_us, "worker_1") is not None
+    assert work.take(jobs, wiring.wall_us, "worker_1") is not None
     assert look(jobs, lambda _: True).told == []
 
 

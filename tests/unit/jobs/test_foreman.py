@@ -48,7 +48,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 
 def asked(jobs: Jobs) -> None:
-    work.ask_for_training(jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua")
+    work.ask_for_training(jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 def look(
@@ -64,7 +64,7 @@ def look(
 
     async def run() -> None:
         looking = asyncio.create_task(
-            Foreman(jobs, wiring.now_us, watch, command, 0.01, seconds_max).run()
+            Foreman(jobs, wiring.wall_us, watch, command, 0.01, seconds_max).run()
         )
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):

@@ -51,7 +51,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 @pytest.fixture
 def job(jobs: Jobs) -> Job:
-    return work.ask_for_training(jobs, wiring.now_us, bytes(7), "demo", b"{}", "W. Mutua")
+    return work.ask_for_training(jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def watch() -> Watch:
 
 
 def runner(jobs: Jobs, do: Do, watch: Watch, name: str = "worker_1") -> Runner:
-    return Runner(name, jobs, wiring.now_us, do, watch, every_s=0.01)
+    return Runner(name, jobs, wiring.wall_us, do, watch, every_s=0.01)
 
 
 def kept(jobs: Jobs, job: Job) -> Job:
@@ -146,7 +146,7 @@ def test_what_a_lender_can_mend_is_told_and_a_defect_is_not(
     def breaks(_job: Job, _told: Told) -> None:
         raise KeyError("what somebody sent")
 
-    other = work.ask_for_training(jobs, wiring.now_us, b"another", "demo", b"{}", "W. Mutua")
+    other = work.ask_for_training(jobs, wiring.wall_us, b"another", "demo", b"{}", "W. Mutua")
     runner(jobs, breaks, watch).run()
     assert kept(jobs, other).error == work.UNEXPECTED
     assert len(watch.defects) == 1
@@ -236,7 +236,7 @@ def test_a_job_that_was_given_to_another_is_let_go(jobs: Jobs, job: Job, watch: 
     def do(_job: Job, _told: Told) -> None:
         # It was silent for so long that another has it.
         jobs.give_back("worker_1")
-        later = wiring.now_us() + 1
+        later = wiring.wall_us() + 1
         assert jobs.claim("worker_2", tuple(JobKind), later, later + 2**40) is not None
         given.set()
         release.wait(WITHIN_S)

@@ -9,19 +9,10 @@ from alama.service import lenders
 from alama.storage import database as databases
 from alama.storage.registry import SqlRegistry
 from alama.storage.upgrading import migrate
+from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.stores import registry_in
-
-
-class HandClock:
-    """Stands still until somebody moves it."""
-
-    def __init__(self, now_us: int) -> None:
-        self.now_us = now_us
-
-    def __call__(self) -> int:
-        return self.now_us
 
 
 @pytest.fixture

@@ -20,13 +20,13 @@ from alama.service.webhooks.records import Change
 from alama.storage.endpoints import SqlEndpoints
 from alama.storage.events import SqlEvents
 from alama.storage.registry import SqlRegistry
+from tests.clocks import HandClock
 from tests.entries import DEMO, an_entry
 from tests.factories import a_model
 from tests.lending import early_key
 from tests.onboarded import OTHER_MODEL, House, a_pilot, stores_in
 from tests.policies import with_parts
 from tests.stores import acts_in, scores_in
-from tests.unit.service.conftest import HandClock
 from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8

@@ -22,11 +22,11 @@ from alama.service.errors import (
 from alama.service.keys import US_PER_DAY, US_PER_HOUR, Key, Scope
 from alama.service.patience import FRESH_US
 from alama.storage.registry import SqlRegistry
+from tests.clocks import HandClock
 from tests.entries import DEMO
 from tests.factories import a_model
 from tests.lending import early_key
 from tests.stores import scores_in
-from tests.unit.service.conftest import HandClock
 from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8

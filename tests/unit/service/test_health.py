@@ -8,7 +8,7 @@ from alama.service import patience
 from alama.service.errors import MasterKeyMissing, StoreUnavailable
 from alama.service.health import Health
 from alama.service.patience import FRESH_US, in_time
-from tests.unit.service.conftest import HandClock
+from tests.clocks import HandClock
 
 
 class Patient:

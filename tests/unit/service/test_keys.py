@@ -18,8 +18,9 @@ from alama.service.errors import (
     UnknownLender,
 )
 from alama.service.keys import US_PER_DAY, USUAL_SCOPES, Key, Scope
-from alama.service.ports import Clock, Registry
+from alama.service.ports import Registry
 from alama.storage.registry import SqlRegistry
+from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.lending import open_live
 
@@ -109,7 +110,7 @@ def test_a_fingerprint_does_not_show_the_pepper() -> None:
 # ------------------------------------------------------------------------------------- their life
 
 
-def test_nothing_that_is_kept_of_a_key_shows_it(registry: Registry, clock: Clock) -> None:
+def test_nothing_that_is_kept_of_a_key_shows_it(registry: Registry, clock: HandClock) -> None:
     text, key = keys.issue(registry, clock, PEPPER, DEMO)
     kept = registry.key(key.id)
     assert kept == key
@@ -119,7 +120,7 @@ def test_nothing_that_is_kept_of_a_key_shows_it(registry: Registry, clock: Clock
 
 
 def test_a_key_has_all_scopes_and_no_end_unless_it_is_told(
-    registry: Registry, clock: Clock
+    registry: Registry, clock: HandClock
 ) -> None:
     _, key = keys.issue(registry, clock, PEPPER, DEMO)
     assert set(key.scopes) == set(USUAL_SCOPES)
@@ -129,7 +130,7 @@ def test_a_key_has_all_scopes_and_no_end_unless_it_is_told(
     assert key.expires_us == NOON_US + 2 * US_PER_DAY
 
 
-def test_a_key_opens_one_book(registry: Registry, clock: Clock) -> None:
+def test_a_key_opens_one_book(registry: Registry, clock: HandClock) -> None:
     open_live(registry, LIVE)
     text, key = keys.issue(registry, clock, PEPPER, LIVE)
     assert text.startswith("alama_live_")
@@ -137,7 +138,7 @@ def test_a_key_opens_one_book(registry: Registry, clock: Clock) -> None:
 
 
 def test_a_live_key_that_nothing_would_answer_is_not_issued(
-    registry: Registry, clock: Clock
+    registry: Registry, clock: HandClock
 ) -> None:
     with pytest.raises(OnboardingIncomplete, match="no model has been trained") as caught:
         keys.issue(registry, clock, PEPPER, LIVE)
@@ -145,7 +146,7 @@ def test_a_live_key_that_nothing_would_answer_is_not_issued(
     assert registry.keys() == []
 
 
-def test_a_key_needs_a_lender_and_a_day(registry: Registry, clock: Clock) -> None:
+def test_a_key_needs_a_lender_and_a_day(registry: Registry, clock: HandClock) -> None:
     with pytest.raises(UnknownLender):
         keys.issue(registry, clock, PEPPER, Book("nobody", Mode.TEST))
     with pytest.raises(InvalidName):
@@ -154,7 +155,7 @@ def test_a_key_needs_a_lender_and_a_day(registry: Registry, clock: Clock) -> Non
 
 
 def test_rotation_gives_a_key_like_the_old_one_which_ends_after_the_overlap(
-    registry: Registry, clock: Clock
+    registry: Registry, clock: HandClock
 ) -> None:
     text, old = keys.issue(registry, clock, PEPPER, DEMO, (Scope.READ,))
     new_text, new = keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=24)
@@ -171,7 +172,7 @@ class TakesNoNewKey(SqlRegistry):
 
 
 def test_a_rotation_that_fails_leaves_everything_as_it_was(
-    registry: SqlRegistry, clock: Clock
+    registry: SqlRegistry, clock: HandClock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO)
     takes_none = TakesNoNewKey(registry._database, registry._log)
@@ -180,14 +181,14 @@ def test_a_rotation_that_fails_leaves_everything_as_it_was(
     assert registry.keys() == [old]
 
 
-def test_rotation_never_makes_a_key_live_longer(registry: Registry, clock: Clock) -> None:
+def test_rotation_never_makes_a_key_live_longer(registry: Registry, clock: HandClock) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO, days=1)
     keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=48)
     assert registry.key(old.id).expires_us == old.expires_us
 
 
 def test_a_key_that_ends_is_followed_by_one_that_lives_as_long(
-    registry: Registry, clock: Clock
+    registry: Registry, clock: HandClock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO, days=90)
     _, new = keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=0)
@@ -195,7 +196,7 @@ def test_a_key_that_ends_is_followed_by_one_that_lives_as_long(
 
 
 def test_a_key_in_its_overlap_is_rotated_into_one_that_lives_in_full(
-    registry: Registry, clock: Clock
+    registry: Registry, clock: HandClock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO)
     keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=1)
@@ -205,7 +206,7 @@ def test_a_key_in_its_overlap_is_rotated_into_one_that_lives_in_full(
 
 @pytest.mark.parametrize("hours", [-1, 24 * 90 + 1])
 def test_an_overlap_lasts_from_nothing_to_90_days(
-    registry: Registry, clock: Clock, hours: int
+    registry: Registry, clock: HandClock, hours: int
 ) -> None:
     _, key = keys.issue(registry, clock, PEPPER, DEMO)
     with pytest.raises(InvalidName, match="hours"):
@@ -213,19 +214,21 @@ def test_an_overlap_lasts_from_nothing_to_90_days(
     assert registry.keys() == [key]
 
 
-def test_a_revoked_key_cannot_be_rotated_back_to_life(registry: Registry, clock: Clock) -> None:
+def test_a_revoked_key_cannot_be_rotated_back_to_life(registry: Registry, clock: HandClock) -> None:
     _, key = keys.issue(registry, clock, PEPPER, DEMO)
     keys.revoke(registry, clock, key.id)
     with pytest.raises(InvalidName, match="revoked"):
         keys.rotate(registry, clock, PEPPER, key.id, overlap_hours=24)
 
 
-def test_only_a_key_that_exists_can_be_revoked(registry: Registry, clock: Clock) -> None:
+def test_only_a_key_that_exists_can_be_revoked(registry: Registry, clock: HandClock) -> None:
     with pytest.raises(UnknownKey):
         keys.revoke(registry, clock, "key_" + "0" * 16)
 
 
-def test_a_key_given_in_place_of_its_id_is_never_repeated(registry: Registry, clock: Clock) -> None:
+def test_a_key_given_in_place_of_its_id_is_never_repeated(
+    registry: Registry, clock: HandClock
+) -> None:
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     with pytest.raises(InvalidName) as caught:
         keys.revoke(registry, clock, text)

@@ -5,7 +5,7 @@ import pytest
 from alama.service import lenders
 from alama.service.errors import InvalidName
 from alama.storage.registry import SqlRegistry
-from tests.unit.service.conftest import HandClock
+from tests.clocks import HandClock
 
 
 def test_a_lender_is_added_once(registry: SqlRegistry, clock: HandClock) -> None:

@@ -17,9 +17,9 @@ from alama.service.book import Book, Mode, is_open
 from alama.service.errors import InvalidName, UnknownLender, UnknownPolicy
 from alama.service.policies import Deployment, Pause, Signed
 from alama.storage.registry import SqlRegistry
+from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
 from tests.factories import a_model
-from tests.unit.service.conftest import HandClock
 
 LIVE = Book("demo", Mode.LIVE)
 NOBODY = Book("nobody", Mode.TEST)

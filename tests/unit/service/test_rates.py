@@ -8,8 +8,8 @@ from alama.service import rates
 from alama.service.errors import StoreUnavailable, TooManyRequests
 from alama.service.limits import RateLimit
 from alama.service.rates import Pace, Sharing
+from tests.clocks import HandClock
 from tests.shared_rates import SharedRates
-from tests.unit.service.conftest import HandClock
 
 KEY = "key_0123456789abcdef"
 SECOND_US = 1_000_000

@@ -33,7 +33,7 @@ from alama.service.scoring import Arrival, Scoring
 from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.upgrading import migrate
-from alama.wiring import Installation, now_us, stopwatch_us
+from alama.wiring import Installation, stopwatch_us
 from tests.factories import a_model
 from tests.stored import give_score
 
@@ -57,7 +57,7 @@ def opened(
         migrate.upgrade(database)
     installation = wiring.open_installation(settings.read(os.environ))
     if not installation.registry.lenders():
-        lenders.add(installation.registry, now_us, "demo", "Demo lender", "KES")
+        lenders.add(installation.registry, installation.clock, "demo", "Demo lender", "KES")
     yield installation
     installation.close()
 
@@ -81,15 +81,21 @@ class OneCommit:
 
 async def give_together(opened: Installation, count: int) -> list[str]:
     """Scores of one commit, as many as are asked for; each other one names its applicant."""
-    text, _ = keys.issue(opened.registry, now_us, opened.pepper, BOOK)
+    text, _ = keys.issue(opened.registry, opened.clock, opened.pepper, BOOK)
     directory = Directory(
-        opened.registry, opened.scores, now_us, stopwatch_us, opened.pepper, builtin, opened.vault
+        opened.registry,
+        opened.scores,
+        opened.clock,
+        stopwatch_us,
+        opened.pepper,
+        builtin,
+        opened.vault,
     )
     caller = await directory.caller(text)
     ledger = OneCommit()
     scoring = Scoring(Intake(PRODUCT), ledger, opened.vault)
     for number in range(count):
-        at_us = now_us()
+        at_us = opened.clock()
         request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
         body = {**APPLICATION, "mobile_money_months": number}
         if number % 2:
@@ -158,7 +164,7 @@ def test_an_erased_applicant_has_no_receipt(opened: Installation) -> None:
     request_id = give_score(json.dumps(APPLICATION).encode())
     assert receipts.failures(opened.receipts.find(BOOK, request_id)) == ()
     with opened.database.writing() as connection:
-        erased = {"wrapped": None, "subject": None, "erased_us": now_us()}
+        erased = {"wrapped": None, "subject": None, "erased_us": opened.clock()}
         connection.execute(update(schema.applicant_keys).values(**erased))
     with pytest.raises(Erased):
         opened.receipts.find(BOOK, request_id)

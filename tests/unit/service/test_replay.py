@@ -66,11 +66,11 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
     book = Book("demo", Mode.TEST)
     bounded = with_parts(draft.default_policy("KES"), daily={"volume_max": 0.0})
     text = policy_writer.write(bounded).encode()
-    policies.activate(opened.registry, book, text, Signed(wiring.now_us()), builtin)
-    policies.pause(opened.registry, wiring.now_us, book, "payments are down")
+    policies.activate(opened.registry, book, text, Signed(wiring.wall_us()), builtin)
+    policies.pause(opened.registry, wiring.wall_us, book, "payments are down")
     stored = replay.find(opened.registry, opened.scores, give_score())
     opened.registry.resume(book)
-    policies.reactivate(opened.registry, book, "default", Signed(wiring.now_us()), builtin)
+    policies.reactivate(opened.registry, book, "default", Signed(wiring.wall_us()), builtin)
     held = replay.recall(opened.registry, opened.vault, stored)
     assert stored.row.decision == Decision.REVIEW
     assert held.sealed.assessment.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
@@ -80,7 +80,7 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
 def test_a_score_of_a_shadow_is_given_again_once_a_model_answers(opened: Installation) -> None:
     stores, live = opened.onboarding, Book("demo", Mode.LIVE)
     stores.pilots.set(a_pilot())
-    stores.pilots.begin_shadow("demo", wiring.now_us(), "W. Mutua")
+    stores.pilots.begin_shadow("demo", wiring.wall_us(), "W. Mutua")
     stored = replay.find(opened.registry, opened.scores, give_score(mode=Mode.LIVE))
     open_live(opened.registry, live)
     held = replay.recall(opened.registry, opened.vault, stored)

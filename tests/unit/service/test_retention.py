@@ -1,7 +1,7 @@
 """Scores whose time is over go by themselves, while the service runs."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from alama.core.lending.draft import draft, draft_text
 from alama.files.jurisdictions import jurisdiction
 from alama.service import upkeep
 from alama.service.audit.acts import Kind
+from alama.service.book import Book
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.monitoring.drift import Drift
@@ -22,9 +23,10 @@ from alama.storage.drift import SqlDrift
 from alama.storage.histories import SqlHistories
 from alama.storage.upgrading import migrate
 from alama.storage.witness import Witness
+from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
-from tests.protected import DAY_US, HandClock, House, the_desk
+from tests.protected import DAY_US, House, the_desk
 
 TEN_YEARS_US = 3_653 * DAY_US
 
@@ -57,7 +59,25 @@ class Failing(Retention):
         raise self.failure
 
 
-def chores(house: House, retention: Retention, told: list[tuple[str, Exception]]) -> Upkeep:
+class Told:
+    """Remembers what failed, what went, and what waits."""
+
+    def __init__(self) -> None:
+        self.failures: list[str] = []
+        self.gone: list[tuple[Book, int]] = []
+        self.waiting: dict[Book, int] = {}
+
+    def chore_failed(self, chore: str, _: Exception) -> None:
+        self.failures.append(chore)
+
+    def retained(self, book: Book, scores: int) -> None:
+        self.gone.append((book, scores))
+
+    def retention_waits(self, waiting: Mapping[Book, int]) -> None:
+        self.waiting = dict(waiting)
+
+
+def chores(house: House, retention: Retention, told: Told) -> Upkeep:
     model = the_desk().model.model
     directory = Directory(
         house.registry,
@@ -76,7 +96,7 @@ def chores(house: House, retention: Retention, told: list[tuple[str, Exception]]
         house.registry,
         Keepers(house.scores, retention, histories, drift, witness),
         house.clock,
-        lambda chore, error: told.append((chore, error)),
+        told,
     )
 
 
@@ -89,14 +109,14 @@ def test_what_is_due_goes_in_batches_once_a_day(
         house.score(f"A-{number}")
     clock.now_us += TEN_YEARS_US
     young = house.score("A-1")
-    told: list[tuple[str, Exception]] = []
+    told = Told()
     work = chores(house, house.retention, told)
     asyncio.run(work.retain())
     asyncio.run(work.retain())
     assert [row.request_id for row in house.scores.page(DEMO, None, 10)] == [young]
     assert house.replayed(young) == ()
     assert [act.details["scores"] for act in house.acts(Kind.RETENTION_RUN)] == [2, 2, 1]
-    assert told == []
+    assert (told.failures, told.gone, told.waiting) == ([], [(DEMO, 5)], {})
 
 
 def test_what_the_journal_still_holds_is_taken_out_the_next_time(
@@ -112,7 +132,7 @@ def test_what_the_journal_still_holds_is_taken_out_the_next_time(
         return asked[-1]
 
     monkeypatch.setattr(house.retention, "finish", finish)
-    work = chores(house, house.retention, [])
+    work = chores(house, house.retention, Told())
     for _ in range(3):
         asyncio.run(work.retain())
     assert asked == [False, True]
@@ -124,7 +144,7 @@ def test_the_counts_of_finished_days_are_put_together(
     monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
     house.score("A-1")
     day = NOON_US // DAY_US
-    work = chores(house, house.retention, [])
+    work = chores(house, house.retention, Told())
     for days_later, is_kept in ((1, True), (1, False)):
         clock.now_us += days_later * DAY_US
         asyncio.run(work.fold_counts())
@@ -152,9 +172,10 @@ def test_a_run_that_fails_is_told_and_done_the_next_time(
     clock.now_us += TEN_YEARS_US
     failing = Failing(house.registry, house.retention._store, clock, jurisdiction)
     failing.failure = failure
-    told: list[tuple[str, Exception]] = []
+    told = Told()
     asyncio.run(chores(house, failing, told).retain())
-    assert [name for name, _ in told] == chore
+    assert told.failures == chore
+    assert told.gone == [(DEMO, 2)]
     assert len(house.scores.page(DEMO, None, 10)) == 1
     asyncio.run(chores(house, house.retention, told).retain())
     assert house.scores.page(DEMO, None, 10) == []

@@ -16,10 +16,10 @@ from alama.service.retention import Plan
 from alama.service.upkeep import Keepers, Upkeep
 from alama.storage.database import Database
 from alama.storage.registry import SqlRegistry
+from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE
 from tests.factories import a_model
 from tests.stores import acts_in, scores_in
-from tests.unit.service.conftest import HandClock
 from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8
@@ -77,6 +77,9 @@ class Idle:
     def due(self) -> Sequence[Plan]:
         return ()
 
+    def is_usual(self, plan: Plan) -> bool:
+        raise AssertionError(plan)
+
     def carry_out(self, plan: Plan) -> Iterator[int]:
         raise AssertionError(plan)
 
@@ -122,8 +125,14 @@ class Told:
     def __init__(self) -> None:
         self.failures: list[tuple[str, Exception]] = []
 
-    def __call__(self, chore: str, error: Exception) -> None:
+    def chore_failed(self, chore: str, error: Exception) -> None:
         self.failures.append((chore, error))
+
+    def retained(self, book: Book, scores: int) -> None:
+        raise AssertionError(book, scores)
+
+    def retention_waits(self, waiting: Mapping[Book, int]) -> None:
+        assert not waiting
 
 
 AWAY = StoreUnavailable("away")

@@ -11,6 +11,7 @@ from alama.service.book import Book, Mode
 from alama.service.webhooks.records import KEPT_US, Forgotten
 from alama.webhooks import chores
 from alama.webhooks.chores import Chores
+from tests.clocks import HandClock
 from tests.outboxes import Told, WatchedOutbox, opened
 from tests.webhooked import an_event
 
@@ -43,7 +44,7 @@ def test_what_is_old_is_forgotten_until_none_of_it_is_left(
     young = an_event(BOOK, at_us=now_us())
     outbox.announce(young, *(an_event(BOOK, at_us=old_us) for _ in range(5)))
     told = Told()
-    asyncio.run(Chores(outbox, told, now_us).forget())
+    asyncio.run(Chores(outbox, told, HandClock(now_us())).forget())
     assert outbox.events == [young.id]
     assert told.forgotten == [Forgotten(5, 5, 0, some_left=False)]
 
@@ -51,7 +52,7 @@ def test_what_is_old_is_forgotten_until_none_of_it_is_left(
 def test_what_was_delivered_is_forgotten_without_a_word(outbox: WatchedOutbox) -> None:
     outbox.announce_to_nobody(an_event(BOOK, at_us=now_us() - KEPT_US - 1_000_000))
     told = Told()
-    asyncio.run(Chores(outbox, told, now_us).forget())
+    asyncio.run(Chores(outbox, told, HandClock(now_us())).forget())
     assert (outbox.events, told.forgotten) == ([], [])
 
 
@@ -62,7 +63,7 @@ def test_the_first_time_comes_soon_after_the_start(
     outbox.announce(an_event(BOOK, at_us=now_us() - KEPT_US - 1_000_000))
 
     async def scenario() -> None:
-        task = asyncio.create_task(Chores(outbox, Told(), now_us).run())
+        task = asyncio.create_task(Chores(outbox, Told(), HandClock(now_us())).run())
         async with asyncio.timeout(5):
             while outbox.events:  # noqa: ASYNC110  as it is
                 await asyncio.sleep(0.01)
@@ -84,7 +85,7 @@ def test_everything_is_done_again_and_again_though_it_fails(
     monkeypatch.setattr(outbox, "forget", breaks)
 
     async def scenario() -> None:
-        task = asyncio.create_task(Chores(outbox, told, now_us).run())
+        task = asyncio.create_task(Chores(outbox, told, HandClock(now_us())).run())
         async with asyncio.timeout(5):
             while len(tried) < 3 or len(told.backlogs) < 3:  # noqa: ASYNC110  as it is
                 await asyncio.sleep(0.01)
@@ -103,7 +104,7 @@ def test_what_fails_again_is_told_once_until_it_has_gone_well(
         raise ValueError
 
     async def scenario() -> None:
-        doing = Chores(outbox, told, now_us)
+        doing = Chores(outbox, told, HandClock(now_us()))
         for _ in range(2):
             with monkeypatch.context() as patched:
                 patched.setattr(outbox, "forget", breaks)
@@ -128,7 +129,7 @@ def test_a_database_that_was_away_in_between_is_no_reason_to_tell_it_again(
         raise ValueError
 
     async def scenario() -> None:
-        doing = Chores(outbox, told, now_us)
+        doing = Chores(outbox, told, HandClock(now_us()))
         for is_away in (False, True, False):
             outbox.database.away = is_away
             with monkeypatch.context() as patched:
@@ -145,7 +146,7 @@ def test_a_database_that_is_away_is_no_news(outbox: WatchedOutbox) -> None:
     outbox.database.away = True
 
     async def scenario() -> None:
-        doing = Chores(outbox, told, now_us)
+        doing = Chores(outbox, told, HandClock(now_us()))
         await doing.forget()
         await doing.count()
 

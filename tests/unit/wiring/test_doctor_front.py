@@ -33,7 +33,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 def seen(front: Front) -> dict[str, Finding]:
-    found, skew = of_front.examine(front, wiring.now_us)
+    found, skew = of_front.examine(front, wiring.wall_us)
     return by_check([*found, skew])
 
 
@@ -258,6 +258,6 @@ def test_who_answers_too_slowly_is_not_waited_for(
 
 
 def test_without_an_address_it_is_said_how_to_name_one() -> None:
-    found, skew = of_front.examine(None, wiring.now_us)
+    found, skew = of_front.examine(None, wiring.wall_us)
     assert {one.mark for one in (*found, skew)} == {UNCHECKED}
     assert "alama doctor --url" in str(found[0].todo)

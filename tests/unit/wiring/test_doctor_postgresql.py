@@ -117,7 +117,7 @@ def test_a_clock_that_is_a_minute_off_is_broken(url: str, tmp_path: Path) -> Non
     for behind_s, mark in ((5, LOOK), (60, BROKEN)):
 
         def clock(behind_us: int = behind_s * 1_000_000) -> int:
-            return wiring.now_us() - behind_us
+            return wiring.wall_us() - behind_us
 
         assert by_check(doctor.examine(environment, clock, None))["clock.database"].mark is mark
 

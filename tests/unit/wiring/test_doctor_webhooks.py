@@ -133,10 +133,10 @@ def test_events_that_nobody_looks_at_tell_that_no_worker_runs(
     home: Path, delivery: str, todo: str
 ) -> None:
     add(home, "https://10.1.7.9/in")
-    announce(home, wiring.now_us())
+    announce(home, wiring.wall_us())
     fresh = looked_at(home, **SECRETS)["webhooks.worker"]
     assert fresh.mark is UNCHECKED
-    announce(home, wiring.now_us() - 3_600 * US_PER_SECOND)
+    announce(home, wiring.wall_us() - 3_600 * US_PER_SECOND)
     found = looked_at(home, **SECRETS, ALAMA_DELIVERY=delivery)
     assert found["webhooks.worker"].mark is BROKEN
     assert todo in str(found["webhooks.worker"].todo)
@@ -145,7 +145,7 @@ def test_events_that_nobody_looks_at_tell_that_no_worker_runs(
 
 def test_a_worker_that_has_tried_is_at_work(home: Path) -> None:
     with opened(home, **SECRETS) as installed:
-        at_us = wiring.now_us() - 3 * US_PER_DAY
+        at_us = wiring.wall_us() - 3 * US_PER_DAY
         run_sql(
             installed.database,
             "INSERT INTO webhook_attempts (id, lender, mode, endpoint_id, event_id, number, "
@@ -161,5 +161,5 @@ def test_a_worker_that_has_tried_is_at_work(home: Path) -> None:
 def test_a_long_backlog_is_to_be_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_webhooks, "BACKLOG_LOOK", 0)
     add(home, "https://10.1.7.9/in")
-    announce(home, wiring.now_us())
+    announce(home, wiring.wall_us())
     assert looked_at(home, **SECRETS)["webhooks.backlog"].mark is LOOK

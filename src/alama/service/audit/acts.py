@@ -84,6 +84,8 @@ class Kind(StrEnum):
     CHALLENGER_SET = "challenger_set"
     CHALLENGER_ENDED = "challenger_ended"
     """The subject of both is the id of the model."""
+    CLOCK_ACCEPTED = "clock_accepted"
+    """A person says that the time of this entry is right, and by how much it was set back."""
     HEADS_NOTED = "heads_noted"
     """`details` has the number and the hash of the last entry of each chain, by its writer."""
 
@@ -103,6 +105,7 @@ PAGE_HASH: Final = "page_hash"
 REPLACES: Final = "replaces"
 REPLACED_EXPIRES_US: Final = "which_expires_us"
 RETIRES: Final = "retires"
+SET_BACK_S: Final = "set_back_s"
 SHA256: Final = "sha256"
 VOUCHED: Final = "vouched"
 _FINGERPRINT_DIGITS: Final = 16
@@ -269,6 +272,17 @@ def retention_run(plan: Plan, request_ids: Sequence[str], by: str | None) -> Act
     }
     act = in_book(Kind.RETENTION_RUN, plan.book, details=details, by=by)
     return msgspec.structs.replace(act, deleted=b"".join(map(ids.raw, request_ids)))
+
+
+def clock_accepted(before_us: int, at_us: int, by: str | None) -> Act:
+    """Say that it is this time, and by how much that is earlier than what stamped before."""
+    set_back_s = max(before_us - at_us, 0) // 1_000_000
+    return Act(Kind.CLOCK_ACCEPTED, details={SET_BACK_S: set_back_s}, by=by)
+
+
+def set_back_us(act: Act) -> int:
+    """Give by how much the clock was set back with such an act, in microseconds."""
+    return int(act.details.get(SET_BACK_S) or 0) * 1_000_000
 
 
 def deleted_in(act: Act) -> list[bytes]:

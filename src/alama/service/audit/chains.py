@@ -15,6 +15,7 @@ from alama.service.audit.acts import Kind
 from alama.service.audit.findings import Finding, Trouble
 from alama.service.audit.reviews import ReviewsTold
 from alama.service.audit.standing import Standing
+from alama.service.audit.times import Times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -90,6 +91,7 @@ class Chains:
         self._wanted = set(wanted)
         self._main = chain.start(MAIN)
         self.told = Told()
+        self.times = Times()
         self.entries = 0
         self.chains = 0
         self.named = 0
@@ -140,6 +142,8 @@ class Chains:
             where = f"entry {link.number} of {head.writer}"
             yield from (Finding(Trouble.ENTRY, where, fault) for fault in faults)
             self._count(link)
+            if not faults:
+                self.times.take(link)
             if head.writer == MAIN:
                 self.first_signer = self.first_signer or link.signer
                 self._take(link, faults)

@@ -95,6 +95,7 @@ def verify(
                 findings += check_vault_keys(_ours(moment, signers), chains)
             lender_keys.look_at(moment.vault_keys())
         findings += [*_unsigned(signers, chains), *lender_keys.findings()]
+    findings += chains.times.findings()
     documents = trail.document_count()
     findings += check_documents(trail, watch)
     return Verdict(

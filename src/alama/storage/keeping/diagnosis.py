@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import func, insert, select, text
 
 from alama.storage import schema
+from alama.storage.clock import SERVER_NOW
 from alama.storage.endpoints import ENDPOINTS, listed
 from alama.storage.sqlite_driver import pysqlite3
 
@@ -113,12 +114,11 @@ def stuck(database: Database, idle_s: float = STUCK_S) -> Stuck:
 
 def clock(database: Database, now_us: Clock) -> Offset:
     """Compare the clock of a PostgreSQL server with ours: the nearest of some answers."""
-    query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
     offsets = []
     with database.reading() as connection:
         for _ in range(5):
             began_us = now_us()
-            theirs_us = connection.execute(query).scalar_one()
+            theirs_us = connection.execute(SERVER_NOW).scalar_one()
             ended_us = now_us()
             offsets.append(Offset(theirs_us - (began_us + ended_us) // 2, ended_us - began_us))
     return min(offsets, key=lambda offset: offset.took_us)

@@ -1,0 +1,89 @@
+"""`alama clock`: what time it is, by whom, and a person's word that it is right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+    from alama.cli.command import Subparsers
+    from alama.service.clock import Leap
+
+DESCRIPTION: Final = """\
+Show the time that scores and acts are stamped with, and what it was held against. On PostgreSQL it
+is the time of the database, else that of this machine. A time that does not fit what was seen
+before is a leap: nothing is deleted and nothing expires by it until the clock is right again, or
+`alama clock accept` says that it is. The exit code is 1 while a leap stands."""
+
+ACCEPT_DESCRIPTION: Final = """\
+Say that the time is right as it is now: what is due by it is deleted and expires. Look at `alama
+clock` before. The audit notes it. Processes that run take it up within seconds, if their own time
+is the same."""
+
+_EXIT_LEAP: Final = 1
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "clock", help="what time it is, and that it is right", description=DESCRIPTION
+    )
+    parser.set_defaults(run=show)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION")
+    accepted = actions.add_parser(
+        "accept", help="say that the time is right", description=ACCEPT_DESCRIPTION
+    )
+    accepted.add_argument(
+        "--by", metavar="NAME", help="who says so, for the audit (default: who is logged in)"
+    )
+    accepted.set_defaults(run=accept)
+
+
+def show(_: argparse.Namespace) -> int:
+    """Show every time there is, and whether they fit."""
+    from alama import wiring  # noqa: PLC0415  not for the front door
+    from alama.cli import words  # noqa: PLC0415
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+    from alama.cli.tables import facts  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        now_us, trusted_us, leap = opened.clock(), opened.clock.trusted(), opened.clock.leap
+        source = "this machine" if opened.database.embedded else "the database"
+        signed_us = opened.seen.signed_us()
+        rows = [
+            (f"time of {source}", words.second(opened.clock.source_us())),
+            ("stamps", words.second(now_us)),
+            ("deletes and expires", words.second(trusted_us)),
+            ("newest act", "none" if signed_us is None else words.second(signed_us)),
+        ]
+    if not opened.database.embedded:
+        rows.insert(1, ("time of this machine", words.second(wiring.wall_us())))
+    words.say(facts(rows))
+    if leap is None:
+        words.say("\nThe time is trusted. Times are UTC.")
+        return 0
+    words.say(f"\nThe clock has leapt: {_worded(leap)}. Times are UTC.")
+    words.remark("If the time is right: alama clock accept. If not, set the clock of its machine.")
+    return _EXIT_LEAP
+
+
+def accept(args: argparse.Namespace) -> int:
+    """Take the time for right, and say what changes."""
+    from alama.cli import words  # noqa: PLC0415  not for the front door
+    from alama.cli.installed import existing_installation  # noqa: PLC0415
+
+    with existing_installation() as opened:
+        leap = opened.clock.leap
+        before_us, at_us = opened.clock.accept()
+        opened.seen.accept(opened.log, before_us, at_us, args.by)
+    words.say(f"It is {words.second(at_us)}, UTC: what is due goes by this time again.")
+    if leap is not None:
+        words.remark(f"Before, {_worded(leap)}.")
+    return 0
+
+
+def _worded(leap: Leap) -> str:
+    from alama.cli import words  # noqa: PLC0415  see `show`
+
+    side = "ahead of" if leap.ahead_us > 0 else "behind"
+    return f"it is {words.span(abs(leap.ahead_us))} {side} the last time seen"

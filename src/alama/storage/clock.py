@@ -1,0 +1,83 @@
+"""Time in a database: its own clock, and the last time that a process was sure of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import select, text, update
+
+from alama.core.chain import MAIN
+from alama.service.audit import acts
+from alama.service.clock import Seen
+from alama.service.errors import StoreUnfit
+from alama.storage import schema
+from alama.storage.upserts import insert_new
+
+if TYPE_CHECKING:
+    from alama.storage.acts import ActLog
+    from alama.storage.database import Database
+
+FACT: Final = "clock"
+
+SERVER_NOW: Final = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+
+
+class SqlSeen:
+    """See `alama.service.clock.SeenStore`. It is a fact: how often accepted, and the time."""
+
+    def __init__(self, database: Database) -> None:
+        """Use an open database."""
+        self._database = database
+
+    def server_us(self) -> int:
+        """Give the time of a PostgreSQL server, microseconds since 1970, UTC."""
+        with self._database.reading() as connection:
+            return int(connection.execute(SERVER_NOW).scalar_one())
+
+    def seen(self) -> Seen | None:
+        query = select(schema.facts.c.value).where(schema.facts.c.name == FACT)
+        with self._database.reading() as connection:
+            found = connection.execute(query).scalar()
+        return None if found is None else _read(found)
+
+    def signed_us(self) -> int | None:
+        table = schema.audit_entries
+        newest = select(table.c.created_us).where(table.c.writer == MAIN)
+        with self._database.reading() as connection:
+            found = connection.execute(newest.order_by(table.c.number.desc()).limit(1)).scalar()
+        return None if found is None else int(found)
+
+    def keep(self, before: Seen | None, seen: Seen) -> None:
+        table = schema.facts
+        with self._database.writing() as connection:
+            if before is None:
+                insert_new(connection, table, {"name": FACT, "value": _written(seen)})
+                return
+            same = (table.c.name == FACT) & (table.c.value == _written(before))
+            connection.execute(update(table).where(same).values(value=_written(seen)))
+
+    def accept(self, log: ActLog, before_us: int, at_us: int, by: str | None) -> None:
+        """Write down that a person says that it is this time, and what it was held for before."""
+        table = schema.facts
+        query = select(table.c.value).where(table.c.name == FACT)
+        with self._database.writing() as connection:
+            insert_new(connection, table, {"name": FACT, "value": _written(Seen(at_us))})
+            found = connection.execute(query.with_for_update()).scalar_one()
+            value = _written(Seen(at_us, _read(found).accepted + 1))
+            connection.execute(update(table).where(table.c.name == FACT).values(value=value))
+            log.append(connection, acts.clock_accepted(before_us, at_us, by))
+
+
+def _written(seen: Seen) -> str:
+    return f"{seen.accepted} {seen.at_us}"
+
+
+def _read(value: str) -> Seen:
+    accepted, _, at_us = value.partition(" ")
+    try:
+        return Seen(int(at_us), int(accepted))
+    except ValueError:
+        raise StoreUnfit(
+            "the fact `clock` of this database is damaged",
+            hint="delete its row from the table facts, and look at the time with `alama clock`",
+        ) from None
