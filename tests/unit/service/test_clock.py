@@ -167,7 +167,7 @@ def test_behind_it_goes_on_from_what_was_seen(kept: Kept) -> None:
 
 
 def test_another_start_does_not_make_a_leap_right(machine: Machine) -> None:
-    machine.start()
+    clock = machine.start()
     machine.source.now_us += YEARS_US
     for _ in range(3):
         clock = machine.start()
