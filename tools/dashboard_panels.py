@@ -343,6 +343,42 @@ ROWS: Final = (
         ),
     ),
     Row(
+        "Time",
+        (
+            Panel(
+                "Leap",
+                "By how much the time is off from what is trusted. Nothing is deleted meanwhile.",
+                "s",
+                (Query(_figure("max", "alama_clock_leap_seconds"), "leap"),),
+                width=6,
+                bad=1,
+            ),
+            Panel(
+                "Clocks of hosts",
+                "By how much the clock of an instance is off from that of the database.",
+                "s",
+                (Query(_figure("max", "alama_clock_host_seconds", "instance"), "{{instance}}"),),
+                width=6,
+                doubtful=30,
+            ),
+            Panel(
+                "Deleted by retention",
+                "Scores whose time is over.",
+                "ops",
+                (Query(_rate("alama_retention_deleted_total"), "deleted"),),
+                width=6,
+            ),
+            Panel(
+                "Retention waits",
+                "Scores whose time is over, more than go by themselves: they wait for a person.",
+                "short",
+                (Query(_figure("max", "alama_retention_waiting"), "waiting"),),
+                width=6,
+                doubtful=1,
+            ),
+        ),
+    ),
+    Row(
         "Processes",
         (
             Panel(

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from alama.core.lending.policy import Decision
 from alama.service.book import Book, Mode
+from alama.service.days import DAY_US
 from alama.service.errors import StoreUnavailable, StoreUnfit, UnknownScore
 from alama.service.holds import HOUR_US, Approved
-from alama.service.records import IDEMPOTENCY_KEPT_US, Earlier, Entry, Fate, ScoreSummary
+from alama.service.records import Earlier, Entry, Fate, ScoreSummary
 from alama.storage import database as databases
 from alama.storage.database import Database
 from alama.storage.scores import SqlScores
@@ -187,16 +188,14 @@ def test_a_key_of_one_book_means_nothing_in_another(scores: SqlScores) -> None:
     assert scores.commit(group) == [None] * len(BOOKS)
 
 
-def test_a_key_is_kept_for_72_hours_and_then_free(scores: SqlScores) -> None:
+@pytest.mark.parametrize("days", [4, -4, 8 * 365, -8 * 365])
+def test_a_key_that_is_kept_answers_whatever_time_a_retry_comes_at(
+    scores: SqlScores, days: int
+) -> None:
     first = an_entry(idempotency_key="order-1")
     scores.commit([first])
-    last_us = NOON_US + IDEMPOTENCY_KEPT_US
-    late = an_entry(at_us=last_us, idempotency_key="order-1")
-    assert committed(scores, [late]) == [answer(first)]
-    second = an_entry(at_us=last_us + 1, idempotency_key="order-1")
-    assert scores.commit([second]) == [None]
-    third = an_entry(at_us=last_us + 2, idempotency_key="order-1")
-    assert committed(scores, [third]) == [answer(second)]
+    retry = an_entry(at_us=NOON_US + days * DAY_US, idempotency_key="order-1")
+    assert committed(scores, [retry]) == [answer(first)]
 
 
 def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:

@@ -36,7 +36,6 @@ from alama.service.errors import (
     UnknownApplicant,
     UnknownScore,
 )
-from alama.service.records import IDEMPOTENCY_KEPT_US
 from alama.service.vault.keys import VaultKey
 from alama.service.vault.master import Masters, master
 from alama.service.vault.ring import Ring
@@ -127,7 +126,7 @@ class Protection(RuleBasedStateMachine):
     def score_once(self, reference: str | None, inflow: int, key: str) -> None:
         self.clock.now_us += 1_000_000
         first = self.retries.get(key)
-        known = first is not None and first.at_us >= self.clock.now_us - IDEMPOTENCY_KEPT_US
+        known = first is not None and first.request_id not in self.deleted
         try:
             answer = self.house.ask(reference, key, monthly_inflow=inflow)
         except Erased:

@@ -10,6 +10,7 @@ from alama.files.models import builtin
 from alama.service import directory as directories
 from alama.service import keys, lenders
 from alama.service.book import Book, Mode
+from alama.service.clock import Leap
 from alama.service.directory import Caller, Directory
 from alama.service.errors import (
     KeyExpired,
@@ -361,3 +362,16 @@ def test_newer_use_stands_when_older_is_given_back(
     calls(directory, text)
     directory.give_back_key_use(used)
     assert directory.take_key_use() == {key.id: clock.now_us}
+
+
+@pytest.mark.parametrize("ahead_us", [0, 8 * 365 * 86_400 * 1_000_000])
+def test_a_key_expires_by_the_time_that_is_trusted(
+    directory: Directory, registry: SqlRegistry, clock: HandClock, ahead_us: int
+) -> None:
+    text, _ = keys.issue(registry, clock, PEPPER, DEMO, days=1)
+    clock.now_us += ahead_us
+    clock.leap = Leap(ahead_us)
+    assert asyncio.run(directory.caller(text)).book == DEMO
+    clock.now_us += 86_400 * 1_000_000
+    with pytest.raises(KeyExpired):
+        asyncio.run(directory.caller(text))

@@ -8,9 +8,11 @@ import pytest
 
 from alama.core.lending.draft import draft, draft_text
 from alama.files.jurisdictions import jurisdiction
+from alama.service import retention as retaining
 from alama.service import upkeep
 from alama.service.audit.acts import Kind
 from alama.service.book import Book
+from alama.service.clock import Leap
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
 from alama.service.monitoring.drift import Drift
@@ -117,6 +119,56 @@ def test_what_is_due_goes_in_batches_once_a_day(
     assert house.replayed(young) == ()
     assert [act.details["scores"] for act in house.acts(Kind.RETENTION_RUN)] == [2, 2, 1]
     assert (told.failures, told.gone, told.waiting) == ([], [(DEMO, 5)], {})
+
+
+def test_more_than_goes_on_any_day_waits_for_a_person(
+    house: House, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
+    monkeypatch.setattr(retaining, "USUAL_MAX", 2)
+    for number in range(3):
+        house.score(f"A-{number}")
+    clock.now_us += TEN_YEARS_US
+    told = Told()
+    work = chores(house, house.retention, told)
+    asyncio.run(work.retain())
+    assert (told.gone, told.waiting) == ([], {DEMO: 3})
+    assert len(house.scores.page(DEMO, None, 10)) == 3
+    (plan,) = house.retention.due()
+    assert sum(house.retention.carry_out(plan, "a person")) == 3
+    asyncio.run(work.retain())
+    assert (told.gone, told.waiting) == ([], {})
+
+
+def test_a_twentieth_of_a_large_book_goes_by_itself(
+    house: House, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retaining, "USUAL_MAX", 0)
+    house.score("A-1")
+    clock.now_us += TEN_YEARS_US
+    for number in range(18):
+        house.score(f"A-{number}")
+    (plan,) = house.retention.due()
+    assert not house.retention.is_usual(plan)
+    house.score("one more")
+    assert house.retention.is_usual(plan)
+
+
+@pytest.mark.parametrize("days", [4, -4, 8 * 365, -8 * 365])
+def test_nothing_is_let_go_of_while_a_leap_stands(
+    house: House, clock: HandClock, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    monkeypatch.setattr(upkeep, "FORGET_PAUSE_S", 0.0)
+    first = house.ask("A-1", "order-1")
+    clock.now_us += days * DAY_US
+    clock.leap = Leap(days * DAY_US)
+    told = Told()
+    work = chores(house, house.retention, told)
+    for chore in (work.retain, work.forget, work.fold_counts, work.sweep):
+        asyncio.run(chore())
+    assert house.replayed(first.reply.decode()) == ()
+    assert house.ask("A-1", "order-1") == first._replace(replayed=True)
+    assert (told.failures, told.gone, told.waiting) == ([], [], {})
 
 
 def test_what_the_journal_still_holds_is_taken_out_the_next_time(

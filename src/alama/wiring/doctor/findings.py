@@ -47,6 +47,8 @@ CHECKS: Final = {
     "clock.kernel": "synchronised",
     "clock.database": "clock of PostgreSQL",
     "clock.front": "clock in front",
+    "clock.leap": "time that is trusted",
+    "clock.retention": "retention",
     "disk.home": "home folder",
     "disk.database": "database",
     "secrets.files": "files",

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import ctypes
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from alama.service.checkup import Finding, broken, look, ok, unchecked
+from alama.files.jurisdictions import jurisdiction
+from alama.service.checkup import Finding, Mark, broken, look, ok, unchecked
+from alama.service.clock import TOLERANCE_US, leap_since
+from alama.service.retention import Retention
+from alama.storage.acts import ActLog
+from alama.storage.clock import SqlSeen
 from alama.storage.keeping import diagnosis
+from alama.storage.registry import SqlRegistry
+from alama.storage.retention import SqlRetention
+from alama.wiring.doctor.findings import number, some
+from alama.wiring.fitting import vault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from alama.service.retention import Plan
+    from alama.storage.database import Database
     from alama.wiring.doctor.patient import Patient
 
 LOOK_US: Final = 1_000_000
 BROKEN_US: Final = 30_000_000
 
+_RETENTION = "clock.retention"
 _NOT_SYNCHRONISED: Final = 5  # TIME_ERROR
 _TIMEX_BYTES: Final = 512  # more than the kernel writes
 _TODO = "have the clock set by a time server: chrony, or systemd-timesyncd"
@@ -24,14 +37,75 @@ _TODO = "have the clock set by a time server: chrony, or systemd-timesyncd"
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare the clock of this machine with others."""
     yield kernel(_kernel_state())
+    if patient.database is not None:
+        yield _of_database(patient, patient.database)
+    yield from of_installation(patient)
+
+
+def _of_database(patient: Patient, database: Database) -> Finding:
     check = "clock.database"
-    if patient.database is None:
+    if database.embedded:
+        return unchecked(check, "a SQLite file has no clock of its own")
+    offset = diagnosis.clock(database, patient.clock)
+    return compared(check, offset.ahead_us, offset.took_us // 2, "the database")
+
+
+def of_installation(patient: Patient) -> Iterator[Finding]:
+    """Hold the time of an installation against what it has seen, and say what waits for it."""
+    database = patient.fit
+    if database is None:
         return
-    if patient.database.embedded:
-        yield unchecked(check, "a SQLite file has no clock of its own")
+    stored = SqlSeen(database)
+    now_us = patient.clock() if database.embedded else stored.server_us()
+    seen, signed_us = stored.seen(), stored.signed_us()
+    finding = leapt(now_us, signed_us if seen is None else seen.at_us, signed_us)
+    yield finding
+    if finding.mark is Mark.BROKEN:
+        yield unchecked(_RETENTION, "nothing is deleted: see time that is trusted")
         return
-    offset = diagnosis.clock(patient.database, patient.clock)
-    yield compared(check, offset.ahead_us, offset.took_us // 2, "the database")
+    registry = SqlRegistry(database)
+    # Nothing is deleted here, so nothing is written down.
+    log = ActLog(database, vault_of(patient.settings, database).signer, patient.clock, "")
+    retention = Retention(registry, SqlRetention(database, log), lambda: now_us, jurisdiction)
+    yield waiting([plan for plan in retention.due() if not retention.is_usual(plan)])
+
+
+def leapt(now_us: int, before_us: int | None, signed_us: int | None) -> Finding:
+    """Judge the time by the last that was seen, and by the newest act."""
+    check = "clock.leap"
+    leap = leap_since(before_us, now_us)
+    if leap is not None:
+        side = "ahead of" if leap.ahead_us > 0 else "behind"
+        return broken(
+            check,
+            f"{_span(leap.ahead_us)} {side} the last time seen: nothing is deleted, and nothing "
+            "expires by it",
+            "if the time is right, `alama clock accept`; if not, set the clock of its machine",
+        )
+    if signed_us is not None and signed_us - now_us > TOLERANCE_US:
+        return look(
+            check,
+            f"the newest act was signed {_span(signed_us - now_us)} later than now",
+            "a clock was wrong: `alama audit log` shows who acted then, docs/audit.md what follows",
+        )
+    return ok(check, "it fits the last time seen")
+
+
+def waiting(plans: Sequence[Plan]) -> Finding:
+    """Judge what is due and does not go by itself."""
+    if not plans:
+        return ok(_RETENTION, "no scores wait for a person to delete them")
+    books = some([f"{plan.book.lender}, {plan.book.mode} mode" for plan in plans])
+    scores = number(sum(plan.scores for plan in plans), "score")
+    return look(
+        _RETENTION,
+        f"{scores} wait for a person to delete them, of {books}",
+        "`alama retention run --dry-run` shows them; if that is right, leave --dry-run out",
+    )
+
+
+def _span(duration_us: int) -> str:
+    return str(timedelta(seconds=abs(duration_us) // 1_000_000))
 
 
 def compared(check: str, ahead_us: int, uncertain_us: int, whose: str) -> Finding:
