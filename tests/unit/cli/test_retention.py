@@ -22,10 +22,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A score was given, and ten years have gone by."""
+    """A score was given, ten years have gone by, and a person says so."""
     give_score()
     now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.wiring.installation.now_us", lambda: now_us + YEARS_US)
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + YEARS_US)
+    main(["clock", "accept"])
 
 
 class Typing(io.StringIO):
@@ -53,6 +54,24 @@ def test_periods_are_shown_with_the_law_and_with_what_is_due(
     assert "Kenya: Proceeds of Crime" in test
     assert live.split()[:3] == ["demo", "live", "ever"]
     assert "its policy names no jurisdiction" in live
+
+
+@pytest.mark.parametrize("ahead_us", [YEARS_US, -YEARS_US])
+def test_nothing_is_deleted_by_a_clock_that_has_leapt(
+    home: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ahead_us: int,
+) -> None:
+    give_score()
+    obey_kenya(home)
+    now_us = wiring.wall_us()
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + ahead_us)
+    capsys.readouterr()
+    assert main(["retention", "run"]) == EXIT_MISTAKE
+    assert "alama clock accept" in capsys.readouterr().err
+    main(["retention", "show"])
+    assert capsys.readouterr().out.splitlines()[-2].split()[4] == "0"
 
 
 @pytest.mark.usefixtures("years_later")

@@ -151,7 +151,7 @@ def test_only_the_last_days_are_counted(
 ) -> None:
     give()
     later_us = wiring.wall_us() + 2 * DAY_US
-    monkeypatch.setattr(wiring, "now_us", lambda: later_us)
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: later_us)
     assert main(["scores", "tally", "--days", "2"]) == 0
     out, err = capsys.readouterr()
     assert (out, err.partition(",")[0]) == ("", "demo has no scores in test mode")

@@ -326,7 +326,7 @@ def test_what_waits_is_shown_and_after_a_while_that_nobody_sends_it(
     said(capsys, "test", *OF, endpoint.id)
     assert re.search(r"active +1, due now", said(capsys, "list", *OF))
     later_us = wiring.wall_us() + 10 * 60 * 1_000_000
-    monkeypatch.setattr("alama.wiring.installation.now_us", lambda: later_us)
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: later_us)
     for command in (["list", *OF], ["show", *OF, endpoint.id], ["attempts", *OF, endpoint.id]):
         assert main(["webhooks", *command]) == 0
         out, err = capsys.readouterr()

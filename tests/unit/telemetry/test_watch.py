@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from alama.service.book import Book, Mode
+from alama.service.clock import Leap
 from alama.service.errors import StoreUnfit
 from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
@@ -139,6 +141,47 @@ def test_a_chore_that_failed_is_told_without_its_message(heard: Heard) -> None:
         "note_key_use",
     )
     assert told["errors"] == [{"type": "ValueError"}]
+
+
+def test_leaps_of_the_clock_and_wrong_hosts_are_told_with_what_to_do(heard: Heard) -> None:
+    registry = CollectorRegistry()
+    clock = Watch(heard.log, Metrics(registry)).clock
+    clock.leapt(Leap(-345_600_000_000))
+    clock.host_differs(90_000_000)
+    assert registry.get_sample_value("alama_clock_leap_seconds") == 345_600
+    assert registry.get_sample_value("alama_clock_host_seconds") == 90
+    clock.leapt(None)
+    clock.host_differs(0)
+    assert registry.get_sample_value("alama_clock_leap_seconds") == 0
+    assert registry.get_sample_value("alama_clock_host_seconds") == 0
+    lines = heard.lines()
+    assert [(line["level"], line["event"], line.get("ahead_s")) for line in lines] == [
+        ("warning", "clock_leapt", -345_600),
+        ("warning", "clock_differs", 90),
+        ("info", "clock_trusted", None),
+        ("info", "clock_agrees", None),
+    ]
+    assert "alama clock accept" in lines[0]["hint"]
+
+
+def test_what_retention_deletes_is_counted_and_what_waits_is_told_once(heard: Heard) -> None:
+    registry = CollectorRegistry()
+    watch = Watch(heard.log, Metrics(registry))
+    book = Book("umoja", Mode.LIVE)
+    watch.retained(book, 7)
+    watch.retention_waits({book: 500})
+    watch.retention_waits({book: 500})
+    assert registry.get_sample_value("alama_retention_deleted_total") == 7
+    assert registry.get_sample_value("alama_retention_waiting") == 500
+    watch.retention_waits({})
+    assert registry.get_sample_value("alama_retention_waiting") == 0
+    ran, waits = heard.lines()
+    assert (ran["event"], ran["lender"], ran["mode"], ran["scores"]) == (
+        *("retention_ran", "umoja", "live"),
+        7,
+    )
+    assert (waits["level"], waits["event"], waits["scores"]) == ("warning", "retention_waits", 500)
+    assert "alama retention run umoja" in waits["hint"]
 
 
 def test_a_request_that_went_well_waits_for_company(heard: Heard) -> None:

@@ -96,10 +96,10 @@ def waiting(plans: Sequence[Plan]) -> Finding:
     if not plans:
         return ok(_RETENTION, "no scores wait for a person to delete them")
     books = some([f"{plan.book.lender}, {plan.book.mode} mode" for plan in plans])
-    scores = number(sum(plan.scores for plan in plans), "score")
+    scores = number(sum(plan.scores for plan in plans), "score waits", "scores wait")
     return look(
         _RETENTION,
-        f"{scores} wait for a person to delete them, of {books}",
+        f"{scores} for a person to delete them, of {books}",
         "`alama retention run --dry-run` shows them; if that is right, leave --dry-run out",
     )
 

@@ -1,0 +1,80 @@
+"""`alama clock`: what is seen of time, and a person's word for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from alama import wiring
+from alama.cli.main import main
+from alama.service.days import DAY_US
+from tests.stored import give_score
+
+EXIT_LEAP = 1
+ISSUE = ["keys", "issue", "--lender", "demo", "--mode", "test"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    give_score()
+    return tmp_path
+
+
+@pytest.fixture(params=[("ahead of", 400), ("behind", -400)], ids=["ahead", "behind"])
+def leapt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The clock of the machine has been set; whether it is ahead or behind."""
+    side, days = request.param
+    now_us = wiring.wall_us()
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + days * DAY_US)
+    return str(side)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    capsys.readouterr()
+    code = main(["clock", *arguments])
+    return code, capsys.readouterr().out
+
+
+def test_a_time_that_fits_is_trusted(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = said(capsys)
+    assert code == 0
+    assert "The time is trusted." in out
+    assert "time of this machine" in out
+
+
+def test_a_leap_is_shown_until_a_person_accepts_it(
+    capsys: pytest.CaptureFixture[str], leapt: str
+) -> None:
+    code, out = said(capsys)
+    assert code == EXIT_LEAP
+    assert f"it is 399 d {leapt}" in out or f"it is 400 d {leapt}" in out
+    code, out = said(capsys, "accept", "--by", "asha")
+    assert (code, out.startswith("It is ")) == (0, True)
+    assert said(capsys)[0] == 0
+    main(["audit", "log"])
+    assert "clock accepted" in capsys.readouterr().out.replace("  ", " ")
+
+
+@pytest.mark.usefixtures("leapt")
+def test_what_was_accepted_leaves_an_audit_that_holds() -> None:
+    main(["clock", "accept"])
+    give_score()
+    assert main(["audit", "verify"]) == 0
+
+
+def test_acts_signed_out_of_order_by_a_wrong_clock_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_us = wiring.wall_us()
+    with monkeypatch.context() as wrong:
+        wrong.setattr("alama.wiring.installation.wall_us", lambda: now_us + 400 * DAY_US)
+        main(ISSUE)
+    main(ISSUE)
+    capsys.readouterr()
+    assert main(["audit", "verify"]) == EXIT_LEAP
+    out = capsys.readouterr().out
+    assert "An entry is earlier than the one before it" in out
+    assert "days" in out
