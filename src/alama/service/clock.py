@@ -19,7 +19,9 @@ from alama.service.errors import StoreUnavailable
 from alama.service.patience import in_time
 
 if TYPE_CHECKING:
-    from alama.service.ports import Clock, Stopwatch
+    from collections.abc import Callable
+
+    from alama.service.ports import Clock
 
 TOLERANCE_US: Final = 120_000_000
 """What a clock may be set by at once, back or ahead: time servers correct a few seconds."""
@@ -120,14 +122,14 @@ class Watch(Protocol):
 class AnchoredClock:
     """The clock of one process. Any thread may read it, and any may have it look at its source."""
 
-    def __init__(self, source: Clock, stopwatch: Stopwatch, store: SeenStore) -> None:
+    def __init__(self, source: Clock, stopwatch_ns: Callable[[], int], store: SeenStore) -> None:
         """Hold the source against what was seen before; `StoreUnavailable` where neither answers.
 
         Behind that: the time goes on from there. Ahead by more than a day: it stamps by the source,
         since the service may have been off for long, and trusts what it has seen.
         """
         self._source = source
-        self._stopwatch = stopwatch
+        self._stopwatch_ns = stopwatch_ns
         self._store = store
         self._lock = threading.Lock()
         self._seen = store.seen()
@@ -141,7 +143,7 @@ class AnchoredClock:
 
         Those are the consent of a person, and the end of a leap ahead at the start.
         """
-        return self._offset_us + self._stopwatch()
+        return self._offset_us + self._stopwatch_ns() // 1_000
 
     def trusted(self) -> int:
         """Give the time that deletes and expires.
@@ -149,7 +151,7 @@ class AnchoredClock:
         Without consent it is never ahead of the stopwatch by more than the tolerance, and a
         thousandth, each day.
         """
-        return self._trusted_us + self._stopwatch()
+        return self._trusted_us + self._stopwatch_ns() // 1_000
 
     @property
     def leap(self) -> Leap | None:
@@ -193,8 +195,8 @@ class AnchoredClock:
         elapsed_us = at_us - self._base_at_us
         expected_us = self._base_us + elapsed_us
         if abs(source_us - expected_us) > TOLERANCE_US + elapsed_us // DRIFT:
-            trusted_us = self._trusted_us + at_us
-            self._set(self._offset_us, self._trusted_us, Leap(source_us - trusted_us))
+            leap = Leap(source_us - self._trusted_us - at_us)
+            self._set(self._offset_us, self._trusted_us, leap)
             return
         offset_us = source_us - at_us
         if self._leap is None and abs(offset_us - self._offset_us) <= took_us:
@@ -210,9 +212,9 @@ class AnchoredClock:
 
     def _ask(self) -> tuple[int, int, int]:
         """Give the time of the source, the stopwatch at that moment, and how long it took."""
-        began_us = self._stopwatch()
+        began_us = self._stopwatch_ns() // 1_000
         source_us = self._source()
-        ended_us = self._stopwatch()
+        ended_us = self._stopwatch_ns() // 1_000
         return source_us, (began_us + ended_us) // 2, ended_us - began_us
 
     def _keep(self, every_us: int) -> None:

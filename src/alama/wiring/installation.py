@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 # The first goes on while a machine is suspended, and not every system has it.
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_stopwatch_ns: Final = partial(time.clock_gettime_ns, _STEADY)
 
 
 def wall_us() -> int:
@@ -82,7 +83,7 @@ def wall_us() -> int:
 
 def stopwatch_us() -> int:
     """Give microseconds that go on whatever becomes of the clock."""
-    return time.clock_gettime_ns(_STEADY) // 1_000
+    return _stopwatch_ns() // 1_000
 
 
 class Installation(NamedTuple):
@@ -278,7 +279,7 @@ def _clock(database: Database) -> AnchoredClock:
     """Give the time of a database: its own, or of this machine where it is a file."""
     stored = SqlSeen(database)
     source = wall_us if database.embedded else stored.server_us
-    return AnchoredClock(source, stopwatch_us, stored)
+    return AnchoredClock(source, _stopwatch_ns, stored)
 
 
 def _vault(settings: Settings, database: Database, facts: SqlRegistry, clock: Clock) -> Vault:

@@ -61,7 +61,7 @@ class Machine:
         self.kept = kept or Kept()
 
     def start(self) -> AnchoredClock:
-        return AnchoredClock(self.source, self.stopwatch, self.kept)
+        return AnchoredClock(self.source, lambda: self.stopwatch() * 1_000, self.kept)
 
     def wait(self, elapsed_us: int) -> None:
         self.source.now_us += elapsed_us
