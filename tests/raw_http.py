@@ -101,7 +101,7 @@ async def _application(noted: Noted, scope: Any, receive: Any, send: Any) -> Non
         await echo(scope, receive, send)
         return
     await receive()
-    scope["state"]["watch"] = noted
+    scope["state"] |= {"watch": noted, "clock": time.time_ns}
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await send({"type": "lifespan.shutdown.complete"})

@@ -28,7 +28,6 @@ from alama.cli.connections import place_of
 from alama.core.errors import AlamaError
 from alama.service.errors import Busy
 from alama.telemetry.formats import OTHER
-from alama.wiring import now_us
 
 if TYPE_CHECKING:
     from uvicorn import Config
@@ -37,9 +36,11 @@ if TYPE_CHECKING:
 
     from alama.api.exchange import Call, Handler, Reply
     from alama.cli.connections import Connections
+    from alama.service.ports import Clock
 
 WATCH: Final = "watch"
-"""Under this name the lifespan of the application gives whom to tell."""
+CLOCK: Final = "clock"
+"""Under these names the lifespan of the application gives whom to tell, and the time."""
 
 HEALTH: Final = frozenset({b"/livez", b"/readyz", b"/v1/health", b"/api/v1/health"})
 """Answered where nothing else is."""
@@ -85,6 +86,7 @@ class Protocol(HttpToolsProtocol):
         """Take all connections of the process, and what uvicorn gives to each."""
         super().__init__(config, server_state, app_state, _loop)
         self.watch: Watch = app_state[WATCH]
+        self._clock: Clock = app_state[CLOCK]
         self.url = b""
         self.place = ""
         self.due_s = inf
@@ -335,7 +337,7 @@ class Protocol(HttpToolsProtocol):
         self.on_message_begin()  # makes a new scope
         self.scope["method"], self.scope["path"], self.scope["query_string"] = method, path, b""
         self.cycle = self._last_cycle()
-        answer = Endpoint("unknown", {method: _raising(error)}, now_us, self.watch)
+        answer = Endpoint("unknown", {method: _raising(error)}, self._clock, self.watch)
         endpoint = cast("ASGI3Application", answer)  # uvicorn's name for the same
         if under_way:
             self.flow.pause_reading()

@@ -59,6 +59,24 @@ class _Meters(NamedTuple):
     seconds: Histogram
 
 
+class _RetentionMeters:
+    """What retention moves."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.deleted = Counter(
+            "alama_retention_deleted",
+            "Scores deleted because their time is over.",
+            registry=registry,
+        )
+        # Of the whole database, whichever process looks.
+        self.waiting = Gauge(
+            "alama_retention_waiting",
+            "Scores whose time is over, more than go by themselves: they wait for a person.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+
+
 class Metrics:
     """The figures of this process."""
 
@@ -117,18 +135,7 @@ class Metrics:
             registry=registry,
         )
         self._journal_bytes, self._disk_failed = _of_file(registry)
-        self._retained = Counter(
-            "alama_retention_deleted",
-            "Scores deleted because their time is over.",
-            registry=registry,
-        )
-        # Of the whole database, whichever process looks.
-        self._retention_waiting = Gauge(
-            "alama_retention_waiting",
-            "Scores whose time is over, more than go by themselves: they wait for a person.",
-            multiprocess_mode="livemax",
-            registry=registry,
-        )
+        self._retention = _RetentionMeters(registry)
         self.clock = clock_gauges(registry)
         _show_process(registry)
         self._meters: dict[tuple[str, str, int], _Meters] = {}
@@ -164,10 +171,10 @@ class Metrics:
         self._disk_failed.set(has_failed)
 
     def retained(self, scores: int) -> None:
-        self._retained.inc(scores)
+        self._retention.deleted.inc(scores)
 
     def retention_waits(self, scores: int) -> None:
-        self._retention_waiting.set(scores)
+        self._retention.waiting.set(scores)
 
     def _meters_of(self, route: str, method: str, status: int) -> _Meters:
         requests = self._requests.labels(route, known_method(method), str(status))

@@ -113,11 +113,9 @@ def assemble(
     settings: Settings, installed: Installation, ledger: LivingLedger, watch: Watch
 ) -> ASGIApp:
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
-    registry, scores = installed.registry, installed.scores
+    registry, scores, clock = installed.registry, installed.scores, installed.clock
     vault = installed.vault
-    directory = Directory(
-        registry, scores, installed.clock, stopwatch_us, installed.pepper, builtin, vault
-    )
+    directory = Directory(registry, scores, clock, stopwatch_us, installed.pepper, builtin, vault)
     _warm(directory, watch)
     health = Health(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, directory, watch)
@@ -145,21 +143,19 @@ def assemble(
     )
 
     @asynccontextmanager
-    async def lifespan(_: Router) -> AsyncIterator[dict[str, Watch]]:
+    async def lifespan(_: Router) -> AsyncIterator[dict[str, object]]:
         _stop_with_parent()
         _settle_memory()
         watch.start()
         ledger.start()
-        chores = [
-            asyncio.create_task(upkeep.run()),
-            asyncio.create_task(follow(installed.clock, wall_us, watch)),
-        ]
+        chores = [upkeep.run(), follow(clock, wall_us, watch)]
         if settings.workers > 1 or not installed.database.embedded:  # others may be there
-            chores.append(asyncio.create_task(_sharing(installed, limit, watch).run()))
-        yield {"watch": watch}  # for the protocol, which tells of connections
+            chores.append(_sharing(installed, limit, watch).run())
+        tasks = [asyncio.create_task(chore) for chore in chores]
+        yield {"watch": watch, "clock": clock}  # for the protocol, which refuses by itself
         # The server has answered every request by now; what is left is to put things away.
-        for chore in chores:
-            chore.cancel()
+        for task in tasks:
+            task.cancel()
         explaining.close()
         reports.close()
         await ledger.close()
@@ -168,7 +164,7 @@ def assemble(
         installed.close()
         watch.close()
 
-    return application(served, installed.clock, watch, lifespan)
+    return application(served, clock, watch, lifespan)
 
 
 def _warm(directory: Directory, watch: Watch) -> None:

@@ -119,6 +119,7 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
         errors.UnknownApplicant,
         errors.UnderHold,
         errors.UnknownHold,
+        errors.ClockLeapt,
         errors.NoPeriod,
         errors.PeriodTooShort,
         errors.LawUnknown,

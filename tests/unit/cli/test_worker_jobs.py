@@ -41,7 +41,7 @@ def installed(tmp_path: Path) -> Iterator[Installation]:
 
 
 def handed_in(installed: Installation, file: bytes, file_format: FileFormat) -> Job:
-    arrival = Arrival(installed.onboarding, "demo", 30, wiring.now_us(), bytes(7))
+    arrival = Arrival(installed.onboarding, "demo", 30, wiring.wall_us(), bytes(7))
     for start in range(0, len(file), PART_BYTES):
         arrival.add(file[start : start + PART_BYTES])
     return arrival.finish(file_format, Wishes(), "key_1")

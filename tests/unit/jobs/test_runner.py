@@ -91,7 +91,7 @@ def test_a_job_that_takes_too_long_is_ended_and_says_what_would_do(
     endless = Runner(
         "worker_1",
         jobs,
-        wiring.now_us,
+        wiring.wall_us,
         waits,
         watch,
         every_s=0.01,

@@ -19,6 +19,7 @@ from alama.service.directory import Directory
 from alama.storage import database as databases
 from alama.storage.sqlite_driver import pysqlite3
 from alama.wiring.doctor.patient import said
+from tests.clocks import HandClock
 from tests.factories import a_model
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, looked_at, opened, run_sql
 
@@ -126,7 +127,7 @@ def test_a_damaged_copy_of_what_the_package_brings_is_broken_until_the_next_star
         directory = Directory(
             installed.registry,
             installed.scores,
-            lambda: NOW_US,
+            HandClock(NOW_US),
             lambda: NOW_US,
             installed.pepper,
             builtin,
