@@ -117,6 +117,7 @@ static int fails(const char *what, const char *name)
     if (flag < 0)
         return 0; /* there was one */
     close(flag);
+    note('F', name, 0, NULL, 0);
     errno = EIO;
     return 1;
 }

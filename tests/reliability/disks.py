@@ -20,6 +20,7 @@ from typing import NamedTuple
 COMPILER = shutil.which("cc")
 SECTOR_BYTES = 512
 ACKNOWLEDGED = b"A"
+FAULT = b"F"
 
 _HEAD = struct.Struct("=4Q")
 
@@ -69,6 +70,8 @@ class Disk:
         """Go a step further."""
         if step.what == ACKNOWLEDGED:
             self.acknowledged += step.data.decode().split()
+        elif step.what == FAULT:
+            pass  # what came of it is a step of its own
         elif step.name == ".":
             if step.what == b"S":
                 self._durable_names, self._changes = dict(self._names), []

@@ -18,7 +18,7 @@ from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
-from tests.reliability.disks import Recorded
+from tests.reliability.disks import FAULT, Recorded
 from tests.stores import lenders_in
 
 FILE = "alama.db"
@@ -73,10 +73,12 @@ def run(start: Path, place: Path, fault: str | None, commits: int, seed: int) ->
 
 
 def cut(recorded: Recorded, place: Path, cuts: int, seed: int, tally: Tally) -> None:
-    """Cut the power at some moments, and look for what was acknowledged before each."""
+    """Cut the power at some moments after the fault, and look for what was acknowledged by then."""
     chance = random.Random(seed)  # noqa: S311  no secret
     steps = recorded.steps()
-    moments = sorted(chance.sample(range(1, len(steps) + 1), min(cuts, len(steps))))
+    failed = next((at for at, step in enumerate(steps) if step.what == FAULT), len(steps))
+    after = range(failed + 1, len(steps) + 1)
+    moments = sorted(chance.sample(after, min(cuts, len(after))))
     disk, done = recorded.disk(), 0
     for moment in moments:
         for step in steps[done:moment]:
