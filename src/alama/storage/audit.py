@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, select, text, true
+from sqlalchemy import func, select, text
 
 from alama.core.chain import MAIN, SCORES, Head, Link
 from alama.service import ids
@@ -21,9 +21,9 @@ from alama.storage.standing import standing
 from alama.storage.vault import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import Column, ColumnElement, Connection, Select
+    from sqlalchemy import Column, Connection, Row, Select
 
     from alama.service.audit.reviews import ReviewRow
     from alama.service.audit.standing import Columns, Thing
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SPAN: Final = 64
 """Commits between two boundaries: 32,000 scores at most, most often a few hundred."""
 
-_PAGE: Final = 500
+_AT_ONCE: Final = 500
 _NO_NUMBER: Final = 2**63 - 1
 _TABLE: Final = schema.audit_entries
 _LINK: Final = [_TABLE.c[name] for name in Link._fields]
@@ -168,33 +168,27 @@ class SqlMoment:
             span.append(table.c.request_id < ids.first_of(until_us))
         if from_us:
             span.append(table.c.request_id >= ids.first_of(from_us))
-        after: ColumnElement[bool] = true()
-        while page := self._page([*span, after]):
-            yield from page
-            after = table.c.request_id > page[-1].row.request_id
-
-    def _page(self, conditions: Sequence[ColumnElement[bool]]) -> list[StoredScore]:
-        query = whole_scores().where(*conditions).order_by(schema.scores.c.request_id).limit(_PAGE)
-        return [_readable(stored_score(row)) for row in self._connection.execute(query)]
+        query = whole_scores().where(*span).order_by(table.c.request_id)
+        return (_readable(stored_score(row)) for row in self._each(query))
 
     def standing(self) -> dict[Thing, Columns]:
         return standing(self._connection)
 
     def reviews(self) -> Iterator[ReviewRow]:
-        return review_rows(self._connection, _PAGE)
+        return review_rows(self._connection, _AT_ONCE)
 
     def vault_keys(self) -> Sequence[VaultKey]:
         query = select(*COLUMNS).order_by(schema.vault_keys.c.id)
         return [_vault_key(VaultKey._make(row)) for row in self._connection.execute(query)]
 
     def applicant_keys(self) -> Iterator[ApplicantKeyRow]:
-        table, after = schema.applicant_keys, ""
-        columns = [table.c[name] for name in ApplicantKeyRow._fields]
-        query = select(*columns).order_by(table.c.id).limit(_PAGE)
-        while rows := self._connection.execute(query.where(table.c.id > after)).all():
-            for row in rows:
-                yield _applicant_key(ApplicantKeyRow._make(row))
-            after = rows[-1].id
+        table = schema.applicant_keys
+        query = select(*(table.c[name] for name in ApplicantKeyRow._fields)).order_by(table.c.id)
+        return (_applicant_key(ApplicantKeyRow._make(row)) for row in self._each(query))
+
+    def _each(self, query: Select[Any]) -> Iterable[Row[Any]]:
+        """Read some rows at a time in one query: no id, which may be damaged, is asked for."""
+        return self._connection.execute(query.execution_options(yield_per=_AT_ONCE))
 
 
 def _chain(writer: str) -> Select[Any]:

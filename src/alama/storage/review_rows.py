@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, select, tuple_
+from sqlalchemy import and_, select
 
 from alama.service.audit.reviews import ReviewColumns, ReviewRow
 from alama.service.records import ApplicantKey
@@ -33,12 +33,8 @@ _OF_SCORE: Final = "of_score_"
 
 def review_rows(connection: Connection, at_once: int) -> Iterator[ReviewRow]:
     """Give all reviews, some at a time, in the order of their keys."""
-    query = _query().limit(at_once)
-    rest = query
-    while rows := connection.execute(rest).mappings().all():
-        yield from map(_review_row, rows)
-        last = [rows[-1][column.name] for column in _PLACE]
-        rest = query.where(tuple_(*_PLACE) > tuple_(*last))
+    rows = connection.execute(_query().execution_options(yield_per=at_once))
+    return map(_review_row, rows.mappings())
 
 
 def _query() -> Select[Any]:

@@ -40,7 +40,10 @@ def newest_first(trail: Trail, before: int | None) -> Iterator[Done]:
             except (msgspec.DecodeError, UnicodeDecodeError):  # damaged, or of a later version
                 act = None
             yield Done(link.number, link.created_us, link.kind, act)
-        before = links[-1].number
+        lowest = min(link.number for link in links)
+        if before is not None and lowest >= before:  # what is no number stands for the highest
+            return
+        before = lowest
 
 
 def heads_to_keep(trail: Trail) -> Sequence[Head]:
@@ -52,5 +55,7 @@ def heads_to_keep(trail: Trail) -> Sequence[Head]:
     while links := trail.links(MAIN, read, PAGE):
         for link in links:
             told.take(link)
+        if links[-1].number <= read:  # it is no number, and comes after all that are
+            break
         read = links[-1].number
     return [head for head in heads if told.heads.get(head.writer, {}).get(head.number) != head.hash]

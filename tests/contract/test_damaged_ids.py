@@ -1,0 +1,63 @@
+"""A verification ends and finds what is damaged, also where rows are damaged in what orders them."""
+
+from itertools import islice
+
+import pytest
+
+from alama.core.chain import MAIN
+from alama.service.audit.reading import heads_to_keep, newest_first
+from alama.storage.audit import SqlTrail
+from alama.storage.database import Database
+from tests.audited import verdict_on
+from tests.contract.test_reviews_protected import reviewed
+from tests.entries import DEMO
+from tests.protected import HandClock, House
+
+ENOUGH = 50
+DAMAGES = {"no Unicode": "CAST(x'7aff' AS TEXT)", "no text": "x'7aff'"}
+
+
+@pytest.fixture
+def house(database: Database) -> House:
+    if not database.embedded:
+        pytest.skip("PostgreSQL keeps a column to its type and its encoding")
+    house = House(database, HandClock())
+    reviewed(house, "A-1")
+    house.clock.now_us += 1_000
+    reviewed(house, "A-2")
+    return house
+
+
+def damage(house: House, table: str, column: str, value: str) -> None:
+    """Write past every constraint into the row that comes last."""
+    last = f"{column} = (SELECT max({column}) FROM {table})"
+    with house.database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE {table} SET {column} = {value} WHERE {last}")  # noqa: S608  ours
+
+
+@pytest.mark.parametrize("value", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("scores", "request_id"), ("applicant_keys", "id"), ("reviews", "request_id")],
+)
+def test_each_row_is_read_once_whatever_its_id_is(
+    house: House, table: str, column: str, value: str
+) -> None:
+    damage(house, table, column, value)
+    with SqlTrail(house.database).moment() as moment:
+        assert len(list(islice(moment.scores(DEMO, 0, None), ENOUGH))) == 2
+        assert len(list(islice(moment.applicant_keys(), ENOUGH))) == 2
+        assert len(list(islice(moment.reviews(), ENOUGH))) == 2
+    assert verdict_on(house.database).findings
+
+
+@pytest.mark.parametrize("value", ["'x'", "x'00'", "number + 0.5", "2.5"])
+def test_an_entry_whose_number_is_none_does_not_keep_a_reading_from_its_end(
+    house: House, value: str
+) -> None:
+    trail = SqlTrail(house.database)
+    entries = len(trail.links(MAIN, 0, ENOUGH))
+    damage(house, "audit_entries", "number", value)
+    assert entries <= len(list(islice(newest_first(trail, None), 2 * ENOUGH))) <= 2 * entries
+    assert heads_to_keep(trail)
+    assert verdict_on(house.database).findings
