@@ -178,15 +178,15 @@ def test_what_answers_already_need_not_be_signed(house: House) -> None:
         house.signed(house.trained("umoja"), MUTUA)
 
 
-def test_a_model_that_the_policy_in_force_does_not_fit_is_blocked(house: House) -> None:
+def test_a_model_that_is_not_the_one_that_was_judged_is_blocked(house: House) -> None:
     candidate = house.trained("umoja")
     broken = msgspec.structs.replace(candidate, id="can_broken")
     house.stores.candidates.add(broken, b"{}", b"{}")
-    with pytest.raises(ApprovalBlocked, match="cannot answer together"):
+    with pytest.raises(ApprovalBlocked, match="is damaged"):
         house.signed(broken, NJERI)
     another = msgspec.structs.replace(candidate, id="can_another", model_id=OTHER_MODEL.id)
     house.stores.candidates.add(another, document.encode(MODEL), b"{}")
-    with pytest.raises(ApprovalBlocked, match="is not the one that was judged"):
+    with pytest.raises(ApprovalBlocked, match="it is another one"):
         house.signed(another, NJERI)
 
 

@@ -1,4 +1,4 @@
-"""A verification ends and finds what is damaged, also where rows are damaged in what orders them."""
+"""A verification ends and finds what is damaged, also where the damage is in what rows go by."""
 
 from itertools import islice
 
@@ -30,7 +30,7 @@ def house(database: Database) -> House:
 
 def damage(house: House, table: str, column: str, value: str) -> None:
     """Write past every constraint into the row that comes last."""
-    last = f"{column} = (SELECT max({column}) FROM {table})"
+    last = f"{column} = (SELECT max({column}) FROM {table})"  # noqa: S608  ours
     with house.database.writing() as connection:
         connection.exec_driver_sql(f"UPDATE {table} SET {column} = {value} WHERE {last}")  # noqa: S608  ours
 

@@ -58,7 +58,7 @@ def test_what_stands_under_the_id_of_another_model_is_not_gone_back_to(house: Ho
         house.now_us += 1
     forged = document.encode(a_model(name="never signed"))
     house.stores.registry.keep_model(MODEL.id, forged, house.now_us)
-    with pytest.raises(ApprovalBlocked, match="not the one that was judged") as caught:
+    with pytest.raises(ApprovalBlocked, match="it is another one") as caught:
         house.approval.roll_back("umoja", MUTUA, "it approves too many")
     assert "restore it from a backup" in str(caught.value.hint)
     assert house.stores.registry.deployed(LIVE._replace(lender="umoja")) == (OTHER_MODEL.id, None)

@@ -12,7 +12,7 @@ from alama.api import problems
 from alama.api.exchange import Call, ClientLeft
 from alama.service import ids
 from alama.service.chance import Chance
-from alama.service.errors import MasterKeyMissing, StoreUnavailable
+from alama.service.errors import MasterKeyMissing, ModelUnavailable, StoreUnavailable
 from alama.service.scoring import Arrival
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from alama.api.exchange import Handler, Reply
+    from alama.core.errors import AlamaError
+    from alama.service.book import Book
     from alama.service.ports import Clock
 
 
@@ -56,6 +58,9 @@ class Watch(Protocol):
 
     def unavailable(self, error: Exception) -> None:
         """Note that a request is refused because the database is away, before it is noted."""
+
+    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
+        """Note that one is refused because a model or a policy of its book cannot be used."""
 
 
 class Endpoint:
@@ -113,6 +118,8 @@ class Endpoint:
         )
         if failure is not None:
             self._note(exchange, failure)
+        if caller is not None and isinstance(failure, ModelUnavailable):
+            self._watch.model_unavailable(caller.book, failure.reason)
         self._watch.exchanged(exchange)
 
     def _wrong_method(self) -> problems.MethodNotAllowed:

@@ -209,7 +209,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Send the same request again after `Retry-After` seconds.",
     ),
     "model_unavailable": Meaning(
-        "The model or the policy that answers this key cannot be used; `detail` says why.",
+        "A model or a policy that the answer needs cannot be used; `detail` says why.",
         "Tell the operator, who has to mend it. Stored scores can be read meanwhile.",
     ),
     "unavailable": Meaning(

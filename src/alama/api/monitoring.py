@@ -11,7 +11,9 @@ from alama.api import parameters
 from alama.api.exchange import private_json
 from alama.api.html import VARIES, private_page, wants_page
 from alama.api.problems import BadParameter
+from alama.core.errors import InvalidModel, UnknownCurrency
 from alama.pages import monitoring as page
+from alama.service.errors import ModelUnavailable
 from alama.service.keys import Scope
 from alama.service.monitoring.report import DAYS_DEFAULT, DAYS_MAX
 
@@ -52,7 +54,10 @@ class MonitoringEndpoint:
         is_page = wants_page(call)
 
         def make() -> bytes:
-            report = self._monitoring.report(caller.book, days, model_id)
+            try:
+                report = self._monitoring.report(caller.book, days, model_id)
+            except (InvalidModel, UnknownCurrency) as error:
+                raise ModelUnavailable(error) from error
             return page.render(report).encode() if is_page else encode(report)
 
         made = await self._turns.take(caller.book, make, PATIENCE_S)

@@ -36,6 +36,6 @@ MONITORING_OPERATIONS: Final = (
                 also=HTML,
             )
         },
-        refusals=(BadParameter, errors.UnknownModel, errors.Busy),
+        refusals=(BadParameter, errors.UnknownModel, errors.Busy, errors.ModelUnavailable),
     ),
 )

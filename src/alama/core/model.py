@@ -195,25 +195,39 @@ encode = document.encode
 
 def decode(artefact: bytes) -> Model:
     """Read an artefact strictly, or raise `InvalidModel` and say what is wrong with it."""
-    try:
-        model = _FORMAT.decode(artefact)
-    except InvalidCatalogue as error:
-        raise InvalidModel(f"the model's catalogue is not valid: {error}") from error
+    model = _read(artefact)
     _check(model)
     return model
 
 
 def stored(artefact: bytes, model_id: str) -> Model:
-    """Read a stored model, or raise `InvalidModel` if it is not the one of that id."""
+    """Read a stored model, or raise `InvalidModel` if it is not the one of that id.
+
+    Of what is there instead nothing is quoted: nobody knows what it is.
+    """
     try:
-        model = decode(artefact)
-    except InvalidModel as error:
-        raise InvalidModel(f"the stored model {model_id}: {error}", hint=_RESTORE) from error
+        model = _read(artefact)
+    except InvalidModel:
+        raise InvalidModel(
+            f"the stored model {model_id} is damaged: it is not a model that this version reads",
+            hint=_RESTORE,
+        ) from None
     if model.id != model_id:
         raise InvalidModel(
             f"the stored model {model_id} was changed: it is another one", hint=_RESTORE
         )
+    try:
+        _check(model)
+    except InvalidModel as error:
+        raise InvalidModel(f"the stored model {model_id}: {error}", hint=_RESTORE) from error
     return model
+
+
+def _read(artefact: bytes) -> Model:
+    try:
+        return _FORMAT.decode(artefact)
+    except InvalidCatalogue as error:
+        raise InvalidModel(f"the model's catalogue is not valid: {error}") from error
 
 
 def _check(model: Model) -> None:

@@ -6,7 +6,7 @@ AlamaError
 ├── KeyExpired              the key was good until its day came
 ├── ScopeMissing            the key may not do this
 ├── OnboardingIncomplete    the lender has no live model yet; names the step that is missing
-├── ModelUnavailable        the model or policy that answers a key is there, but cannot be used
+├── ModelUnavailable        a model or policy that an answer needs is there, but cannot be used
 ├── UnknownScore            no such score in this book
 ├── UnknownEndpoint         no such webhook endpoint in this book
 ├── UnknownEvent            no such event in this book, or none any more
@@ -88,14 +88,15 @@ class OnboardingIncomplete(AlamaError):
 
 
 class ModelUnavailable(AlamaError):
-    """The model or the policy that answers a key cannot be used."""
+    """A model or a policy that an answer needs cannot be used."""
 
     def __init__(self, reason: AlamaError) -> None:
         """Say why: the reason speaks of models and policies, never of applicants."""
         super().__init__(
-            f"what answers this key cannot be used: {reason}",
+            f"a model or a policy that this needs cannot be used: {reason}",
             hint="tell whoever runs the service; stored scores can be read meanwhile",
         )
+        self.reason = reason
 
 
 class UnknownScore(AlamaError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from alama.core.errors import AlamaError
     from alama.service.book import Book
     from alama.service.ports import LivingLedger, ScoreWriter
     from alama.telemetry.formats import Exchange
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from alama.telemetry.metrics import Commit, Metrics
 
 SAMPLE_EVERY_S: Final = 1.0
+AGAIN_S: Final = 60.0
+"""After so long a model that still cannot be used is told of again."""
+
+UNUSABLE_MAX: Final = 1_000
+"""How many such are remembered."""
 
 
 class Journal(Protocol):
@@ -38,13 +46,20 @@ class Journal(Protocol):
 class Watch:
     """What the parts of a process report to. Lives in one event loop."""
 
-    def __init__(self, log: Log | None = None, metrics: Metrics | None = None) -> None:
-        """Take a log, by default one on stderr, and metrics where they are wanted."""
+    def __init__(
+        self,
+        log: Log | None = None,
+        metrics: Metrics | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take a log, by default one on stderr, metrics where they are wanted, and a stopwatch."""
         self.log = log or log_on_stderr("auto")
         self._metrics = metrics
         self._outage = Outage(self.log)
         self.clock = ClockWatch(self.log, None if metrics is None else metrics.clock)
         self._retention_waits: Mapping[Book, int] = {}
+        self._clock_s = clock_s
+        self._unusable_s: dict[tuple[Book, str], float] = {}
         self._request = self.log.request
         self._waiting: Callable[[], int] = int
         self._journal: Journal | None = None
@@ -136,6 +151,17 @@ class Watch:
         """Note that there is no room for more connections."""
         told = {"open": open_now, "limit": limit, "dropped": dropped}
         self.log.doubt("connections_used_up", reason=reason, **told)
+
+    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
+        """Note that a model or a policy of a book cannot be used, once a minute for each."""
+        now_s, said = self._clock_s(), (book, str(reason))
+        if now_s - self._unusable_s.get(said, -math.inf) < AGAIN_S:
+            return
+        if len(self._unusable_s) >= UNUSABLE_MAX:
+            self._unusable_s.clear()
+        self._unusable_s[said] = now_s
+        told = {"lender": book.lender, "mode": book.mode, **words(reason)}
+        self.log.fail("model_unavailable", None, **told)
 
     def committed(self, commit: Commit) -> None:
         """Note a finished group; of trouble with the database only its beginning and its end."""

@@ -170,13 +170,7 @@ def assemble(
 def _warm(directory: Directory, watch: Watch) -> None:
     """Make ready what answers in each book, and say where it cannot be used."""
     for book, error in directory.warm():
-        watch.log.fail(
-            "model_unavailable",
-            lender=book.lender,
-            mode=book.mode,
-            message=str(error),
-            hint=error.hint,
-        )
+        watch.model_unavailable(book, error)
 
 
 def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upkeep:

@@ -9,6 +9,8 @@ import msgspec
 from starlette.types import ASGIApp, Message
 
 from alama.api.endpoint import Exchanged
+from alama.core.errors import AlamaError
+from alama.service.book import Book
 
 
 class Received(NamedTuple):
@@ -29,6 +31,7 @@ class Notes:
         self.exchanges: list[Exchanged] = []
         self.defects: list[Exception] = []
         self.outages: list[Exception] = []
+        self.unusable: list[tuple[Book, str]] = []
 
     def exchanged(self, exchange: Exchanged) -> None:
         self.exchanges.append(exchange)
@@ -39,6 +42,9 @@ class Notes:
 
     def unavailable(self, error: Exception) -> None:
         self.outages.append(error)
+
+    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
+        self.unusable.append((book, str(reason)))
 
 
 async def ask(

@@ -16,7 +16,9 @@ from alama.api import meanings, openapi, schemas
 from alama.api.documents import DocumentEndpoints
 from alama.api.endpoint import Endpoint, Exchanged
 from alama.api.reference.page import Reference
+from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
+from alama.service.book import Book
 
 DOCUMENT = openapi.document()
 REFERENCE = Reference(DOCUMENT)
@@ -35,6 +37,9 @@ class Silent:
 
     def unavailable(self, error: Exception) -> None:
         raise AssertionError from error
+
+    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
+        raise AssertionError(book) from reason
 
 
 def ask(path: str, **headers: str) -> httpx.Response:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from alama.core.errors import InvalidModel
 from alama.service.book import Book, Mode
 from alama.service.clock import Leap
 from alama.service.errors import StoreUnfit
 from alama.telemetry.formats import JsonLines
 from alama.telemetry.log import Log
 from alama.telemetry.metrics import Metrics
-from alama.telemetry.watch import Watch
+from alama.telemetry.watch import AGAIN_S, UNUSABLE_MAX, Watch
 from tests.unit.telemetry.test_formats import KNOWN, Finished
 from tests.unit.telemetry.test_metrics import Done, shown
 
@@ -130,6 +131,31 @@ def test_damage_in_the_database_is_told_in_our_own_words(heard: Heard) -> None:
     (defect,) = heard.lines()
     assert (defect["event"], defect["request_id"]) == ("defect", "req_01")
     assert (defect["message"], defect["hint"]) == (str(error), error.hint)
+
+
+def test_a_model_that_cannot_be_used_is_told_once_a_minute_for_each_book(heard: Heard) -> None:
+    now_s = [0.0]
+    watch = Watch(heard.log, clock_s=lambda: now_s[0])
+    reason = InvalidModel("the stored model is damaged", hint="restore it")
+    books = [Book("umoja", mode) for mode in Mode]
+    for _ in range(3):
+        for book in books:
+            watch.model_unavailable(book, reason)
+    assert [line["mode"] for line in heard.lines()] == [book.mode for book in books]
+    now_s[0] = AGAIN_S
+    watch.model_unavailable(books[0], reason)
+    *_, told = heard.lines()
+    assert len(heard.lines()) == 3
+    assert (told["event"], told["level"], told["lender"]) == ("model_unavailable", "error", "umoja")
+    assert (told["message"], told["hint"]) == (str(reason), "restore it")
+
+
+def test_models_that_cannot_be_used_are_remembered_up_to_a_bound(heard: Heard) -> None:
+    watch = Watch(heard.log, clock_s=lambda: 0.0)
+    for number in range(UNUSABLE_MAX + 1):
+        watch.model_unavailable(Book(f"l{number}", Mode.LIVE), InvalidModel("damaged"))
+    watch.model_unavailable(Book("l0", Mode.LIVE), InvalidModel("damaged"))
+    assert len(heard.lines()) == UNUSABLE_MAX + 2
 
 
 def test_a_chore_that_failed_is_told_without_its_message(heard: Heard) -> None:

@@ -125,20 +125,20 @@ class Approval:
     ) -> None:
         """Raise where the model and the policy in force could not answer together."""
         book = Book(lender, Mode.LIVE)
-        policy = policies.policy_by_id(self._stores.registry, book, policy_id)
         try:
-            model = models.decode(document)
+            model = models.stored(document, model_id)
+        except InvalidModel as error:
+            raise ApprovalBlocked(
+                str(error), hint="restore it from a backup, or train it again"
+            ) from error
+        try:
+            policy = policies.policy_by_id(self._stores.registry, book, policy_id)
             ReadyPolicy(policy, ReadyModel(model, policy.currency))
-        except (InvalidModel, InvalidPolicy, UnknownCurrency) as error:
+        except (InvalidPolicy, UnknownCurrency) as error:
             raise ApprovalBlocked(
                 f"the model and the policy in force cannot answer together: {error}",
                 hint=error.hint or f"`alama policy activate` sets another policy of {lender}",
             ) from error
-        if model.id != model_id:
-            raise ApprovalBlocked(
-                "the stored model is not the one that was judged",
-                hint="restore it from a backup, or train it again",
-            )
 
 
 def _count(dossier: Dossier, signature: Signature) -> Counted:
