@@ -105,7 +105,7 @@ class SqlHistories:
             if _count_parts(connection, record) != record.part_count:
                 raise StoreUnavailable("a part of the loan history was lost while it was kept")
             connection.execute(insert(table), _row(record) | {"report": report})
-            self._log.append(connection, pilot_acts.history_kept(record))
+            self._log.append(connection, pilot_acts.history_kept(record, report))
 
     # -------------------------------------------------------------------------------- receiving
 

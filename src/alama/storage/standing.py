@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from alama.service.audit import standing as things
 from alama.service.audit.endpoint_acts import whereabouts
-from alama.service.audit.pilot_acts import judgement
+from alama.service.audit.pilot_acts import doubts, judgement
 from alama.storage import schema
 from alama.storage.applicants import same_applicant
 
@@ -44,8 +44,8 @@ def standing(connection: Connection) -> dict[Thing, Columns]:
         found[things.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
     for row in _rows(connection, schema.onboarding.pilots):
         found[things.pilot_of(row["lender"])] = row
-    for row in _candidates(connection):
-        found[things.CANDIDATE, str(row["id"])] = row
+    found |= {(things.HISTORY, str(row["id"])): row for row in _histories(connection)}
+    found |= {(things.CANDIDATE, str(row["id"])): row for row in _candidates(connection)}
     for row in _rows(connection, schema.onboarding.signatures):
         found[things.signature_of(row["candidate_id"], row["number"])] = row
     return found
@@ -54,6 +54,14 @@ def standing(connection: Connection) -> dict[Thing, Columns]:
 def _rows(connection: Connection, table: Table) -> Iterator[Columns]:
     query = select(table).order_by(*table.primary_key.columns)
     yield from (dict(row) for row in connection.execute(query).mappings())
+
+
+def _histories(connection: Connection) -> Iterator[Columns]:
+    """Give loan histories, each with a hash in the place of its report."""
+    query = select(schema.onboarding.histories).execution_options(yield_per=_PACKS_AT_ONCE)
+    for found in connection.execute(query).mappings():
+        row = dict(found)
+        yield row | doubts(row.pop("report"))
 
 
 def _candidates(connection: Connection) -> Iterator[Columns]:

@@ -102,6 +102,7 @@ HOLD: Final = "hold"
 LIMITS: Final = "limits"
 PACK_HASH: Final = "pack_hash"
 PAGE_HASH: Final = "page_hash"
+REPORT_HASH: Final = "report_hash"
 REPLACES: Final = "replaces"
 REPLACED_EXPIRES_US: Final = "which_expires_us"
 RETIRES: Final = "retires"
@@ -121,6 +122,7 @@ FOR_PROGRAMS: Final = frozenset(
         LIMITS,
         PACK_HASH,
         PAGE_HASH,
+        REPORT_HASH,
         VOUCHED,
         "hint",
         "created_us",

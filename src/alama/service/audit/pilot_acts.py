@@ -16,6 +16,7 @@ from alama.service.audit.acts import (
     PACK_HASH,
     PAGE_HASH,
     REASON,
+    REPORT_HASH,
     Act,
     Detail,
     Kind,
@@ -48,8 +49,9 @@ def shadow_begun(lender: str, at_us: int, by: str) -> Act:
     return in_book(Kind.SHADOW_BEGUN, Book(lender, Mode.LIVE), details={"shadow_us": at_us}, by=by)
 
 
-def history_kept(record: HistoryRecord) -> Act:
+def history_kept(record: HistoryRecord, report: bytes) -> Act:
     details: dict[str, Detail] = {"file": record.digest, "rows": record.row_count}
+    details |= doubts(report)
     return Act(Kind.HISTORY_KEPT, record.lender, None, record.id, details, record.kept_by)
 
 
@@ -87,6 +89,11 @@ def judgement(gates: object, pack: object, page: object) -> dict[str, Detail]:
     and its page are bytes, and the page may be None. Somebody may have put anything there.
     """
     return {GATES_HASH: _hash(gates), PACK_HASH: _hash(pack), PAGE_HASH: _hash(page)}
+
+
+def doubts(report: object) -> dict[str, Detail]:
+    """Say what was found in a history by the hash of its report; as above, it may be anything."""
+    return {REPORT_HASH: _hash(report)}
 
 
 def _hash(stored: object) -> str | None:

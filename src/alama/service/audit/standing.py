@@ -18,6 +18,7 @@ from alama.service.audit.acts import (
     REASON,
     REPLACED_EXPIRES_US,
     REPLACES,
+    REPORT_HASH,
     Kind,
 )
 from alama.service.audit.findings import Finding, Trouble
@@ -39,6 +40,7 @@ PAUSE: Final = "pause"
 HELD: Final = "hold"
 ENDPOINT: Final = "webhook endpoint"
 PILOT: Final = "terms"
+HISTORY: Final = "loan history"
 CANDIDATE: Final = "candidate"
 SIGNATURE: Final = "signature"
 
@@ -46,9 +48,17 @@ _ISSUED: Final = frozenset({Kind.KEY_ISSUED, Kind.KEY_ROTATED})
 _DEPLOYED: Final = frozenset({Kind.DEPLOYED, Kind.POLICY_DEPLOYED})
 _ENDPOINT_SET: Final = frozenset({Kind.ENDPOINT_ADDED, Kind.ENDPOINT_CHANGED})
 _ONBOARDING: Final = frozenset(
-    {Kind.PILOT_SET, Kind.SHADOW_BEGUN, Kind.CANDIDATE_MADE, Kind.CANDIDATE_SIGNED}
+    {
+        Kind.PILOT_SET,
+        Kind.SHADOW_BEGUN,
+        Kind.HISTORY_KEPT,
+        Kind.CANDIDATE_MADE,
+        Kind.CANDIDATE_SIGNED,
+    }
 )
-_UNSHOWN: Final = frozenset({ADDRESS, GATES_HASH, PACK_HASH, PAGE_HASH, "digest", "key_id"})
+_UNSHOWN: Final = frozenset(
+    {ADDRESS, GATES_HASH, PACK_HASH, PAGE_HASH, REPORT_HASH, "digest", "key_id"}
+)
 """Columns whose values say nothing to a person."""
 
 
@@ -131,7 +141,12 @@ class Standing:
 
     def _onboarding(self, act: Act) -> None:
         said = dict(act.details)
-        if act.kind is Kind.CANDIDATE_MADE:
+        if act.kind is Kind.HISTORY_KEPT:
+            # Acts of earlier versions have no hash of the report: then none is looked at.
+            read: Columns = {"digest": said.pop("file", None), "row_count": said.pop("rows", None)}
+            kept: Columns = {"lender": act.lender, "kept_by": act.by, **read, **said}
+            self.things[HISTORY, str(act.subject)] = kept
+        elif act.kind is Kind.CANDIDATE_MADE:
             said.pop(GATES_FAILED, None)  # for people: the hash of the gates says which
             made: Columns = {"lender": act.lender, "made_by": act.by, **said}
             self.things[CANDIDATE, str(act.subject)] = made
