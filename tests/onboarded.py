@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import count
 from typing import Any
@@ -80,11 +81,14 @@ def a_pilot(lender: str = "demo", **more: Any) -> Pilot:
     return Pilot(lender, **given | more)
 
 
+DIGEST = f"sha256:{hashlib.sha256(b'rows').hexdigest()}"
+
+
 def a_history(lender: str = "demo", **more: Any) -> HistoryRecord:
     """A history of 50,000 rows with enough of everything."""
     given: dict[str, Any] = {
         "id": new_id(HISTORY_PREFIX),
-        "digest": "sha256:" + "0" * 64,
+        "digest": DIGEST,
         "file_format": FileFormat.CSV,
         "row_count": 50_000,
         "part_count": 0,

@@ -1,7 +1,7 @@
 """A stored document is hashed against its id: whatever was put in its place is found and named."""
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from alama.core import document
 from alama.core.errors import InvalidPolicy
@@ -11,7 +11,7 @@ from alama.storage import schema
 from alama.storage.database import Database
 from tests.audited import verdict_on
 from tests.entries import NOON_US
-from tests.onboarded import MODEL, OTHER_MODEL, House, a_pilot
+from tests.onboarded import MODEL, OTHER_MODEL, House, a_history, a_pilot
 
 TEXT = draft.default_text("KES")
 POLICY = policy_text.read(TEXT)
@@ -103,3 +103,39 @@ def test_an_id_that_is_no_text_is_found_and_ends_nothing(house: House) -> None:
         connection.exec_driver_sql("UPDATE policies SET id = CAST(x'7aff' AS TEXT)")
     (one,) = found(house.database)
     assert (one.trouble, one.where) == (Trouble.DOCUMENT, "policy z\ufffd")
+
+
+# ------------------------------------------------------------------------------- loan histories
+
+
+def of_history(house: House) -> str:
+    (history,) = house.stores.histories.of("umoja")
+    return history.id
+
+
+@pytest.mark.parametrize(
+    ("sealed", "what"),
+    [(b"", "part 1 does not open"), (bytes(200), "part 1 does not open")],
+)
+def test_a_loan_history_that_does_not_open_is_found(house: House, sealed: bytes, what: str) -> None:
+    with house.database.writing() as connection:
+        connection.execute(update(schema.onboarding.history_parts).values(sealed=sealed))
+    assert found(house.database) == [Finding(Trouble.HISTORY, of_history(house), what)]
+
+
+def test_a_loan_history_that_lacks_a_part_is_found(house: House) -> None:
+    with house.database.writing() as connection:
+        connection.execute(delete(schema.onboarding.history_parts))
+    assert found(house.database) == [Finding(Trouble.HISTORY, of_history(house), "part 1 is gone")]
+
+
+def test_a_loan_history_that_opens_and_is_another_file_is_found(house: House) -> None:
+    """Whoever has the keys can seal one."""
+    record = a_history("umoja")
+    house.stores.histories.keep(record, b"{}", [b"other ", b"rows"])
+    assert found(house.database) == [Finding(Trouble.HISTORY, record.id, "it has another hash")]
+
+
+def test_a_loan_history_that_was_forgotten_is_not_looked_for(house: House) -> None:
+    house.stores.histories.forget("umoja", of_history(house), NOON_US, "W. Mutua")
+    assert found(house.database) == []

@@ -20,7 +20,8 @@ VERIFY_DESCRIPTION: Final = """\
 Go through the whole audit: every entry, hash and signature, every chain against
 what was noted of it, every score against the digest under which it was logged,
 lenders, keys, deployments, pauses, holds, webhook endpoints and applicants
-against the acts, and every model and policy against the hash that is its id.
+against the acts, every model and policy against the hash that is its id, and
+every loan history against the hash of its file.
 
 A score whose applicant was erased is not proved any more; one that a retention
 run has deleted is accounted for by the act that names it. The service may run

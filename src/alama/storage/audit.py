@@ -11,6 +11,7 @@ from sqlalchemy import func, select, text
 from alama.core.chain import MAIN, SCORES, Head, Link
 from alama.service import ids
 from alama.service.audit.documents import DocumentKind, StoredDocument
+from alama.service.audit.histories import HistoryFile
 from alama.service.records import ApplicantKey, StoredScore
 from alama.service.vault.applicant import ApplicantKeyRow
 from alama.service.vault.keys import VaultKey
@@ -117,6 +118,21 @@ class SqlTrail:
                     break
                 name, document_id, document = row
                 yield StoredDocument(kind, str(name), str(document_id), _binary(document) or b"")
+
+    def history_files(self) -> Sequence[HistoryFile]:
+        table = schema.onboarding.histories
+        query = select(table.c.id, table.c.lender, table.c.digest, table.c.part_count)
+        query = query.where(table.c.forgotten_us.is_(None)).order_by(table.c.id)
+        with self._reading() as connection:
+            return [_history_file(HistoryFile._make(row)) for row in connection.execute(query)]
+
+    def history_part(self, history_id: str, number: int) -> tuple[str, bytes] | None:
+        table = schema.onboarding.history_parts
+        query = select(table.c.seal_key_id, table.c.sealed)
+        chosen = (table.c.history_id == history_id) & (table.c.number == number)
+        with self._reading() as connection:
+            row = connection.execute(query.where(chosen)).first()
+        return None if row is None else (str(row.seal_key_id), _binary(row.sealed) or b"")
 
     @contextmanager
     def moment(self) -> Iterator[SqlMoment]:
@@ -264,6 +280,11 @@ def _vault_key(key: VaultKey) -> VaultKey:
         _whole(key.created_us),
         None if key.retired_us is None else _whole(key.retired_us),
     )
+
+
+def _history_file(file: HistoryFile) -> HistoryFile:
+    """Do the same with a loan history."""
+    return HistoryFile(str(file.id), str(file.lender), str(file.digest), _whole(file.part_count))
 
 
 def _name(value: object) -> str | None:

@@ -15,7 +15,6 @@ from sqlalchemy import delete, func, insert, literal, or_, select, update
 
 from alama.service import ids
 from alama.service.audit import pilot_acts
-from alama.service.book import Mode
 from alama.service.errors import StoreUnavailable, StoreUnfit, UnknownLender
 from alama.service.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
 from alama.service.onboarding.ports import Forgotten
@@ -94,7 +93,10 @@ class SqlHistories:
             with self._database.writing() as connection:
                 ring = self._lender_keys.ring(connection.connection.cursor(), record.lender)
                 if key is None or under != ring.seal_key_id:
-                    key, under = ring.own_key(_where(record.lender, record.id, 0)), ring.seal_key_id
+                    key, under = (
+                        ring.own_key(envelope.place_in_history(record.lender, record.id, 0)),
+                        ring.seal_key_id,
+                    )
                 row = _part_row(record.lender, record.id, number, under, key, part)
                 connection.execute(insert(schema.onboarding.history_parts), row)
         return number
@@ -117,7 +119,7 @@ class SqlHistories:
             if _bytes_of(connection, lender) + len(part) > HISTORIES_BYTES_MAX:
                 raise HistoriesFull
             # Nobody keeps a key from one part to the next: each of these has one of its own.
-            key = ring.own_key(_where(lender, history_id, 0))
+            key = ring.own_key(envelope.place_in_history(lender, history_id, 0))
             row = _part_row(lender, history_id, number, ring.seal_key_id, key, part)
             connection.execute(insert(schema.onboarding.history_parts), row)
 
@@ -189,7 +191,7 @@ class SqlHistories:
 
     def _opened(self, record: HistoryRecord, number: int, seal_key_id: str, sealed: bytes) -> bytes:
         lender_key = self._vault.lender_key(record.lender, seal_key_id)
-        where = _where(record.lender, record.id, number)
+        where = envelope.place_in_history(record.lender, record.id, number)
         try:
             return envelope.open_alone(lender_key, sealed, where)
         except envelope.NotOpened:
@@ -234,7 +236,9 @@ def move_parts(
     )
     found = connection.execute(query).all()
     for history_id, number, sealed in found:
-        moved = change(ring, history_id, _where(lender, history_id, number), sealed)
+        moved = change(
+            ring, history_id, envelope.place_in_history(lender, history_id, number), sealed
+        )
         chosen = (table.c.history_id == history_id) & (table.c.number == number)
         values = {"sealed": moved, "seal_key_id": ring.seal_key_id}
         connection.execute(update(table).where(chosen).values(values))
@@ -242,11 +246,6 @@ def move_parts(
 
 
 # ------------------------------------------------------------------------------- rows
-
-
-def _where(lender: str, history_id: str, number: int) -> bytes:
-    """Name the place of a part; the key that all parts share is bound to it without the number."""
-    return envelope.place(lender, Mode.LIVE.value, history_id, str(number))
 
 
 def _part_row(
@@ -257,7 +256,7 @@ def _part_row(
         "number": number,
         "lender": lender,
         "seal_key_id": seal_key_id,
-        "sealed": key.seal(part, _where(lender, history_id, number)),
+        "sealed": key.seal(part, envelope.place_in_history(lender, history_id, number)),
     }
 
 

@@ -27,6 +27,7 @@ class Trouble(StrEnum):
     APPLICANT = "The key of an applicant was changed, or whom it is found for."
     STANDING = "What stands is not what was done: no act accounts for it."
     DOCUMENT = "A model or a policy is not the one that its id names: it was changed or is damaged."
+    HISTORY = "A loan history is not the file that was handed in: it was changed or is damaged."
     PUBLIC = (
         "The public half of a key that signs was changed; what it signed was checked by its own."
     )

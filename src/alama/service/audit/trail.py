@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from alama.core.chain import Head, Link
     from alama.service.audit.documents import StoredDocument
+    from alama.service.audit.histories import HistoryFile
     from alama.service.audit.reviews import ReviewRow
     from alama.service.audit.standing import Columns, Thing
     from alama.service.book import Book
@@ -51,6 +52,14 @@ class Trail(Protocol):
 
     def documents(self) -> Iterator[StoredDocument]:
         """Give them one after the other: models, policies and candidates."""
+        ...
+
+    def history_files(self) -> Sequence[HistoryFile]:
+        """The loan histories whose files are kept."""
+        ...
+
+    def history_part(self, history_id: str, number: int) -> tuple[str, bytes] | None:
+        """Which key of its lender a part is sealed under, and the part; None: it is not there."""
         ...
 
     def moment(self) -> AbstractContextManager[Moment]:

@@ -11,6 +11,7 @@ from alama.service.audit.applicants import check_applicants
 from alama.service.audit.chains import Chains
 from alama.service.audit.documents import check_documents
 from alama.service.audit.findings import CANNOT_BE_TOLD, Finding, Trouble
+from alama.service.audit.histories import check_histories
 from alama.service.audit.lender_keys import LenderKeys
 from alama.service.audit.reviews import check_reviews
 from alama.service.audit.scores import ScoreCheck
@@ -94,6 +95,7 @@ def verify(
                 findings += check_applicants(moment, chains.told, vault, lender_keys)
                 findings += check_vault_keys(_ours(moment, signers), chains)
             lender_keys.look_at(moment.vault_keys())
+        findings += check_histories(trail, vault, lender_keys, watch)
         findings += [*_unsigned(signers, chains), *lender_keys.findings()]
     findings += chains.times.findings()
     documents = trail.document_count()

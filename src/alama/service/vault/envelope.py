@@ -17,6 +17,8 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from alama.service.book import Mode
+
 if TYPE_CHECKING:
     from alama.service.book import Book
 
@@ -43,6 +45,11 @@ def place(lender: str, mode: str, request_id: str, part: str) -> bytes:
 def place_in(book: Book, request_id: str, part: str) -> bytes:
     """Name the same by its book."""
     return place(book.lender, book.mode.value, request_id, part)
+
+
+def place_in_history(lender: str, history_id: str, number: int) -> bytes:
+    """Name the place of a part; the key that all parts share is bound to it without the number."""
+    return place(lender, Mode.LIVE.value, history_id, str(number))
 
 
 def new_key() -> bytes:
