@@ -298,7 +298,6 @@ def test_why_fewer_people_approve_is_in_the_audit(house: House) -> None:
         ("pilots", "approvers", 1),
         ("pilots", "shadow_us", 5),
         ("histories", "report", b'{"rows":9}'),
-        ("histories", "digest", "sha256:0"),
         ("histories", "row_count", 7),
         ("histories", "kept_by", "A. Nother"),
         ("candidates", "limits", '{"auc_low_min":0.1}'),

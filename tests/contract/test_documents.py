@@ -136,6 +136,12 @@ def test_a_loan_history_that_opens_and_is_another_file_is_found(house: House) ->
     assert found(house.database) == [Finding(Trouble.HISTORY, record.id, "it has another hash")]
 
 
+def test_a_loan_history_that_was_given_the_hash_of_another_file_is_found(house: House) -> None:
+    with house.database.writing() as connection:
+        connection.execute(update(schema.onboarding.histories).values(digest="sha256:0"))
+    assert [one.trouble for one in found(house.database)] == [Trouble.STANDING, Trouble.HISTORY]
+
+
 def test_a_loan_history_that_was_forgotten_is_not_looked_for(house: House) -> None:
     house.stores.histories.forget("umoja", of_history(house), NOON_US, "W. Mutua")
     assert found(house.database) == []
