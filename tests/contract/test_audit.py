@@ -90,7 +90,7 @@ def test_spans_of_any_size_give_the_same_verdict(
     whole = verdict_on(database)
     for span in (1, 2, 5):
         monkeypatch.setattr(audits, "SPAN", span)
-        monkeypatch.setattr(audits, "_PAGE", span)
+        monkeypatch.setattr(audits, "_AT_ONCE", span)
         assert verdict_on(database) == whole
     assert (whole.findings, whole.proved) == ([], 24)
 

@@ -295,7 +295,7 @@ def test_a_retention_run_accounts_for_the_reviews_that_went_with_their_scores(
 def test_more_reviews_than_are_read_at_a_time_are_all_looked_at(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "_PAGE", 2)
+    monkeypatch.setattr(audits, "_AT_ONCE", 2)
     for book in (DEMO, LIVE, DEMO):
         for reference in ("A-1", None):
             reviewed(house, reference, book)
