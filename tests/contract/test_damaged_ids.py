@@ -9,9 +9,10 @@ from alama.service.audit.reading import heads_to_keep, newest_first
 from alama.storage.audit import SqlTrail
 from alama.storage.database import Database
 from tests.audited import verdict_on
+from tests.clocks import HandClock
 from tests.contract.test_reviews_protected import reviewed
 from tests.entries import DEMO
-from tests.protected import HandClock, House
+from tests.protected import House
 
 ENOUGH = 50
 DAMAGES = {"no Unicode": "CAST(x'7aff' AS TEXT)", "no text": "x'7aff'"}

@@ -52,11 +52,11 @@ def pilot(installed: Installation) -> Lender:
 def given(lender: Lender) -> list[str]:
     """Two scores with outcomes, by the older model and by the one that answers now."""
     registry = lender.installed.registry
-    registry.keep_policy(POLICY_ID, TEXT, wiring.now_us())
+    registry.keep_policy(POLICY_ID, TEXT, wiring.wall_us())
     found = []
     for model in (OLDER, NEWER):
-        registry.keep_model(model.id, document.encode(model), wiring.now_us())
-        registry.deploy(LIVE, model.id, POLICY_ID, wiring.now_us())
+        registry.keep_model(model.id, document.encode(model), wiring.wall_us())
+        registry.deploy(LIVE, model.id, POLICY_ID, wiring.wall_us())
         found.append(lender.ask("POST", "/v1/score", BODY).json()["request_id"])
     day = datetime.now(UTC).date().isoformat()
     news = [{"request_id": one, "outcome": "repaid", "date": day} for one in found]
