@@ -101,7 +101,7 @@ async def _application(noted: Noted, scope: Any, receive: Any, send: Any) -> Non
         await echo(scope, receive, send)
         return
     await receive()
-    scope["state"] |= {"watch": noted, "clock": time.time_ns}
+    scope["state"] |= {"watch": noted, "clock": lambda: time.time_ns() // 1_000}
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await send({"type": "lifespan.shutdown.complete"})
