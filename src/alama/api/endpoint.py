@@ -13,6 +13,7 @@ from alama.api.exchange import Call, ClientLeft
 from alama.service import ids
 from alama.service.chance import Chance
 from alama.service.errors import MasterKeyMissing, ModelUnavailable, StoreUnavailable
+from alama.service.onboarding.errors import HistoryDamaged
 from alama.service.scoring import Arrival
 
 if TYPE_CHECKING:
@@ -135,10 +136,12 @@ class Endpoint:
 
 
 def _as_told(error: Exception) -> Exception:
-    """Give an error as callers hear of it: they cannot help it that a master key is missing.
+    """Give an error as callers hear of it: they cannot help what is missing here, or damaged.
 
     Whoever runs the service reads of the cause in its log.
     """
+    if isinstance(error, HistoryDamaged):
+        return ModelUnavailable(error)
     if not isinstance(error, MasterKeyMissing):
         return error
     told = StoreUnavailable("the keys of the database cannot be used right now")

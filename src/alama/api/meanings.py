@@ -209,7 +209,8 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Send the same request again after `Retry-After` seconds.",
     ),
     "model_unavailable": Meaning(
-        "A model or a policy that the answer needs cannot be used; `detail` says why.",
+        "A model, a policy or the report of a loan history that the answer needs cannot be used; "
+        "`detail` says why.",
         "Tell the operator, who has to mend it. Stored scores can be read meanwhile.",
     ),
     "unavailable": Meaning(

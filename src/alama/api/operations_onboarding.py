@@ -14,6 +14,7 @@ from alama.api.problems import (
 )
 from alama.api.schemas import reference
 from alama.core.errors import MalformedDocument
+from alama.service.errors import ModelUnavailable
 from alama.service.keys import Scope
 from alama.service.onboarding import errors
 
@@ -48,7 +49,7 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("onboarding",),
             )
         },
-        refusals=(BadParameter,),
+        refusals=(BadParameter, ModelUnavailable),
     ),
     Operation(
         path="/v1/onboarding/terms",
@@ -133,7 +134,7 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("history", "unread_history"),
             )
         },
-        refusals=(BadParameter, errors.UnknownHistory),
+        refusals=(BadParameter, errors.UnknownHistory, ModelUnavailable),
     ),
     Operation(
         path="/v1/onboarding/trainings",
@@ -165,6 +166,7 @@ ONBOARDING_OPERATIONS: Final = (
             errors.HistoryForgotten,
             errors.StepMissing,
             errors.JobUnderWay,
+            ModelUnavailable,
         ),
     ),
     Operation(

@@ -88,12 +88,12 @@ class OnboardingIncomplete(AlamaError):
 
 
 class ModelUnavailable(AlamaError):
-    """A model or a policy that an answer needs cannot be used."""
+    """A model, a policy or the report of a history that an answer needs cannot be used."""
 
     def __init__(self, reason: AlamaError) -> None:
-        """Say why: the reason speaks of models and policies, never of applicants."""
+        """Say why: the reason speaks of what is stored, never of applicants."""
         super().__init__(
-            f"a model or a policy that this needs cannot be used: {reason}",
+            f"a stored document that this needs cannot be used: {reason}",
             hint="tell whoever runs the service; stored scores can be read meanwhile",
         )
         self.reason = reason

@@ -26,6 +26,7 @@ from alama.service import policies
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
 from alama.service.onboarding import orders
+from alama.service.onboarding.errors import HistoryDamaged
 from alama.service.onboarding.files import write_history
 from alama.service.onboarding.records import (
     Candidate,
@@ -164,7 +165,11 @@ class Tasks:
 
     def _options(self, record: HistoryRecord, order: TrainOrder) -> Options:
         kept = self._stores.histories.report(record.lender, record.id)
-        as_read = options_of(msgspec.json.decode(kept, type=HistoryReport), _day(record))
+        try:
+            report = msgspec.json.decode(kept, type=HistoryReport)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise HistoryDamaged(record.id) from None
+        as_read = options_of(report, _day(record))
         return replace(
             as_read,
             region=as_read.region or order.region,

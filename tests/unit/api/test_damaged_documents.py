@@ -17,6 +17,7 @@ from alama.service.keys import PILOT_SCOPES, USUAL_SCOPES
 from alama.storage import schema
 from alama.wiring import Installation
 from tests.factories import a_model
+from tests.onboarded import a_history
 from tests.unit.api.exchanges import Notes, Received
 from tests.unit.api.pilots import candidate_of, signatures, with_terms
 from tests.unit.api.service import BODY
@@ -147,6 +148,29 @@ def test_nothing_is_gone_back_to_or_signed_that_could_not_answer(
     assert refused(reply) == (409, "approval_blocked")
     assert pilot.ask("GET", "/v1/onboarding").status == 200
     assert pilot.ask("GET", f"/v1/onboarding/candidates/{candidate.id}").status == 200
+
+
+@pytest.mark.parametrize("report", [b"\0Zq7marked", b'{"suspects":"Zq7marked"}', b'{"a":"\xff"}'])
+def test_a_damaged_report_of_a_history_refuses_what_needs_it_and_nothing_else(
+    pilot: Lender, report: bytes
+) -> None:
+    with_terms(pilot)
+    record = a_history(pilot.book.lender)
+    pilot.installed.onboarding.histories.keep(record, report, [b"rows"])
+    place = f"/v1/onboarding/histories/{record.id}"
+    for method, path, body in (
+        ("GET", place, None),
+        ("GET", "/v1/onboarding", None),
+        ("POST", "/v1/onboarding/trainings", {"history_id": record.id}),
+    ):
+        reply = pilot.ask(method, path, body)
+        assert refused(reply) == (503, "model_unavailable")
+        assert f"the stored report of {record.id} is damaged" in reply.json()["detail"]
+    with_terms(pilot)
+    notes = Notes()
+    pilot.service.ask(place, notes=notes)
+    ((_, said),) = notes.unusable
+    assert said == f"the stored report of {record.id} is damaged"
 
 
 @pytest.mark.parametrize("path", ["/v1/score", "/v1/explain", "/v1/monitoring"])

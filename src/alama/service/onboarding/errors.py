@@ -3,6 +3,7 @@
 AlamaError
 ├── UnknownHistory          no such loan history of this lender
 ├── HistoryForgotten        the file of a history is no more; its report is
+├── HistoryDamaged          its report is not what was kept: a StoreUnfit
 ├── HistoriesFull           as much is sealed for this lender as it may send
 ├── UnknownCandidate        no such candidate of this lender
 ├── UnknownJob              no such job of this lender
@@ -22,6 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.core.errors import AlamaError
+from alama.service.errors import StoreUnfit
 from alama.service.onboarding.records import HISTORIES_BYTES_MAX
 from alama.service.onboarding.words import minute, short
 
@@ -48,6 +50,17 @@ class HistoryForgotten(AlamaError):
         super().__init__(
             "this loan history was forgotten: its file is no more",
             hint="hand the file in again to train on it",
+        )
+
+
+class HistoryDamaged(StoreUnfit):
+    """The report of a history is not what was kept."""
+
+    def __init__(self, history_id: str) -> None:
+        """Say whose, and what would do."""
+        super().__init__(
+            f"the stored report of {history_id} is damaged",
+            hint="restore it from a backup, or hand the file in again",
         )
 
 

@@ -107,7 +107,7 @@ class Remote:
             if job is None:
                 raise
             return Handed(history_id, None, None, job)
-        report = self._stores.histories.report(lender, history_id)
+        report = suspects.whole_report(self._stores.histories, lender, history_id)
         return Handed(history_id, record, report, job)
 
     def _reading(self, lender: str, history_id: str) -> Job | None:
@@ -127,8 +127,8 @@ class Remote:
         """
         pilot = self._require_terms(lender)
         history = self._history_to_train_on(lender, history_id, pilot)
-        report = self._stores.histories.report(lender, history.id)
-        _require_decisions(suspects.undecided(report, [*decided.exclude, *decided.keep]))
+        named, histories = [*decided.exclude, *decided.keep], self._stores.histories
+        _require_decisions(suspects.undecided(histories, lender, history.id, named))
         order = orders.encode(orders.to_train(history.id, decided))
         chance = self._chance()
         return work.ask_for_training(self._stores.jobs, self._clock, chance, lender, order, by)

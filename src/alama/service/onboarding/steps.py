@@ -182,7 +182,7 @@ def _find(stores: Stores, lender: str, now_us: int) -> _Found:
     redefined = bool(kept) and not histories
     undecided: Sequence[str] = ()
     if history is not None and candidate is None and not (job is not None and job.open):
-        undecided = suspects.undecided(stores.histories.report(lender, history.id))
+        undecided = suspects.undecided(stores.histories, lender, history.id)
     return _Found(lender, pilot, history, candidate, job, reading, outdated, redefined, undecided)
 
 

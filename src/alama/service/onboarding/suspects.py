@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core.product import PRODUCT
+from alama.service.onboarding.errors import HistoryDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from alama.service.onboarding.ports import Histories
 
 _OPEN: Final = "open"
 """As `alama.training.history.report.Standing` writes it."""
@@ -29,16 +32,33 @@ class _Report(msgspec.Struct, frozen=True):
     suspects: tuple[_Suspect, ...] = ()
 
 
-def undecided(report: bytes, decided: Iterable[str] = ()) -> Sequence[str]:
+def undecided(
+    histories: Histories, lender: str, history_id: str, decided: Iterable[str] = ()
+) -> Sequence[str]:
     """Give the fields that a report names as open, but for those that are decided about now.
 
-    Either spelling of a field will do.
+    Either spelling of a field will do. `UnknownHistory`, `HistoryDamaged`.
     """
-    suspects = msgspec.json.decode(report, type=_Report).suspects
+    suspects = _read(history_id, histories.report(lender, history_id)).suspects
     named = {_field(name) for name in decided}
     return [
         one.column for one in suspects if one.standing == _OPEN and _field(one.column) not in named
     ]
+
+
+def whole_report(histories: Histories, lender: str, history_id: str) -> bytes:
+    """Give the report of a history as it was kept; `UnknownHistory`, `HistoryDamaged`."""
+    report = histories.report(lender, history_id)
+    _read(history_id, report)
+    return report
+
+
+def _read(history_id: str, report: bytes) -> _Report:
+    try:
+        # As text: of what is passed over, the decoder does not look at the letters.
+        return msgspec.json.decode(report.decode("utf-8"), type=_Report)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise HistoryDamaged(history_id) from None  # its words may be those of the file
 
 
 def told(fields: Sequence[str]) -> str:
