@@ -74,8 +74,8 @@ class _CsvWriter:
         self._writer = pyarrow.csv.CSVWriter(sink, self._schema)  # type: ignore[arg-type]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        pairs = zip(batch.columns, self._schema.types, strict=True)
-        columns = [_inert(column, kind) for column, kind in pairs]
+        pairs = zip(batch.columns, self._schema, strict=True)
+        columns = [_inert(column, field) for column, field in pairs]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def finish(self) -> None:
@@ -94,9 +94,16 @@ def _written_as(kind: pa.DataType) -> pa.DataType:
     return pa.string() if is_bytes or pa.types.is_fixed_size_binary(kind) else kind
 
 
-def _inert(column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
+def _inert(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
     """Give a column, as this type, in which no text is a formula, as `cells.inert` does it."""
-    told: pa.Array[Any] = column if column.type == kind else column.cast(kind)
+    kind = field.type
+    try:
+        told: pa.Array[Any] = column if column.type == kind else column.cast(kind)
+    except pa.ArrowInvalid:
+        raise FileProblem(
+            f"column {field.name} holds bytes that are not UTF-8, which a CSV file cannot hold",
+            hint="name the file .parquet, or leave the column out",
+        ) from None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return told
     if not pc.any(pc.match_substring_regex(told, cells.SUSPECT)).as_py():

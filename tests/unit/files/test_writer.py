@@ -177,6 +177,25 @@ def test_a_full_disk_is_told_as_a_problem_of_the_file(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(2)], ids=str)
+def test_bytes_that_are_no_text_are_refused_as_csv_and_kept_as_parquet(
+    tmp_path: Path, kind: pa.DataType
+) -> None:
+    raw = pa.RecordBatch.from_arrays([pa.array([b"\xff=", None], kind)], ["raw"])
+
+    with (
+        pytest.raises(FileProblem, match="column raw holds bytes that are not UTF-8") as caught,
+        open_table(tmp_path / "table.csv", raw.schema) as table,
+    ):
+        table.write(raw)
+
+    assert caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+    with open_table(tmp_path / "table.parquet", raw.schema) as table:
+        table.write(raw)
+    assert pyarrow.parquet.read_table(tmp_path / "table.parquet").to_batches() == [raw]
+
+
 def test_small_batches_share_a_row_group(tmp_path: Path) -> None:
     target = tmp_path / "table.parquet"
 
