@@ -184,7 +184,7 @@ async def _received(
     is_empty = True
     async for part in file_parts(call, PART_BYTES, FILE_BYTES_MAX):
         if is_empty:
-            _check_head(part, file_format)
+            await in_time(partial(_check_head, part, file_format))
         is_empty = False
         await in_time(partial(arrival.add, part))
     if is_empty:

@@ -23,7 +23,7 @@ NAME_LENGTH_MAX: Final = 256
 """Letters of a column's name."""
 
 _NAME_BYTES_MAX: Final = 4 * NAME_LENGTH_MAX
-_LINE_BYTES_MAX: Final = 4 << 20
+_HEADER_BYTES: Final = 256 << 10
 _PART_BYTES: Final = 1 << 20
 _GZIP_RATIO_MAX: Final = 1_032
 """No file becomes more times as long: 258 bytes are told in two bits."""
@@ -46,8 +46,9 @@ class Limits:
 
     @property
     def header_bytes(self) -> int:
-        """How long the first line of a CSV file may be."""
-        return min(self.columns * _NAME_BYTES_MAX, _LINE_BYTES_MAX)
+        """How long the first line of a CSV file may be, with the empty lines before it."""
+        letters = self.columns * NAME_LENGTH_MAX
+        return min(self.columns * _NAME_BYTES_MAX, max(letters, _HEADER_BYTES))
 
     def check_columns(self, where: str, count: int) -> None:
         """Raise FileProblem for too many."""
@@ -107,7 +108,7 @@ def check_csv_head(where: str, head: bytes, limits: Limits) -> None:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(head[: limits.header_bytes])
     except UnicodeDecodeError:
         return  # the header or a row: whoever reads it knows which
-    names, is_ended = _first_line(text)
+    names, is_ended = _first_line(text, limits.columns + 1)
     if is_ended or not is_whole:
         limits.check_names(where, names)
     if not is_ended and not is_whole:
@@ -144,15 +145,16 @@ def _unpacked(head: bytes, bytes_max: int) -> bytes:
         return b""
 
 
-def _first_line(text: str) -> tuple[list[str], bool]:
-    """Give the cells of the first line that is not empty, and whether its end is there."""
+def _first_line(text: str, cells_max: int) -> tuple[list[str], bool]:
+    """Give the cells of the first line that is not empty, and whether its end is there.
+
+    Beyond so many cells no more are looked at: the line has ended for whoever counts them.
+    """
     names: list[str] = []
-    for cell in _CELL.finditer(text):
+    for cell in _CELL.finditer(text.lstrip("\r\n")):
         names.append(cell[1])
         if not cell[2]:
             break
-        if cell[2] != ",":
-            if names != [""]:
-                return names, True
-            names = []
+        if cell[2] != "," or len(names) == cells_max:
+            return names, True
     return names, False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +74,23 @@ def test_a_file_is_sealed_as_it_comes_and_waits_to_be_read(lender: Lender) -> No
     assert (again.status, code(again)) == (409, "job_under_way")
     assert job.id in again.json()["detail"]
     assert "it waits for a worker" in lender.read("/v1/onboarding")["steps"][1]["words"]
+
+
+def test_other_callers_do_not_wait_while_the_head_of_a_file_is_looked_at(
+    lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held_up = []
+
+    def looked_at(*_: object) -> None:
+        try:
+            held_up.append(asyncio.get_running_loop())
+        except RuntimeError:
+            held_up.append(None)
+
+    monkeypatch.setattr(endpoints, "check_csv_head", looked_at)
+    with_terms(lender)
+    assert lender.ask("POST", HISTORIES, b"a,b\n1,2\n", CSV).status == 202
+    assert held_up == [None]
 
 
 def test_what_may_be_an_input_is_said_with_the_file(lender: Lender) -> None:

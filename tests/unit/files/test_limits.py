@@ -6,6 +6,7 @@ import gzip
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,34 @@ def test_what_a_csv_file_has_too_much_of_is_said(
 def test_a_quote_within_a_cell_hides_no_columns() -> None:
     with pytest.raises(TooLarge, match="more than 10 columns"):
         check_csv_head("the file", b'a",' + b"b," * 10 + b'c"\n1\n', SMALL)
+
+
+class CountingCells:
+    """Finds cells, and counts those that it was asked for."""
+
+    def __init__(self) -> None:
+        self._cell, self.found = limits_of_files._CELL, 0
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        for cell in self._cell.finditer(text):
+            self.found += 1
+            yield cell
+
+
+@pytest.mark.parametrize(
+    "content", [b"," * 20_000_000, b"\n" * 20_000_000, b"\r\n" * 10_000_000], ids=range(3)
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_no_more_of_a_file_is_looked_at_than_a_first_line_may_have(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, *, packed: bool
+) -> None:
+    counted = CountingCells()
+    monkeypatch.setattr(limits_of_files, "_CELL", counted)
+    head = gzip.compress(content, 1) if packed else content
+    with pytest.raises(TooLarge):
+        check_csv_head("the file", head, SENT)
+    assert counted.found <= SENT.columns + 1
+    assert SENT.header_bytes == 256 << 10
 
 
 def test_a_first_line_that_is_all_there_is_is_no_long_one() -> None:
