@@ -38,6 +38,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 gc.disable()
 
 
+def pytest_runtest_teardown() -> None:
+    """Undo what a command says for all that it starts: tests start what is in their folder."""
+    os.environ.pop("PYTHONSAFEPATH", None)
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: what looks for garbage need not look there again."""
     gc.enable()

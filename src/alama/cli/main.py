@@ -151,6 +151,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code for the shell."""
     # What a process that dies would leave behind holds the keys that it had in memory.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Whatever process is started from here, also by a library, imports nothing from the current
+    # folder, where others than those who installed Alama may be able to write.
+    os.environ["PYTHONSAFEPATH"] = "1"
     parser = build_parser()
     args = parser.parse_args(argv)
     if "run" not in args:

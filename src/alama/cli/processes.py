@@ -57,9 +57,6 @@ def run_alone(config: uvicorn.Config, listener: socket.socket, host: Host) -> in
 def run_several(config: uvicorn.Config, listener: socket.socket, host: Host) -> int:
     """Serve in several processes until a signal asks to stop; give the exit code."""
     take_descriptors()
-    # Inherited by the workers, which a library starts: nothing is imported from the current folder,
-    # where others than those who installed Alama may be able to write.
-    os.environ["PYTHONSAFEPATH"] = "1"
     supervisor = _Supervisor(config, listener, host)
     supervisor.run()
     return EXIT_FAILED if supervisor.failed else 0

@@ -19,6 +19,7 @@ from alama.core.errors import AlamaError
 from alama.jobs import rooms
 from alama.jobs.bounds import bound_process, memory_for_a_job
 from alama.jobs.runner import Stopped
+from alama.settings import PREFIX
 from alama.telemetry.jobs import watching_jobs
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def do_jobs(settings: Settings) -> int:
     try:
         with _room(), existing_installation() as installed:
             installed.vault.signer()  # told here that keys are missing, before a job is claimed
+            _forget_settings()
             # The libraries take seconds to load.
             from alama.cli.terminal import usable_cores  # noqa: PLC0415
             from alama.wiring import working  # noqa: PLC0415
@@ -63,6 +65,15 @@ def do_jobs(settings: Settings) -> int:
         watch.log.fail("jobs_failed", error, message=BROKE, hint=BROKE_HINT)
         return EXIT_FAILED
     return 0
+
+
+def _forget_settings() -> None:
+    """Take the settings, once they are read, from what the training libraries start.
+
+    One of them is the master key.
+    """
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        del os.environ[name]
 
 
 @contextmanager

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from alama import settings, wiring
 from alama.cli import companion
 from alama.jobs import foreman
 from tests.databases import sqlite_url
@@ -120,6 +122,41 @@ def test_what_they_start_imports_nothing_from_there(folder: Path, command: list[
         check=False,
     )
     assert done.returncode != 66, done.stderr
+    assert loaded(folder) == ""
+
+
+TRAINS = """
+import os, sys
+from joblib import Parallel, delayed
+from alama.cli.main import main
+assert main(["worker", "--jobs"]) == 0
+names = [name for found in Parallel(n_jobs=2)(delayed(os.environ.copy)() for _ in range(4))
+         for name in found if name.startswith("ALAMA_")]
+sys.exit(str(names) if names else 0)
+"""
+
+
+def test_processes_that_train_import_nothing_from_there_and_have_no_master_key(
+    folder: Path,
+) -> None:
+    ours = environment(folder)
+    named = {name: value for name, value in ours.items() if name.startswith("ALAMA_")}
+    wiring.open_installation(settings.read(named)).close()
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", TRAINS],
+        cwd=folder,
+        env=ours,
+        stdin=subprocess.PIPE,  # its end would stop the worker
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.read()
+            assert process.wait(60) == 0, said
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert loaded(folder) == ""
 
 
