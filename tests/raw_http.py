@@ -108,11 +108,14 @@ async def _application(noted: Noted, scope: Any, receive: Any, send: Any) -> Non
 
 
 @contextmanager
-def spoken(limits: Limits = QUICK, descriptors: int | None = None) -> Iterator[Spoken]:
+def spoken(
+    limits: Limits = QUICK, descriptors: int | None = None, keep_alive_s: int = 75
+) -> Iterator[Spoken]:
     """Serve `echo` as the service is served."""
     noted = Noted()
     config = processes.configuration(1, 2)
     config.http = cast("type[asyncio.Protocol]", Connections(limits, descriptors))
+    config.timeout_keep_alive = keep_alive_s
     config.app, config.factory = cast("Any", partial(_application, noted)), False
     server = uvicorn.Server(config)
     with socket.create_server((HOST, 0)) as listener:

@@ -94,6 +94,8 @@ class Connections:
         self.limits = limits
         self.now_s = 0.0
         """No earlier than now, and at most two sweeps later."""
+        self.may_rest = True
+        """Whether a connection that has sent a whole head may be waiting for the next."""
         self._descriptors = descriptors
         self._limit = 0
         self._limit_each = 0
@@ -182,11 +184,18 @@ class Connections:
             self._make_room(None)
 
     def _make_room(self, new: Connection | None) -> None:
-        """Drop a sixteenth of all at once, so that a flood does not look through all for each."""
-        waiting = [one for one in self._open if one is not new and one.is_waiting]
+        """Drop a sixteenth of all at once, so that a flood does not look through all for each.
+
+        Where none of the others rests, those without a whole head are all that there is to drop.
+        """
+        fresh = (one for of_place in self._fresh.values() for one in of_place)
+        among = self._open if self.may_rest else fresh
+        waiting = [one for one in among if one is not new and one.is_waiting]
+        most = max(self._limit // 16, 1)
+        self.may_rest = self.may_rest and len(waiting) > most
         held = Counter(one.place for one in waiting)
         waiting.sort(key=lambda one: (-held[one.place], one.due_s))
-        for one in waiting[: max(self._limit // 16, 1)]:
+        for one in waiting[:most]:
             self._drop(one, "all")
 
     def _drop(self, connection: Connection, reason: str) -> None:

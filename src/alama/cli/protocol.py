@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from alama.api import endpoint as endpoints
 from alama.api.endpoint import Endpoint
 from alama.api.problems import HeadTooLarge, MalformedHttp, RequestTimeout
-from alama.cli import connections as all_of_them
+from alama.cli import connections as open_connections
 from alama.cli.connections import place_of
 from alama.core.errors import AlamaError
 from alama.service.errors import Busy
@@ -56,7 +56,8 @@ SINGLE: Final = frozenset(
 )
 """Headers that stand for nothing if they come twice: two programs might take another of them."""
 
-WITHOUT_HOST: Final = frozenset({"0.9", "1.0"})
+BEFORE_1_1: Final = frozenset({"0.9", "1.0"})
+"""These have no Host, and nothing to upgrade to."""
 
 READ_MIN_BYTES: Final = 16 * 1024
 """That a caller has read at least, each time its reply is looked at."""
@@ -68,7 +69,7 @@ _OFFER: Final = b"upgrade"
 _NO_HTTP: Final = "what came is not a request of HTTP/1.1"
 
 
-class Watch(endpoints.Watch, all_of_them.Watch, typing.Protocol):
+class Watch(endpoints.Watch, open_connections.Watch, typing.Protocol):
     """Whoever keeps logs and metrics, of requests and of connections."""
 
 
@@ -187,9 +188,9 @@ class Protocol(HttpToolsProtocol):
             if self._is_in_body:
                 self._time_body(len(data))
             elif cycle is not None and cycle.scope is self.scope:
-                self.due_s = inf  # nearly always: the request is whole
-                if cycle.response_complete:
-                    self._rest()
+                # Nearly always: the request is whole. Else nothing has begun, and the time runs on.
+                if not cycle.response_complete:
+                    self.due_s = inf
             elif self.scope is not None:
                 self.due_s = min(self.due_s, self._all.now_s + self._limits.head_s)
 
@@ -238,6 +239,11 @@ class Protocol(HttpToolsProtocol):
         """Keep uvicorn from answering what will be read again."""
         return any(name == _OFFER for name, _ in self.headers)
 
+    def _is_offered(self) -> bool:
+        return self._should_upgrade() or any(
+            name == b"connection" and _OFFER in value.lower() for name, value in self.headers
+        )
+
     def _head_without_offer(self) -> bytes:
         version = self.parser.get_http_version().encode()
         kept = [name + b": " + value for name, value in self.headers if name != _OFFER]
@@ -250,6 +256,8 @@ class Protocol(HttpToolsProtocol):
         names = dict(self.headers)
         if len(names) != len(self.headers) or b"host" not in names:
             self._check_names()
+        if self.parser.get_http_version() in BEFORE_1_1 and self._is_offered():
+            raise MalformedHttp("HTTP/1.0 has no upgrade to another protocol")
         if self._is_spare and self.url.partition(b"?")[0] not in HEALTH:
             raise Busy("connections")
         if len(self.pipeline) >= self._limits.ahead:
@@ -270,7 +278,7 @@ class Protocol(HttpToolsProtocol):
         twice = sorted(name for name in SINGLE if counts[name] > 1)
         if twice:
             raise MalformedHttp(f"the header {twice[0].decode()} came more than once")
-        if not counts[b"host"] and self.parser.get_http_version() not in WITHOUT_HOST:
+        if not counts[b"host"] and self.parser.get_http_version() not in BEFORE_1_1:
             raise MalformedHttp("the header host is missing")
 
     def on_body(self, body: bytes) -> None:
@@ -280,12 +288,15 @@ class Protocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_in_body = False
         super().on_message_complete()
+        if self.cycle is not None and self.cycle.response_complete:  # before its body had come
+            self._rest()
 
     # ---------------------------------------------------------------------------- what goes out
 
     def on_response_complete(self) -> None:
         """Go on with the next request; stands for uvicorn's, which sets a timer each time."""
         self.server_state.total_requests += 1
+        self._all.may_rest = True
         if self.transport.is_closing():
             self.due_s = self._all.now_s + self._limits.reply_s
             return

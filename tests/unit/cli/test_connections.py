@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import socket
@@ -11,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from alama.cli.connections import Limits, place_of
-from tests.raw_http import PATIENT, Spoken, rest, spoken, statuses
+from alama.cli.connections import Connections, Limits, place_of
+from tests.raw_http import PATIENT, Noted, Spoken, rest, spoken, statuses
 
 GET = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"
 SCORE = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -86,6 +87,39 @@ def test_where_nobody_waits_only_health_is_answered() -> None:
                 assert statuses(rest(probe)) == [200]  # and closed
         assert [answer(one, b"123456789") for one in busy] == [200] * 40
         assert answer(stack.enter_context(served.connect()), SCORE) == 200
+
+
+class Held:
+    """A connection that counts how often it is looked at."""
+
+    due_s, watch, looks = 0.0, Noted(), 0
+
+    def __init__(self, place: str, *, is_busy: bool) -> None:
+        self.place, self._is_busy = place, is_busy
+
+    @property
+    def is_waiting(self) -> bool:
+        Held.looks += 1
+        return not self._is_busy
+
+    def expire(self) -> None: ...
+
+    def cut(self) -> None: ...
+
+
+def test_where_nobody_waits_newcomers_do_not_each_look_through_all() -> None:
+    async def flooded() -> int:
+        connections = Connections(SMALL, DESCRIPTORS)
+        for number in range(40):
+            busy = Held(f"busy {number}", is_busy=True)
+            assert connections.opened(busy)
+            connections.settled(busy)
+        Held.looks = 0
+        for number in range(1_000):
+            assert not connections.opened(Held(f"new {number}", is_busy=False))
+        return Held.looks
+
+    assert asyncio.run(flooded()) <= 40 + 1_000 * (SMALL.health + 1)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -81,6 +82,13 @@ REFUSED = {
     "no path": b"GET http://x HTTP/1.1\r\nHost: x\r\n\r\n",
     "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "HTTP/1.0 with Connection: Upgrade": b"GET /a HTTP/1.0\r\nConnection: Upgrade\r\n\r\n",
+    "HTTP/1.0 with two of it": b"GET /a HTTP/1.0\r\nConnection: upgrade\r\n"
+    b"Connection: keep-alive\r\n\r\n",
+    "HTTP/1.0 with an offer": b"GET /a HTTP/1.0\r\n" + OFFER + b"\r\n",
+    "HTTP/1.0 with an offer and a body": b"POST /a HTTP/1.0\r\n"
+    + OFFER
+    + b"Content-Length: 3\r\n\r\nabc",
     "a bad chunk": POST + CHUNKED + b"\r\nZZ\r\n",
 }
 
@@ -106,8 +114,6 @@ def test_a_refusal_names_the_header_and_the_path_and_is_noted(patient: Spoken) -
 
 ANSWERED = {
     "HTTP/1.0 without a host": b"GET /a HTTP/1.0\r\n\r\n",
-    "HTTP/1.0 with Connection: Upgrade": b"GET /a HTTP/1.0\r\nConnection: Upgrade\r\n\r\n",
-    "HTTP/1.0 with an offer": b"GET /a HTTP/1.0\r\n" + OFFER + b"\r\n",
     "an offer and a close": b"GET /a HTTP/1.1\r\nHost: x\r\n"
     b"Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n",
     "the whole address": b"GET http://y/a HTTP/1.1\r\nHost: x\r\n" + CLOSE + b"\r\n",
@@ -119,11 +125,6 @@ ANSWERED = {
 @pytest.mark.parametrize("sent", ANSWERED.values(), ids=ANSWERED)
 def test_what_is_unusual_is_answered_and_closed(patient: Spoken, sent: bytes) -> None:
     assert statuses(patient.say(sent)) == [200]
-
-
-def test_a_body_after_an_offer_of_http_1_0_is_read(patient: Spoken) -> None:
-    head = b"POST /a HTTP/1.0\r\n" + OFFER + b"Content-Length: 3\r\n\r\n"
-    assert patient.say(head + b"abc").endswith(b"|abc")
 
 
 @pytest.mark.parametrize("packets", [1, 2, 3])
@@ -245,6 +246,31 @@ def test_a_connection_that_says_nothing_is_closed_without_a_word(quick: Spoken) 
 
 def test_a_second_head_has_its_time_too(quick: Spoken) -> None:
     assert statuses(quick.say(GET + b"\r\n", GET)) == [200, 408]
+
+
+def test_empty_lines_between_requests_gain_no_time() -> None:
+    with spoken(QUICK, keep_alive_s=1) as served, served.connect() as caller:
+        caller.sendall(GET + b"\r\n")
+        assert statuses(caller.recv(65_536)) == [200]
+        deadline_s = time.monotonic() + 15
+        caller.settimeout(0.1)
+        is_open = True
+        while is_open:
+            assert time.monotonic() < deadline_s
+            with suppress(TimeoutError):
+                try:
+                    caller.sendall(b"\r\n")
+                    is_open = caller.recv(1) != b""
+                except ConnectionError:
+                    is_open = False
+
+
+def test_a_connection_rests_once_the_body_of_an_answered_request_has_come() -> None:
+    with spoken(QUICK, keep_alive_s=1) as served, served.connect() as caller:
+        caller.sendall(b"POST /unread HTTP/1.1\r\nHost: x\r\n" + CHUNKED + b"\r\n1\r\na\r\n")
+        assert statuses(caller.recv(65_536)) == [200]
+        caller.sendall(b"0\r\n\r\n")
+        assert rest(caller) == b""
 
 
 def test_a_body_that_does_not_come_is_ended(quick: Spoken) -> None:
