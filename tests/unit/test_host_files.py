@@ -165,3 +165,14 @@ def test_no_unit_and_no_container_leaves_memory_behind() -> None:
         assert "\nLimitCORE=0\n" in unit.read_text("utf-8"), unit.name
     compose = (host.parent / "compose.yaml").read_text("utf-8")
     assert "\n  ulimits: {core: 0}\n" in compose
+
+
+def test_the_service_and_the_worker_may_take_all_of_their_memory_side_by_side() -> None:
+    units = [HOST / "alama.service", HOST / "alama-worker.service"]
+    shares = [
+        int(share)
+        for unit in units
+        for share in re.findall(r"^MemoryMax=(\d+)%$", unit.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(shares) == len(units)
+    assert sum(shares) <= 85

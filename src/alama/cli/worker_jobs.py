@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alama.cli.installed import existing_installation
+from alama.cli.terminal import usable_cores
 from alama.core.errors import AlamaError
 from alama.jobs import rooms
 from alama.jobs.bounds import bound_process, memory_for_a_job
@@ -41,7 +42,8 @@ BROKE_HINT: Final = "another takes its place; please report this line"
 def do_jobs(settings: Settings) -> int:
     """Do a job that waits, if there is one; whatever ends it is a line of the log."""
     os.nice(NICENESS)
-    bound_process(memory_for_a_job())
+    cores = usable_cores()
+    bound_process(memory_for_a_job(), cores)
     parent = os.getppid()
     watch = watching_jobs(settings.log)
     try:
@@ -49,10 +51,9 @@ def do_jobs(settings: Settings) -> int:
             installed.vault.signer()  # told here that keys are missing, before a job is claimed
             _forget_settings()
             # The libraries take seconds to load.
-            from alama.cli.terminal import usable_cores  # noqa: PLC0415
             from alama.wiring import working  # noqa: PLC0415
 
-            runner = working.runner(installed, watch, usable_cores())
+            runner = working.runner(installed, watch, cores)
             _stop_when_asked(runner)
             runner.run()
     except Stopped:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from alama.jobs.bounds import MEMORY_BYTES_MIN, memory_for_a_job, memory_there
+from alama.jobs.bounds import MEMORY_BYTES_MIN, blame_first, memory_for_a_job, memory_there
 
 HUNGRY = """
-import resource
+import os, resource
 from alama.jobs.bounds import bound_process
-bound_process(600 << 20)
+bound_process(600 << 20, 3)
 import pyarrow as pa, numpy as np
 print(resource.getrlimit(resource.RLIMIT_CORE), pa.default_memory_pool().backend_name)
 for take in (lambda: np.ones(1 << 27), lambda: pa.allocate_buffer(1 << 30), lambda: bytes(1 << 30)):
@@ -22,21 +23,35 @@ for take in (lambda: np.ones(1 << 27), lambda: pa.allocate_buffer(1 << 30), lamb
     except MemoryError as error:
         print("refused")
 print(len(bytes(1 << 20)))
+print(os.environ["OPENBLAS_NUM_THREADS"], os.environ["OMP_NUM_THREADS"])
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system knows no such limit")
 def test_memory_beyond_the_limit_is_refused_to_every_library_and_the_process_goes_on() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", HUNGRY], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split("\n")[:5] == [
+    ours = {name: value for name, value in os.environ.items() if "_NUM_THREADS" not in name}
+    command = [sys.executable, "-P", "-c", HUNGRY]
+    done = subprocess.run(command, env=ours, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
         "(0, 0) system",
         "refused",
         "refused",
         "refused",
         str(1 << 20),
+        "3 3",
     ]
+
+
+@pytest.mark.parametrize(("before", "after"), [("0\n", 500), ("500\n", 500), ("900\n", 900)])
+def test_a_job_is_ended_first_and_no_later_than_an_operator_has_said(
+    tmp_path: Path, before: str, after: int
+) -> None:
+    score = tmp_path / "oom_score_adj"
+    score.write_text(before)
+    blame_first(score)
+    assert int(score.read_text()) == after
+    blame_first(tmp_path / "absent")
+    assert not (tmp_path / "absent").exists()
 
 
 def test_a_container_or_a_unit_with_less_than_its_machine_is_what_counts(tmp_path: Path) -> None:
