@@ -51,4 +51,5 @@ def _interval(amounts: Amounts, share: float) -> Interval:
     # Nought where all lost alike, but for the last bits.
     of_one = max(apart, 0.0) / (amounts.defaults - 1)
     reach = deviations(LEVEL) * math.sqrt(of_one * amounts.defaults) / amounts.disbursed
-    return Interval(share - reach, share + reach)
+    # No share is below nought or above one, but that of loans that paid more than they were.
+    return Interval(min(max(share - reach, 0.0), share), min(share + reach, 1.0))

@@ -1,9 +1,8 @@
 """The monitoring report of a book: how it goes, and how the model that answers in it does.
 
 Volume, decisions and reviews are of the whole book in the period; what waits for a person is all
-of it. Whether applicants have moved is
-asked of one model, in the period; whether its predictions came true, of all its mature loans,
-whenever they were scored: a loan takes months to become either.
+of it. Whether applicants have moved is asked of one model, in the period; whether its predictions
+came true, of all its mature loans, whenever they were scored: a loan takes months to become either.
 """
 
 from __future__ import annotations

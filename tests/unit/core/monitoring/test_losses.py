@@ -58,6 +58,16 @@ def test_loans_that_all_lost_alike_leave_no_doubt() -> None:
     assert [found.low, found.high] == pytest.approx([0.6, 0.6])
 
 
+def test_no_bound_of_the_share_is_below_nothing_or_above_all() -> None:
+    nearly_all, nearly_none = [(100.0, 0.0)] * 29 + [(100.0, 90.0)], [(100.0, 100.0)] * 29
+    assert of(nearly_all).high == 1.0
+    assert of([*nearly_none, (100.0, 10.0)]).low == 0.0
+    more_than_paid_out = of([(100.0, 110.0)] * 29 + [(100.0, 100.0)])
+    assert more_than_paid_out.low == more_than_paid_out.share
+    assert more_than_paid_out.share is not None
+    assert more_than_paid_out.share < 0.0
+
+
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     random = np.random.default_rng(5)
     held, tried = 0, 1_000
