@@ -109,3 +109,17 @@ def test_a_note_is_gone_with_the_service_and_not_before_the_next_ones(tmp_path: 
         assert served.note_in(tmp_path) is None
     with served.noted(tmp_path / "missing", first):
         assert served.note_in(tmp_path / "missing") is None
+
+
+def test_a_note_of_a_port_that_another_program_has_by_now_leads_to_the_settings(
+    tmp_path: Path,
+) -> None:
+    with (
+        Standing({"/livez": Said(404, b""), "/readyz": Said(200, b"<h1>It works!</h1>")}) as other,
+        Standing(ALIVE | {"/readyz": said(200, status="ok", version=__version__)}) as standing,
+    ):
+        (tmp_path / served.NAME).write_text(f"{HOST} {other.port}\n")
+        one = of_service.examine(Settings(home=str(tmp_path), host=HOST, port=standing.port))
+    assert other.asked
+    assert one.mark is OK
+    assert f"port {standing.port}" in one.seen

@@ -23,12 +23,15 @@ _ANOTHER: Final = (
 def examine(settings: Settings) -> Finding:
     """Ask whether the process lives, then whether scores can be given and kept.
 
-    Where it says that it listens, which `alama serve --port` decides; else, where the settings say.
+    Where it says that it listens, which `alama serve --port` decides; where that is not so any
+    more, also because another program has the port by now, where the settings say.
     """
     set_ = Address(settings.host, settings.port)
     noted = note_in(settings.home_folder)
-    if noted is not None and noted != set_ and (found := _examined(noted)) is not None:
-        return found
+    if noted is not None and noted != set_:
+        found = _examined(noted)
+        if found not in {None, _strange(_place(noted))}:
+            return found
     found = _examined(set_)
     place = _place(set_)
     return found or look(CHECK, f"not running here: nobody answers on {place}", _START)
