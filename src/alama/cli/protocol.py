@@ -288,7 +288,8 @@ class Protocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_in_body = False
         super().on_message_complete()
-        if self.cycle is not None and self.cycle.response_complete:  # before its body had come
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and cycle.response_complete:  # before its body had come
             self._rest()
 
     # ---------------------------------------------------------------------------- what goes out

@@ -79,7 +79,7 @@ def test_a_file_is_sealed_as_it_comes_and_waits_to_be_read(lender: Lender) -> No
 def test_other_callers_do_not_wait_while_the_head_of_a_file_is_looked_at(
     lender: Lender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held_up = []
+    held_up: list[object] = []
 
     def looked_at(*_: object) -> None:
         try:
