@@ -1,7 +1,7 @@
 """Parquet: columns in their own types, and what a small file must not become in memory.
 
 A few bytes can stand for gigabytes: one value repeated a million times. What the end of the file
-declares is checked before anything is read, and text is unfolded only as far as it was counted.
+declares is checked before anything is read, and text is expanded only as far as it was counted.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FOOTER_BYTES_MAX: Final = 16 << 20
 """What the end of a file may say of it: a thousand columns in a hundred groups of rows."""
 
 TEXT_BYTES_AT_ONCE: Final = 64 << 20
-"""Text of one batch, once it is unfolded; a value of this length is refused."""
+"""Text of one batch, once it is expanded; a value of this length is refused."""
 
-FOLDED_BYTES_MAX: Final = 16 << 20
-"""Of a column in a group of rows: read folded, each of its values is held until the group ends."""
+DICTIONARY_BYTES_MAX: Final = 16 << 20
+"""Of a column in a group of rows: each value of its dictionary is held until the group ends."""
 
 _FIXED_LENGTH_MAX: Final = 1_024
 """Bytes of a value of fixed length: decimals and ids take 32 at most."""
@@ -42,10 +42,10 @@ _FIXED_LENGTH_MAX: Final = 1_024
 _TEXT: Final = "BYTE_ARRAY"
 _FIXED: Final = "FIXED_LEN_BYTE_ARRAY"
 _PREFIXED: Final = "DELTA_BYTE_ARRAY"
-"""Each value by what it shares with the one before: it cannot be counted before it is unfolded."""
+"""Each value by what it shares with the one before: it cannot be counted before it is expanded."""
 
 _UNCOUNTED: Final = "DELTA_LENGTH_BYTE_ARRAY"
-"""As long in memory as in the file; Arrow cannot give it folded."""
+"""As long in memory as in the file; Arrow cannot give it dictionary-encoded."""
 
 
 class ParquetTable:
@@ -61,7 +61,7 @@ class ParquetTable:
         with told_as_file_problem(path):
             _check_footer_length(path)
             with pyarrow.parquet.ParquetFile(path) as file:
-                self._folded = _check_footer(path, file, limits)
+                self._encoded = _check_footer(path, file, limits)
                 self.rows = file.metadata.num_rows
                 self._schema = file.schema_arrow
         self.total = float(self.rows)
@@ -85,11 +85,11 @@ class ParquetTable:
                 message = f"{self.path}: column {name} holds lists or structures, not single values"
                 raise FileProblem(message)
         offered = [self._offered[self._place[name]] for name in names]
-        folded = [name for name in offered if name in self._folded]
+        encoded = [name for name in offered if name in self._encoded]
         size = rows_at_once(len(names), size)
         self.done, text_bytes = 0.0, 0
         with told_as_file_problem(self.path):
-            file = pyarrow.parquet.ParquetFile(self.path, read_dictionary=folded)
+            file = pyarrow.parquet.ParquetFile(self.path, read_dictionary=encoded)
             reader = file.iter_batches(batch_size=size, columns=offered, use_threads=False)
         with file:
             while True:
@@ -103,7 +103,7 @@ class ParquetTable:
                 text_bytes += int(lengths.sum())
                 self._limits.check_bytes(str(self.path), text_bytes)
                 for part in _parts(self.path, batch, lengths):
-                    yield _unfolded(self.path, part).select(offered).rename_columns(list(names))
+                    yield _expanded(self.path, part).select(offered).rename_columns(list(names))
 
 
 # ----------------------------------------------------------------------------------- the footer
@@ -125,7 +125,7 @@ def _check_footer_length(path: Path) -> None:
 
 
 def _check_footer(path: Path, file: pyarrow.parquet.ParquetFile, limits: Limits) -> frozenset[str]:
-    """Check what a file declares; give the columns of text that are to be read folded."""
+    """Check what a file declares; give the columns to be read dictionary-encoded: text."""
     metadata = file.metadata
     limits.check_columns(str(path), metadata.num_columns)
     limits.check_names(str(path), file.schema_arrow.names)
@@ -146,7 +146,10 @@ def _check_footer(path: Path, file: pyarrow.parquet.ParquetFile, limits: Limits)
             text.add(chunk.path_in_schema)
             if _PREFIXED in chunk.encodings:
                 raise _unsupported(path, f"the encoding {_PREFIXED}")
-            if _UNCOUNTED in chunk.encodings or chunk.total_uncompressed_size > FOLDED_BYTES_MAX:
+            if (
+                _UNCOUNTED in chunk.encodings
+                or chunk.total_uncompressed_size > DICTIONARY_BYTES_MAX
+            ):
                 uncounted.add(chunk.path_in_schema)
     return frozenset(text - uncounted)
 
@@ -160,12 +163,12 @@ def _unsupported(path: Path, what: str) -> FileProblem:
 
 
 def _text_lengths(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    """Count the bytes that the folded text of each row will take."""
+    """Count the bytes that the dictionary-encoded text of each row will take."""
     lengths = np.zeros(batch.num_rows, dtype=np.int64)
     for column in batch.columns:
         if isinstance(column, pa.DictionaryArray) and _is_text(column.type.value_type):
-            folded: Any = column.dictionary  # the stubs do not say of what
-            of_value: pa.Array[Any] = pc.binary_length(folded).cast(pa.int64())
+            values: Any = column.dictionary  # the stubs do not say of what
+            of_value: pa.Array[Any] = pc.binary_length(values).cast(pa.int64())
             of_row = of_value.take(column.indices).fill_null(0)
             lengths += of_row.to_numpy(zero_copy_only=False)
     return lengths
@@ -188,20 +191,20 @@ def _parts(
         start = end
 
 
-def _unfolded(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
+def _expanded(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
     if not batch.num_columns:
         return batch
     columns: list[pa.Array[Any]] = []
     column: Any  # the stubs do not follow `isinstance` into a name
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        is_folded = isinstance(column, pa.DictionaryArray)
+        is_encoded = isinstance(column, pa.DictionaryArray)
         try:
             # Arrow takes what is said to be UTF-8 on trust.
-            (column.dictionary if is_folded else column).validate(full=True)
+            (column.dictionary if is_encoded else column).validate(full=True)
         except pa.ArrowInvalid:
             message = f"{path}: column {name} holds text that is not UTF-8, or is damaged"
             raise FileProblem(message, hint="write it again with the encoding UTF-8") from None
-        columns.append(column.dictionary_decode() if is_folded else column)
+        columns.append(column.dictionary_decode() if is_encoded else column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 

@@ -209,7 +209,7 @@ def test_a_packed_bomb_ends_while_it_is_unpacked(tmp_path: Path) -> None:
 
 
 @on_linux
-def test_a_value_repeated_in_parquet_is_counted_before_it_is_unfolded(tmp_path: Path) -> None:
+def test_a_value_repeated_in_parquet_is_counted_before_it_is_expanded(tmp_path: Path) -> None:
     path = parquet_of(tmp_path, {"a": repeated("x" * 400_000, 100_000)}, compression="none")
     assert path.stat().st_size < 500_000
     said, memory_mb = read_apart(path)

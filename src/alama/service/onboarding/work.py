@@ -56,7 +56,7 @@ class JobTooLong(AlamaError):
         )
 
 
-class JobTooHungry(AlamaError):
+class JobOutOfMemory(AlamaError):
     """The job needs more memory than any may have."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class Turn:
         elif isinstance(error, StoreUnavailable | MasterKeyMissing):
             return False  # which is nothing of the job
         elif isinstance(error, MemoryError):
-            self._jobs.fail(self._worker, job_id, _words(JobTooHungry()), now_us)
+            self._jobs.fail(self._worker, job_id, _words(JobOutOfMemory()), now_us)
             return True
         elif isinstance(error, AlamaError):
             self._jobs.fail(self._worker, job_id, _words(error), now_us)
