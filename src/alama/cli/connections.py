@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from alama.cli import protocol
 
-DESCRIPTORS_MAX: Final = 65_536
+DESCRIPTORS_MAX: Final = 8_192
 """As many as a process takes where it may take more."""
+
+AGAIN_S: Final = 0.05
+"""How long nobody is looked for who could make room, once there was none."""
 
 TOLD_EVERY_S: Final = 60.0
 """While connections are used up, a line of the log for each such time."""
@@ -32,6 +35,8 @@ class Limits(NamedTuple):
     head_bytes: int = 32 * 1024
     """Of a request line with its headers; of what stands between the chunks of a body, and after
     them."""
+    headers: int = 100
+    """Of one head: each takes more room than its bytes do."""
     head_s: float = 10.0
     """From the first byte of a head to its last; of the first head, from the connection's start."""
     body_s: float = 30.0
@@ -42,6 +47,8 @@ class Limits(NamedTuple):
     """For a caller to read more of a reply."""
     ahead: int = 100
     """Requests that are sent before those in front of them are answered."""
+    connections: int = 4_096
+    """However many descriptors there are: a caller who does not read costs some hundred KiB."""
     descriptors_kept: int = 96
     """For everything but connections: the database, the log, metrics, jobs."""
     health: int = 16
@@ -76,7 +83,7 @@ class Connection(Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request of it is under way: to close it loses none."""
+        """Whether it is its caller's turn: to send a request, the rest of one, or to read."""
         ...
 
     def expire(self) -> None:
@@ -94,8 +101,6 @@ class Connections:
         self.limits = limits
         self.now_s = 0.0
         """No earlier than now, and at most two sweeps later."""
-        self.may_rest = True
-        """Whether a connection that has sent a whole head may be waiting for the next."""
         self._descriptors = descriptors
         self._limit = 0
         self._limit_each = 0
@@ -103,6 +108,7 @@ class Connections:
         self._open: dict[Connection, None] = {}
         self._fresh: dict[str, dict[Connection, None]] = {}
         """Those without a whole head yet, by where they come from, the oldest first."""
+        self._nobody_waits_until_s = 0.0
         self._dropped = 0
         self._told_s = -TOLD_EVERY_S
 
@@ -160,7 +166,7 @@ class Connections:
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         descriptors = self._descriptors or descriptors_now()
         kept = min(self.limits.descriptors_kept, descriptors // 2)
-        self._limit = max(descriptors - kept, 1)
+        self._limit = min(max(descriptors - kept, 1), self.limits.connections)
         self._limit_each = max(self._limit // self.limits.address_share, 1)
         self._loop = loop
         self._sweep()
@@ -186,16 +192,18 @@ class Connections:
     def _make_room(self, new: Connection | None) -> None:
         """Drop a sixteenth of all at once, so that a flood does not look through all for each.
 
-        Where none of the others rests, those without a whole head are all that there is to drop.
+        Where nobody waits there is nobody to drop, and it is looked again a moment later.
         """
-        fresh = (one for of_place in self._fresh.values() for one in of_place)
-        among = self._open if self.may_rest else fresh
-        waiting = [one for one in among if one is not new and one.is_waiting]
-        most = max(self._limit // 16, 1)
-        self.may_rest = self.may_rest and len(waiting) > most
+        assert self._loop is not None
+        now_s = self._loop.time()
+        if now_s < self._nobody_waits_until_s:
+            return
+        waiting = [one for one in self._open if one is not new and one.is_waiting]
+        if not waiting:
+            self._nobody_waits_until_s = now_s + AGAIN_S
         held = Counter(one.place for one in waiting)
         waiting.sort(key=lambda one: (-held[one.place], one.due_s))
-        for one in waiting[:most]:
+        for one in waiting[: max(self._limit // 16, 1)]:
             self._drop(one, "all")
 
     def _drop(self, connection: Connection, reason: str) -> None:

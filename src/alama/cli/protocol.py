@@ -52,6 +52,7 @@ SINGLE: Final = frozenset(
         b"content-length",
         b"content-type",
         b"host",
+        b"transfer-encoding",
     }
 )
 """Headers that stand for nothing if they come twice: two programs might take another of them."""
@@ -89,6 +90,7 @@ class Protocol(HttpToolsProtocol):
         self.watch: Watch = app_state[WATCH]
         self._clock: Clock = app_state[CLOCK]
         self.url = b""
+        self.headers: list[tuple[bytes, bytes]] = []
         self.place = ""
         self.due_s = inf
         self._all = connections
@@ -117,6 +119,11 @@ class Protocol(HttpToolsProtocol):
 
     @property
     def is_waiting(self) -> bool:
+        """Whether it is the caller's turn: to send a request, the rest of one, or to read."""
+        return self._is_between or self._is_in_body or self.flow.write_paused
+
+    @property
+    def _is_between(self) -> bool:
         """Whether no request is under way."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete
@@ -128,8 +135,12 @@ class Protocol(HttpToolsProtocol):
         return self.scope is not (None if cycle is None else cycle.scope)
 
     def cut(self) -> None:
-        """Close at once."""
+        """Close at once, and write no more."""
         self._is_refused = True
+        self.pipeline.clear()
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None:
+            cycle.disconnected = True
         self.transport.abort()
 
     def expire(self) -> None:
@@ -154,7 +165,7 @@ class Protocol(HttpToolsProtocol):
             self._refuse(RequestTimeout(f"the {part} of the request did not come in time"))
 
     def _expire_between(self) -> None:
-        if not self.is_waiting:
+        if not self._is_between:
             self.due_s = inf
             return
         if self._is_fresh:
@@ -218,6 +229,8 @@ class Protocol(HttpToolsProtocol):
         to_parse: list[bytes | memoryview] = [data]
         while to_parse:  # no recursion: one packet may hold thousands of offers
             to_parse += self._parse(to_parse.pop())
+        if len(self.headers) > self._limits.headers:
+            raise self._too_many_headers()
         self._unfinished = 0 if self._has_moved else self._unfinished + len(data)
 
     def _parse(self, data: bytes | memoryview) -> list[bytes | memoryview]:
@@ -253,11 +266,15 @@ class Protocol(HttpToolsProtocol):
     # ---------------------------------------------------------------------------- what is parsed
 
     def on_headers_complete(self) -> None:
+        if len(self.headers) > self._limits.headers:
+            raise self._too_many_headers()
         names = dict(self.headers)
         if len(names) != len(self.headers) or b"host" not in names:
             self._check_names()
         if self.parser.get_http_version() in BEFORE_1_1 and self._is_offered():
             raise MalformedHttp("HTTP/1.0 has no upgrade to another protocol")
+        if b"transfer-encoding" in names:
+            self._check_coding(names[b"transfer-encoding"])
         if self._is_spare and self.url.partition(b"?")[0] not in HEALTH:
             raise Busy("connections")
         if len(self.pipeline) >= self._limits.ahead:
@@ -271,6 +288,14 @@ class Protocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
         if b"transfer-encoding" in names and not self.parser.should_upgrade():
             self.headers = _NoTrailers()
+
+    def _too_many_headers(self) -> HeadTooLarge:
+        return HeadTooLarge(f"a request has at most {self._limits.headers} headers")
+
+    def _check_coding(self, coding: bytes) -> None:
+        """Raise where a body is not plain chunks: what else it may be, nobody here undoes."""
+        if coding.strip().lower() != b"chunked" or self.parser.get_http_version() in BEFORE_1_1:
+            raise MalformedHttp("the header transfer-encoding is not chunked, or not for HTTP/1.0")
 
     def _check_names(self) -> None:
         """Raise where a header that must be single is not, or Host is missing."""
@@ -297,7 +322,6 @@ class Protocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Go on with the next request; stands for uvicorn's, which sets a timer each time."""
         self.server_state.total_requests += 1
-        self._all.may_rest = True
         if self.transport.is_closing():
             self.due_s = self._all.now_s + self._limits.reply_s
             return
@@ -313,7 +337,7 @@ class Protocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if not self._is_in_body and not self._is_in_head and not self.is_waiting:
+        if not self._is_in_body and not self._is_in_head and not self._is_between:
             self.due_s = inf
         elif not self._is_in_body and not self._is_in_head:
             self.due_s = self._all.now_s + self.timeout_keep_alive
@@ -333,7 +357,7 @@ class Protocol(HttpToolsProtocol):
         """Answer the request that is being read with a problem, in its turn, and close."""
         self._is_refused = True
         path = _path(self.url) if self._is_in_head else "/"
-        method, under_way = OTHER, not self.is_waiting
+        method, under_way = OTHER, not self._is_between
         if self._is_in_body:
             if self.cycle.response_started:  # there is nothing more to say
                 self.transport.close()

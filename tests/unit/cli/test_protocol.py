@@ -202,6 +202,25 @@ def test_what_stands_beside_a_body_has_the_same_bound(patient: Spoken, between: 
     assert statuses(said) in ([431], [400])  # empty lines are no chunk
 
 
+@pytest.mark.parametrize("packets", [1, 3])
+def test_a_head_has_at_most_a_hundred_headers(patient: Spoken, packets: int) -> None:
+    lines = [b"A: a\r\n" * 34] * 3
+    parts = [GET + lines[0], lines[1], lines[2] + b"\r\n"]
+    said = patient.say(*(parts if packets > 1 else [b"".join(parts)]))
+    assert statuses(said) == [431]
+
+
+@pytest.mark.parametrize("coding", [b"gzip, chunked", b"chunked, chunked", b"identity"])
+def test_a_body_is_plain_or_in_plain_chunks(patient: Spoken, coding: bytes) -> None:
+    said = patient.say(POST + b"Transfer-Encoding: " + coding + b"\r\n\r\n0\r\n\r\n")
+    assert statuses(said) == [400]
+
+
+def test_chunks_are_not_for_http_1_0(patient: Spoken) -> None:
+    said = patient.say(POST.replace(b"1.1", b"1.0") + CHUNKED + b"\r\n0\r\n\r\n")
+    assert statuses(said) == [400]
+
+
 def test_a_head_without_end_is_read_no_further(patient: Spoken) -> None:
     with patient.connect() as caller:
         caller.sendall(GET)
