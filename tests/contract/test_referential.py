@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from alama.service import lenders
+from alama.service.outcomes import backdating
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.keeping import referential
@@ -240,6 +241,19 @@ def test_what_the_service_writes_breaks_no_rule_of_keys_and_applicants(database:
     process.give(an_entry(DEMO))
     # The entries of tests name an API key, a model and a policy of nobody's.
     assert {column for _, column in broken_in(database)} <= {"key_id", "model_id", "policy_id"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "rules_broken"), [("live", {("scores", "key_id")}), ("test", set())]
+)
+def test_simulated_scores_of_a_test_book_need_no_api_key(
+    database: Database, mode: str, rules_broken: set[tuple[str, str]]
+) -> None:
+    lenders.add(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
+    Process(database).give(an_entry(DEMO))
+    with database.writing() as connection:
+        connection.execute(update(schema.scores).values(key_id=backdating.KEY_ID, mode=mode))
+    assert broken_in(database) & {("scores", "key_id")} == rules_broken
 
 
 def test_what_was_erased_needs_no_key_of_its_lender(two_lenders: Database) -> None:

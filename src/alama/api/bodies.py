@@ -74,7 +74,10 @@ async def file_parts(call: Call, part_bytes: int, bytes_max: int) -> AsyncIterat
 
 def _refuse_compressed(call: Call) -> None:
     if call.headers.get(b"content-encoding", b"identity") != b"identity":
-        raise UnsupportedMediaType("the body must not be compressed")
+        raise UnsupportedMediaType(
+            "the body must not be compressed",
+            hint="leave out the header Content-Encoding; a gzip file of CSV is sent as it is",
+        )
 
 
 def _is_announced_beyond(call: Call, bytes_max: int) -> bool:

@@ -17,7 +17,8 @@ DESCRIPTION: Final = """\
 Scores are kept for as long as the law asks for, and then they go. How long that is follows from
 the jurisdictions that a lender's policies name; where several answered, the strictest law counts.
 The days are counted from when the loan of a score would have been due. The service does it by
-itself, a little every day; more than a twentieth of a book at once waits for `run`."""
+itself, a little every day. Where more than 100 scores and more than a twentieth of a book are due
+at once, none of them goes until a person says `run`."""
 
 SHOW_DESCRIPTION: Final = """\
 Say for each lender and mode for how long scores are kept, by which law, and how many of them would
@@ -65,14 +66,14 @@ def show(_: argparse.Namespace) -> int:
     from alama.cli.tables import plain_table  # noqa: PLC0415
     from alama.service.errors import LawUnknown  # noqa: PLC0415
 
-    table = plain_table("lender", "mode", "kept for", "due now", "because")
+    table = plain_table("lender", "mode", "kept for", "due now", "by itself", "because")
     for place in (2, 3):
         table.columns[place].justify = "right"
     with existing_installation() as opened:
         retention = opened.retention
         for book in retention.books():
             law, reason = retention.period(book)[1:3]
-            kept, due, because = "ever", "", reason
+            kept, due, alone, because = "ever", "", "", reason
             if law is not None:
                 because = f"{law.place}: {law.source}"
                 try:
@@ -81,9 +82,17 @@ def show(_: argparse.Namespace) -> int:
                     because = error.reason
                 else:
                     kept, due = f"{plan.days:,} days", f"{plan.scores:,}"
-            table.add_row(book.lender, book.mode.value, kept, due, because)
+                    alone = _by_itself(retention, plan)
+            table.add_row(book.lender, book.mode.value, kept, due, alone, because)
     words.say(table)
     return 0
+
+
+def _by_itself(retention: Retention, plan: Plan) -> str:
+    """Say whether what is due goes by itself."""
+    if not plan.scores:
+        return ""
+    return "yes" if retention.is_usual(plan) else "no: wants `run`"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -131,7 +140,7 @@ def _say_plans(due: Sequence[Plan]) -> None:
 
     if not due:
         return
-    table = plain_table("lender", "mode", "kept for", "given before", "would go")
+    table = plain_table("lender", "mode", "kept for", "due before", "would go")
     for place in (2, 4):
         table.columns[place].justify = "right"
     for plan in due:
@@ -156,7 +165,7 @@ def _delete(retention: Retention, due: Sequence[Plan], by: str | None) -> None:
                 bar.advance(batch)
         scores = "score" if gone == 1 else "scores"
         words.say(
-            f"{book.lender}, {book.mode} mode: {gone:,} {scores} deleted, given before "
-            f"{words.day(plan.before_us)} and due for {plan.days:,} days."
+            f"{book.lender}, {book.mode} mode: {gone:,} {scores} deleted, whose loans "
+            f"were due before {words.day(plan.before_us)}, {plan.days:,} days ago."
         )
     say_journal(retention.finish())

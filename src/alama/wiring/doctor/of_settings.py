@@ -15,6 +15,7 @@ from alama.storage import database as databases
 from alama.telemetry import tracing
 from alama.wiring.doctor import of_service
 from alama.wiring.doctor.findings import number, some
+from alama.wiring.served import Address, note_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,7 +66,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield _home(settings)
     yield _development(settings)
     yield _workers(patient)
-    yield _listening(settings)
+    yield _listening(note_in(settings.home_folder) or Address(settings.host, settings.port))
     yield _metrics(settings)
     yield _traces(patient.environment)
     yield _stopping(settings)
@@ -156,9 +157,9 @@ def _workers(patient: Patient) -> Finding:
     return ok(check, seen)
 
 
-def _listening(settings: Settings) -> Finding:
-    check, place = "settings.listening", f"{settings.host}, port {settings.port}"
-    if _is_loopback(settings.host):
+def _listening(address: Address) -> Finding:
+    check, place = "settings.listening", f"{address.host}, port {address.port}"
+    if _is_loopback(address.host):
         return ok(check, f"on {place}: this machine alone, whoever is in front included")
     return look(
         check,
