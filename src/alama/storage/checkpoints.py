@@ -13,16 +13,16 @@ again, from its beginning, and checks the file. docs/decisions/0022 has the figu
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-import sys
 import threading
 import time
-from contextlib import ExitStack, closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.storage import journal
+from alama.storage import journal, sqlite_alone
 from alama.storage.sqlite_connection import opened_exactly
 from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
@@ -43,9 +43,14 @@ RESTART_TIMES: Final = 2
 HELD_TIMES: Final = 8
 """How many times as large somebody is in the way who reads, and it is told."""
 
-LOOK_EVERY_S: Final = 0.2
+LOOK_EVERY_S: Final = 0.05
+HELD_PAUSE_S: Final = 0.2
+"""How often the journal is looked at, and how often while somebody who reads is in the way."""
+
+RESTART_ATTEMPTS: Final = 10
 RESTART_TIMEOUT_S: Final = 0.02
-"""How long writers wait for readers so that the journal can begin anew."""
+"""How often it is tried to come between those who write, and how long they wait for readers then,
+so that the journal can begin anew."""
 
 EMPTY_ATTEMPTS: Final = 10
 EMPTY_TIMEOUT_S: Final = 0.2
@@ -54,7 +59,6 @@ EMPTY_PAUSE_S: Final = 0.3
 pause."""
 
 STOP_TIMEOUT_S: Final = 10.0
-FINDINGS_MAX: Final = 3
 
 _PASSING: Final = frozenset({5, 6, 7, 8, 13, 14})
 _PASSING_EXACTLY: Final = frozenset({778, 1546, 3082, 3850, 4618, 4874, 5130, 5386})
@@ -72,6 +76,14 @@ class Tell(Protocol):
     """Told what has happened to a journal; the error has no applicant's data."""
 
     def __call__(self, event: str, error: Exception | None = None, **fields: object) -> None: ...
+
+
+class _Copied(NamedTuple):
+    """What came of a copy."""
+
+    is_all: bool
+    is_held: bool
+    """Somebody reads what is older, and has to end first."""
 
 
 class Checkpoints:
@@ -119,24 +131,37 @@ class Checkpoints:
                 if os.stat(self._file.journal).st_size >= self.large_bytes:  # noqa: PTH116  hot
                     self._start()
 
-    def look(self) -> None:
-        """Copy the journal if it is large; whatever stands in the way is told, and tried again."""
-        with self._lock, suppress(StoreUnavailable):
+    def look(self) -> bool:
+        """Copy the journal if it is large; whatever stands in the way is told, and tried again.
+
+        True where somebody who reads is in the way: those who write have waited for them.
+        """
+        with self._lock, suppress(StoreUnavailable), self._telling():
             self._mark_again()
-            found = journal.measure(self._file.journal)
-            if found.size_bytes < self.large_bytes:
-                self._told.clear()
-                return
-            if found == self._copied:
-                return
-            done = self._copy("PASSIVE", 0.0)
-            if not done and found.size_bytes >= RESTART_TIMES * self.large_bytes:
-                done = self._copy("RESTART", RESTART_TIMEOUT_S)
-            left = journal.measure(self._file.journal)
-            if done and left == found:
-                self._copied = found
-            elif left.salt == found.salt and left.size_bytes >= self.held_bytes:
-                self._tell_once("journal_held", None, size_bytes=left.size_bytes)
+            return not self._file.has_failed and self._look()
+        return False
+
+    def _look(self) -> bool:
+        found = journal.measure(self._file.journal)
+        if found.size_bytes < self.large_bytes:
+            self._told.clear()
+            return False
+        if found == self._copied:
+            return False
+        copied = self._copy("PASSIVE", 0.0)
+        left = journal.measure(self._file.journal)
+        if copied.is_all and left == found:
+            self._copied = found  # whoever writes next begins anew
+            return False
+        if left.size_bytes < RESTART_TIMES * self.large_bytes:
+            return False
+        for _ in range(RESTART_ATTEMPTS):
+            copied = self._copy("RESTART", RESTART_TIMEOUT_S)
+            if copied.is_all or copied.is_held:
+                break
+        if copied.is_held and left.size_bytes >= self.held_bytes:
+            self._tell_once("journal_held", None, size_bytes=left.size_bytes)
+        return copied.is_held
 
     def empty(self) -> bool:
         """Leave nothing in the journal; False where somebody reads from it.
@@ -145,9 +170,9 @@ class Checkpoints:
         """
         for attempt in range(EMPTY_ATTEMPTS):
             time.sleep(EMPTY_PAUSE_S if attempt else 0)
-            with self._lock:
+            with self._lock, self._telling():
                 self._file.require_writable()
-                if self._copy("TRUNCATE", EMPTY_TIMEOUT_S):
+                if self._copy("TRUNCATE", EMPTY_TIMEOUT_S).is_all:
                     return True
         return False
 
@@ -156,9 +181,8 @@ class Checkpoints:
         self._ended.set()
         if self._thread is not None:
             self._thread.join(STOP_TIMEOUT_S)
-        with self._lock:
-            with suppress(StoreUnavailable):
-                self._mark_again()
+        with self._lock, suppress(StoreUnavailable), self._telling():
+            self._mark_again()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -174,12 +198,12 @@ class Checkpoints:
         if not self._file.has_failed:
             return
         try:
-            with ExitStack() as later, _alone(self._file) as connection:
+            with ExitStack() as later, sqlite_alone.alone(self._file) as connection:
                 if connection is None:
                     return
-                _copy_all(connection)
-                later.callback(os.close, _read_anew(self._file))
-                wrong = _damages(connection)
+                sqlite_alone.copy_all(connection)
+                later.callback(os.close, sqlite_alone.read_anew(self._file))
+                wrong = sqlite_alone.damages(connection)
             if wrong:
                 raise _damaged(wrong)
             self._file.mark_sound()
@@ -193,14 +217,34 @@ class Checkpoints:
         self._thread.start()
 
     def _work(self) -> None:
-        while not self._ended.wait(LOOK_EVERY_S):
-            self.look()
+        pause_s = LOOK_EVERY_S
+        while not self._ended.wait(pause_s):
+            try:
+                pause_s = HELD_PAUSE_S if self.look() else LOOK_EVERY_S
+            except Exception as error:  # noqa: BLE001  who else would copy?
+                with suppress(Exception):
+                    self._tell_once("checkpoint_put_off", error)
 
-    def _copy(self, mode: str, timeout_s: float) -> bool:
-        """Copy what can be; True where all of it is in the file."""
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Tell of an error of the system; where it is the disk's, have everybody stop."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno != errno.EIO:
+                self._tell_once("checkpoint_put_off", error)
+                raise StoreUnavailable("the journal cannot be copied now") from error
+            with ExitStack() as turn:
+                with suppress(OSError):
+                    turn.enter_context(self._turn())
+                self._stop_all(error)
+            raise StoreUnavailable(DISK_FAILED) from error
+
+    def _copy(self, mode: str, timeout_s: float) -> _Copied:
+        """Copy what can be."""
         with self._turn() as is_ours:
             if not is_ours or self._file.has_failed:
-                return False
+                return _Copied(is_all=False, is_held=False)
             try:
                 connection = self._own()
                 connection.execute(f"PRAGMA busy_timeout={timeout_s * 1_000:.0f}")
@@ -213,7 +257,8 @@ class Checkpoints:
                 raise StoreUnavailable(DISK_FAILED) from error
         self._told.discard("checkpoint_put_off")
         busy, frames, copied = row
-        return not busy and frames == copied
+        # Beside those who write it is all that was there before. Only who reads leaves a part.
+        return _Copied(is_all=not busy and frames == copied, is_held=copied < frames)
 
     @contextmanager
     def _turn(self) -> Iterator[bool]:
@@ -227,12 +272,7 @@ class Checkpoints:
             yield True  # there is nothing to copy
             return
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = True
-        except BlockingIOError:
-            is_ours = False
-        try:
-            yield is_ours
+            yield _is_locked(descriptor)
         finally:
             if not self._is_untold:  # else it is kept, and with it the others from copying
                 os.close(descriptor)
@@ -266,9 +306,9 @@ class Checkpoints:
     def _settle(self) -> None:
         """Copy all there is, if nobody else has the file: nothing else will, for a while."""
         try:
-            with _alone(self._file) as connection:
+            with sqlite_alone.alone(self._file) as connection:
                 if connection is not None:
-                    _copy_all(connection)
+                    sqlite_alone.copy_all(connection)
         except pysqlite3.Error as error:
             if not _is_passing(error):
                 self._stop_all(error)
@@ -281,52 +321,13 @@ class Checkpoints:
             self.tell(event, error, **fields)
 
 
-@contextmanager
-def _alone(file: SqliteFile) -> Iterator[Connection | None]:
-    """Give a connection that shuts all others out; None where somebody else has the file open.
-
-    It keeps what it knows of the journal to itself, so that it starts at its beginning.
-    """
-    with closing(opened_exactly(file)) as connection:
-        try:
-            for pragma in ("locking_mode=EXCLUSIVE", "synchronous=FULL", "wal_autocheckpoint=0"):
-                connection.execute(f"PRAGMA {pragma}")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except pysqlite3.Error as error:
-            if not is_locked(error):
-                raise
-            yield None
-            return
-        yield connection
-        file.memory.unlink(missing_ok=True)  # of those who were here before
-
-
-def _read_anew(file: SqliteFile) -> int:
-    """Have the system forget the file, so that it is read from its disk; give what is to be closed.
-
-    Not before the connection is: to close a file drops the locks of this process on it.
-    """
-    descriptor = os.open(file.path, os.O_RDONLY)
-    if sys.platform == "linux":
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    return descriptor
-
-
-def _copy_all(connection: Connection) -> None:
-    busy, frames, copied = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
-    assert not busy, "nobody else is there"
-    assert frames == copied, "nobody else is there"
-
-
-def _damages(connection: Connection) -> list[str]:
-    """Give what is wrong with a file, in the words of SQLite."""
+def _is_locked(descriptor: int) -> bool:
+    """Lock a file for this process; False where another has it."""
     try:
-        found = connection.execute(f"PRAGMA integrity_check({FINDINGS_MAX})").fetchall()
-    except pysqlite3.DatabaseError as error:
-        return [str(error)]
-    wrong = [str(line) for (line,) in found if line != "ok"]
-    orphans = connection.execute("PRAGMA foreign_key_check").fetchmany(FINDINGS_MAX)
-    return [*wrong, *(f"{table}: row {row} names no row of {to}" for table, row, to, _ in orphans)]
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_passing(error: Exception) -> bool:

@@ -110,6 +110,7 @@ class Database:
     @contextmanager
     def session(self) -> Iterator[Connection]:
         """Give a connection that no other work shares, and that ends with all it set and locked."""
+        self._require_writable()
         with self._translated(), self.engine.connect() as connection:
             try:
                 yield connection

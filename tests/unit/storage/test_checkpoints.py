@@ -1,8 +1,12 @@
 """The journal of a SQLite file is copied by us alone, and a disk that failed is written no more."""
 
+import errno
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
@@ -37,9 +41,44 @@ def write(database: Database, name: str) -> None:
         connection.execute(insert(schema.facts), {"name": name, "value": "x" * 1_000})
 
 
+def write_plainly(database: Database) -> None:
+    """Into a file that has no schema yet."""
+    with database.writing() as connection:
+        connection.exec_driver_sql("CREATE TABLE plain (one INTEGER)")
+
+
 def names(database: Database) -> set[str]:
     with database.reading() as connection:
         return set(connection.execute(select(schema.facts.c.name)).scalars())
+
+
+def heard(database: Database) -> tuple[Checkpoints, list[str]]:
+    """What copies the journal, and what it tells."""
+    checkpoints, told = checkpoints_of(database), []
+
+    def tell(event: str, error: Exception | None = None, **_: object) -> None:
+        told.append(f"{event} {type(error).__name__}")
+
+    checkpoints.tell = tell
+    return checkpoints, told
+
+
+def refuse(patched: pytest.MonkeyPatch, number: int) -> None:
+    """Let the journal be opened for nobody, or its lock be taken by nobody."""
+
+    def opened(path: Any, *others: Any, **named: Any) -> int:
+        if str(path).endswith("-wal"):
+            raise OSError(number, os.strerror(number))
+        return system(path, *others, **named)
+
+    def locked(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    system = os.open
+    if number == errno.ENOLCK:
+        patched.setattr("fcntl.flock", locked)
+    else:
+        patched.setattr(os, "open", opened)
 
 
 def mark_of(folder: Path) -> Path:
@@ -97,13 +136,7 @@ def test_the_thread_of_a_process_copies_once_a_commit_leaves_the_journal_large(
 def test_a_reader_who_keeps_the_journal_from_beginning_anew_is_told_once(
     database: Database,
 ) -> None:
-    checkpoints = checkpoints_of(database)
-    told: list[str] = []
-
-    def tell(event: str, error: Exception | None = None, **fields: object) -> None:
-        told.append(f"{event} {error} {[*fields]}")
-
-    checkpoints.tell = tell
+    checkpoints, told = heard(database)
     checkpoints.large_bytes = 20_000
     with database.reading() as connection:
         connection.execute(select(schema.facts)).all()
@@ -111,7 +144,99 @@ def test_a_reader_who_keeps_the_journal_from_beginning_anew_is_told_once(
             write(database, str(number))
             checkpoints.look()
         assert checkpoints.size_bytes > checkpoints.held_bytes
-    assert told == ["journal_held None ['size_bytes']"]
+    assert told == ["journal_held NoneType"]
+
+
+def test_a_journal_begins_anew_beside_somebody_who_writes_without_a_pause(
+    database: Database,
+) -> None:
+    checkpoints, told = heard(database)
+    checkpoints.large_bytes = 50_000
+    salts = set()
+
+    def write_on() -> None:
+        for number in range(25 * ROWS):
+            write(database, str(number))
+            salts.add(journal.measure(checkpoints._file.journal).salt)
+
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    while writer.is_alive():
+        checkpoints.look()
+    writer.join()
+    assert len(salts) > 3
+    assert told == []
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOLCK])
+def test_an_error_of_the_system_puts_a_copy_off_and_is_told_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    checkpoints, told = heard(database)
+    checkpoints.large_bytes = 1
+    with monkeypatch.context() as patched:
+        refuse(patched, number)
+        for _ in range(3):
+            checkpoints.look()
+        with pytest.raises(StoreUnavailable):
+            checkpoints.empty()
+    assert told == ["checkpoint_put_off OSError"]
+    assert not checkpoints.has_failed
+    assert checkpoints.empty()
+
+
+def test_a_journal_that_the_disk_does_not_give_back_stops_all_writing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, told = heard(database)
+    checkpoints.large_bytes = 1
+    with monkeypatch.context() as patched:
+        refuse(patched, errno.EIO)
+        checkpoints.look()
+        checkpoints.look()
+    assert told == ["checkpoint_failed OSError"]
+    with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+        write(database, "a")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "too many"), MemoryError()])
+def test_nothing_but_the_end_ends_the_thread_that_copies(
+    database: Database, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    checkpoints, told = heard(database)
+    checkpoints.large_bytes = 1
+    looked = threading.Semaphore(0)
+
+    def measure(_path: str) -> journal.Journal:
+        looked.release()
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "measure", measure)
+        write(database, "a")
+        for _ in range(3):
+            assert looked.acquire(timeout=20.0)
+    assert checkpoints._thread is not None
+    assert checkpoints._thread.is_alive()
+    database.close()
+    assert not checkpoints._thread.is_alive()
+    assert told == [f"checkpoint_put_off {type(error).__name__}"]
+
+
+def test_an_end_survives_what_cannot_be_removed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, told = heard(database)
+    write(database, "a")
+
+    def unlink(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "not now")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", unlink)
+        database.close()
+    assert told == ["checkpoint_put_off PermissionError"]
+    assert not checkpoints.has_failed
 
 
 def test_a_process_that_copies_keeps_others_from_it(database: Database, tmp_path: Path) -> None:
@@ -156,6 +281,19 @@ def test_a_start_that_others_are_in_the_way_of_lets_nobody_write(
         assert names(replaced) >= {"a"}
         with pytest.raises(StoreUnavailable, match=DISK_FAILED):
             write(replaced, "b")
+        with pytest.raises(StoreUnavailable, match=DISK_FAILED), replaced.session():
+            pass
+
+
+def test_a_start_beside_others_brings_no_schema_up_to_date_after_a_failure(tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path)
+    with closing(databases.connect(url)) as other, closing(databases.connect(url)) as started:
+        write_plainly(other)
+        mark_of(tmp_path).touch()
+        started.restore()
+        with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+            migrate.upgrade(started)
+        assert migrate.current(started) is None
 
 
 def test_a_start_that_is_alone_restores_the_file_and_writes_again(
