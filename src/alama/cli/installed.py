@@ -67,6 +67,7 @@ def installation_at_hand() -> Iterator[Installation | None]:
 def _opened(opening: Callable[[Settings], Installation]) -> Iterator[Installation]:
     with operators_view():
         opened = _open(opening)
+        _tell_on_stderr(opened.database)
         try:
             yield opened
         finally:
@@ -78,6 +79,7 @@ def bare_database() -> Iterator[Database]:
     """Give the database as it stands, be it empty or old."""
     with operators_view():
         database = _open(lambda chosen: databases.connect(chosen.database_address))
+        _tell_on_stderr(database)
         try:
             yield database
         finally:
@@ -89,10 +91,32 @@ def existing_database() -> Iterator[Database]:
     """Give the database as it stands to a command that needs one, and make none."""
     with operators_view():
         database = _open(_connect_existing)
+        _tell_on_stderr(database)
         try:
             yield database
         finally:
             database.close()
+
+
+def _tell_on_stderr(database: Database) -> None:
+    """Have a command say what happens to the journal of its file; a service has a log for it."""
+    if database.checkpoints is not None:
+        database.checkpoints.tell = _tell
+
+
+def _tell(event: str, error: Exception | None = None, **fields: object) -> None:
+    from alama.cli import terminal  # noqa: PLC0415  hardly ever needed
+
+    kind = "" if error is None else f" ({type(error).__name__})"
+    if event == "checkpoint_failed":
+        terminal.error(f"{fields['message']}{kind}", str(fields["hint"]))
+    elif event == "journal_held":
+        terminal.warn("the journal of the database grows: somebody has been reading for long")
+    else:
+        terminal.warn(
+            f"the journal of the database cannot be copied into the file now{kind}; nothing is "
+            "lost, and it is tried again"
+        )
 
 
 def _connect_existing(chosen: Settings) -> Database:

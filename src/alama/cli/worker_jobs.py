@@ -48,6 +48,8 @@ def do_jobs(settings: Settings) -> int:
     watch = watching_jobs(settings.log)
     try:
         with _room(), existing_installation() as installed:
+            if installed.database.checkpoints is not None:
+                installed.database.checkpoints.tell = watch.log.fail
             installed.vault.signer()  # told here that keys are missing, before a job is claimed
             _forget_settings()
             # The libraries take seconds to load.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
 def make(folder: Path) -> None:
@@ -18,9 +22,15 @@ def make(folder: Path) -> None:
 
 
 def sync(place: Path) -> None:
-    """Have the names in a folder, or the content of a file, outlive a power cut."""
+    """Have the names in a folder, or the content of a file, outlive a power cut.
+
+    Some mounts cannot sync a folder, and say so: that is no fault of the disk.
+    """
     descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED or not place.is_dir():
+            raise
     finally:
         os.close(descriptor)

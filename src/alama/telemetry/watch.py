@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -63,7 +64,7 @@ class Watch:
         self._request = self.log.request
         self._waiting: Callable[[], int] = int
         self._journal: Journal | None = None
-        self._sampling: asyncio.Task[None] | None = None
+        self._sampling: list[asyncio.Task[None]] = []
 
     def follow(self, waiting: Callable[[], int], journal: Journal | None = None) -> None:
         """Know whom to ask how many scores wait to be kept, and how it is with SQLite's journal."""
@@ -87,15 +88,16 @@ class Watch:
     def start(self) -> None:
         """Begin, in the event loop that runs now."""
         if self._metrics is not None:
-            self._sampling = asyncio.create_task(
-                _sample(self._metrics, self._waiting, self._journal)
-            )
+            self._sampling.append(asyncio.create_task(_sample(self._metrics, self._waiting)))
+        if self._metrics is not None and self._journal is not None:
+            looking = _sample_journal(self._metrics, self._journal)
+            self._sampling.append(asyncio.create_task(looking))
         self.log.note("worker_started", pid=os.getpid())
 
     def close(self) -> None:
         """Write what waits, and end."""
-        if self._sampling is not None:
-            self._sampling.cancel()
+        for task in self._sampling:
+            task.cancel()
         self.log.note("worker_stopped", pid=os.getpid())
 
     def exchanged(self, exchange: Exchange) -> None:
@@ -195,10 +197,22 @@ def _metrics() -> Metrics:
     return Metrics(process_registry())
 
 
-async def _sample(metrics: Metrics, waiting: Callable[[], int], journal: Journal | None) -> None:
+async def _sample(metrics: Metrics, waiting: Callable[[], int]) -> None:
     """Look at the queue now and then; a function asked on demand cannot cross processes."""
     while True:
         metrics.waiting(waiting())
-        if journal is not None:
-            metrics.journal(journal.size_bytes, has_failed=journal.has_failed)
+        await asyncio.sleep(SAMPLE_EVERY_S)
+
+
+async def _sample_journal(metrics: Metrics, journal: Journal) -> None:
+    """Look at the journal now and then, on another thread: a disk that hangs keeps only that one.
+
+    It is not asked again before it has answered, so that no more threads are kept.
+    """
+    while True:
+        with suppress(OSError):  # told by whoever copies the journal
+            size_bytes, has_failed = await asyncio.to_thread(
+                lambda: (journal.size_bytes, journal.has_failed)
+            )
+            metrics.journal(size_bytes, has_failed=has_failed)
         await asyncio.sleep(SAMPLE_EVERY_S)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
+from alama.cli.installed import bare_database
 from alama.cli.main import EXIT_MISTAKE, main
+from alama.storage import journal
+from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
 
 KEY_ID = "key_" + "0" * 16
 REQUEST_ID = "req_" + "0" * 28
@@ -79,3 +83,24 @@ def test_an_address_that_cannot_be_is_told_as_everywhere(
 def test_an_installation_without_keys_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["keys", "list"]) == 0
     assert capsys.readouterr() == ("", "There are no keys yet; `alama keys issue` makes one.\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.EIO, f"error: {DISK_FAILED} (OSError)\n  hint: {DISK_FAILED_HINT}\n"),
+        (errno.EMFILE, "warning: the journal of the database cannot be copied into the file now"),
+    ],
+)
+def test_a_command_says_what_keeps_it_from_copying_the_journal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, told: str
+) -> None:
+    def measure(_: str) -> journal.Journal:
+        raise OSError(number, "a message that nobody should read")
+
+    monkeypatch.setattr(journal, "measure", measure)
+    with bare_database():
+        pass
+    err = capsys.readouterr().err
+    assert err.startswith(told)
+    assert "nobody should read" not in err

@@ -1,8 +1,10 @@
 """A file that is no longer in its place is not written to, though it is still open."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,18 @@ def test_a_file_that_is_put_back_serves_again(database: Database, tmp_path: Path
     assert scores_in(database).commit([an_entry()]) == [None]
     with database.reading() as connection:
         assert len(connection.execute(select(schema.scores)).all()) == 2
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EIO])
+def test_a_folder_that_cannot_be_synced_is_used_and_one_whose_disk_fails_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fsync(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    databases.connect(sqlite_url(tmp_path)).close()
+    monkeypatch.setattr(os, "fsync", fsync)
+    with closing(databases.connect(sqlite_url(tmp_path))) as database:
+        refused = pytest.raises(StoreUnavailable, match="cannot be synced")
+        with refused if number == errno.EIO else nullcontext():
+            migrate.upgrade(database)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -250,3 +252,51 @@ def test_the_library_of_metrics_is_loaded_only_where_they_are_wanted(
         f"watching('json', {port}); print('prometheus_client' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == str(loaded)
+
+
+class FakeJournal:
+    """A journal that cannot be read at first, and then only once it is let."""
+
+    has_failed = False
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.answers = threading.Event()
+
+    @property
+    def size_bytes(self) -> int:
+        self.asked += 1
+        if self.asked == 1:
+            raise OSError(errno.EMFILE, "too many open files")
+        assert self.answers.wait(60.0)
+        return 4_096
+
+
+async def until(happens: Callable[[], bool]) -> None:
+    while not happens():  # noqa: ASYNC110  another thread's, or a gauge's
+        await asyncio.sleep(0.001)
+
+
+def test_a_journal_that_cannot_be_read_or_hangs_holds_nothing_up(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alama.telemetry.watch.SAMPLE_EVERY_S", 0.001)
+    registry, journal, asked = CollectorRegistry(), FakeJournal(), []
+
+    def waiting() -> int:
+        asked.append(1)
+        return len(asked)
+
+    async def scenario() -> None:
+        watch = Watch(heard.log, Metrics(registry))
+        watch.follow(waiting, journal)
+        watch.start()
+        await until(lambda: journal.asked == 2)
+        seen = len(asked)
+        await until(lambda: len(asked) > seen + 3)  # while the journal is not answered
+        assert journal.asked == 2
+        journal.answers.set()
+        await until(lambda: registry.get_sample_value("alama_journal_bytes") == 4_096)
+        watch.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60.0))
