@@ -46,7 +46,8 @@ class Tally:
     def __str__(self) -> str:
         return (
             f"{self.faults} faults, {self.cuts} cuts after them, "
-            f"{self.acknowledged:,} acknowledged; {self.missing} missing in {self.losing} cuts, {self.malformed} malformed"
+            f"{self.acknowledged:,} acknowledged; "
+            f"{self.missing} missing in {self.losing} cuts, {self.malformed} malformed"
         )
 
 
