@@ -96,6 +96,51 @@ def test_the_newest_act_is_the_last_by_its_number(house: House, clock: HandClock
     assert SqlSeen(house.database).signed_us() == NOON_US + DAY_US
 
 
+def test_a_leap_that_stands_is_kept_with_it(database: Database) -> None:
+    stored, leapt = SqlSeen(database), Seen(NOON_US, 0, 4 * DAY_US)
+    stored.keep(None, leapt)
+    assert stored.seen() == leapt
+    stored.keep(leapt, Seen(NOON_US + 1))
+    assert stored.seen() == Seen(NOON_US + 1)
+
+
+def test_without_the_fact_the_time_is_held_against_the_latest_of_all_that_was_done(
+    house: House, clock: HandClock
+) -> None:
+    stored = SqlSeen(house.database)
+    house.score()
+    clock.now_us += 60 * DAY_US
+    house.score()  # in a chain of its own, two months after the newest act
+    assert stored.latest_us(clock() + 1) == clock()
+    _, key = keys.issue(house.registry, HandClock(), PEPPER, DEMO)
+    house.registry.note_key_use({key.id: clock() + SECOND_US})
+    assert stored.latest_us(clock() + DAY_US) == clock() + SECOND_US
+
+
+def test_what_was_done_later_than_now_counts_only_by_the_newest_act(
+    house: House, clock: HandClock
+) -> None:
+    stored = SqlSeen(house.database)
+    house.score()
+    clock.now_us += YEARS_US
+    house.score()  # by a clock that was wrong
+    assert stored.latest_us(NOON_US + DAY_US) == NOON_US
+    assert stored.latest_us(NOON_US - DAY_US) == NOON_US
+
+
+def test_an_upgrade_of_a_service_that_only_scored_finds_no_leap(
+    house: House, clock: HandClock
+) -> None:
+    house.score()  # which begins a chain, and that is an act
+    _, key = keys.issue(house.registry, clock, PEPPER, DEMO, days=30)
+    clock.now_us += 60 * DAY_US
+    house.score()
+    source = HandClock(clock() + SECOND_US)
+    started = AnchoredClock(source, HandClock(0), SqlSeen(house.database))
+    assert (started.leap, started.trusted()) == (None, source())
+    assert key.expired(started.trusted())
+
+
 def test_a_server_tells_the_time(database: Database) -> None:
     if not database.embedded:
         before_us = time.time_ns() // 1_000

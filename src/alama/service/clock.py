@@ -43,15 +43,16 @@ HOST_US_MAX: Final = 30_000_000
 KEEP_EVERY_US: Final = 50_000_000
 """How old the last time seen may be while somebody looks."""
 
-KEEP_AT_START_US: Final = 3_600_000_000
-"""And at a start: a command beside a running service writes nothing."""
-
 
 class Seen(NamedTuple):
-    """The last time that a process was sure of, and how often a person has set it right."""
+    """The last time that a process was sure of, and how often a person has set it right.
+
+    `leap_us` is by how much the source was ahead of it, where it leapt while a process ran; else 0.
+    """
 
     at_us: int
     accepted: int = 0
+    leap_us: int = 0
 
 
 class SeenStore(Protocol):
@@ -61,8 +62,11 @@ class SeenStore(Protocol):
         """Give it, or None where none was ever kept."""
         ...
 
-    def signed_us(self) -> int | None:
-        """Give the time of the newest act of the audit, by its number."""
+    def latest_us(self, source_us: int) -> int | None:
+        """Give when something was last done, as far as that is not after the source.
+
+        But where the newest act of the audit is, by its number, give its time.
+        """
         ...
 
     def keep(self, before: Seen | None, seen: Seen) -> None:
@@ -75,11 +79,24 @@ class Leap(NamedTuple):
     ahead_us: int
 
 
-def leap_since(before_us: int | None, source_us: int) -> Leap | None:
-    """Hold a time against one that is known to have passed, with nothing to tell when that was."""
-    if before_us is None or -TOLERANCE_US <= source_us - before_us <= AHEAD_US_MAX:
+def leap_since(before: Seen | None, source_us: int) -> Leap | None:
+    """Hold a time against the last one seen, with nothing to tell how long ago that was."""
+    if before is None:
         return None
-    return Leap(source_us - before_us)
+    met = _leap_met(before, source_us)
+    if met is not None or -TOLERANCE_US <= source_us - before.at_us <= AHEAD_US_MAX:
+        return met
+    return Leap(source_us - before.at_us)
+
+
+def _leap_met(before: Seen, source_us: int) -> Leap | None:
+    """Give the leap that a running process has met, if it still shows.
+
+    It is noted anew about once a minute, so the source is ahead by hardly more than it was.
+    """
+    more_us = source_us - before.at_us - before.leap_us
+    still_shows = -TOLERANCE_US <= more_us <= KEEP_EVERY_US + TOLERANCE_US
+    return Leap(before.leap_us) if before.leap_us and still_shows else None
 
 
 class Time(Protocol):
@@ -126,17 +143,21 @@ class AnchoredClock:
         """Hold the source against what was seen before; `StoreUnavailable` where neither answers.
 
         Behind that: the time goes on from there. Ahead by more than a day: it stamps by the source,
-        since the service may have been off for long, and trusts what it has seen.
+        since the service may have been off for long, and trusts what it has seen. In a leap that a
+        running process has met: it has the time of that process.
         """
         self._source = source
         self._stopwatch_ns = stopwatch_ns
         self._store = store
         self._lock = threading.Lock()
         self._seen = store.seen()
-        before_us = store.signed_us() if self._seen is None else self._seen.at_us
-        self._anchor(before_us)
+        if self._seen is not None:
+            self._anchor(self._seen)
+            return
+        latest_us = store.latest_us(source())
+        self._anchor(None if latest_us is None else Seen(latest_us))
         with suppress(StoreUnavailable):  # it can be read, and whoever writes will tell
-            self._keep(KEEP_AT_START_US)
+            self._keep()
 
     def __call__(self) -> int:
         """Give the time that stamps. It goes back by the tolerance at most, but for two cases.
@@ -163,16 +184,19 @@ class AnchoredClock:
         return self._source()
 
     def look(self) -> None:
-        """Hold the time against its source, and keep it for others; `StoreUnavailable`."""
+        """Hold the time against its source, and keep it for others; `StoreUnavailable`.
+
+        For who does so every few seconds, since others go by what is kept.
+        """
         with self._lock:
             seen = self._store.seen()
             accepted = self._seen.accepted if self._seen is not None else 0
             self._seen = seen
             if seen is not None and seen.accepted != accepted:
-                self._anchor(seen.at_us)
+                self._anchor(seen)
             else:
-                self._compare()
-            self._keep(KEEP_EVERY_US)
+                self._compare(seen)
+            self._keep()
 
     def accept(self) -> tuple[int, int]:
         """Take the time of the source for right, in this process; the time before, and now."""
@@ -181,22 +205,30 @@ class AnchoredClock:
             self._anchor(None)
             return before_us, self()
 
-    def _anchor(self, before_us: int | None) -> None:
+    def _anchor(self, before: Seen | None) -> None:
         """Begin with the source, held against a time that is known to have passed."""
         source_us, at_us, _ = self._ask()
-        leap = leap_since(before_us, source_us)
+        leap = leap_since(before, source_us)
         trusted_us = source_us if leap is None else source_us - leap.ahead_us
-        self._set(max(source_us, trusted_us) - at_us, trusted_us - at_us, leap)
+        is_met = before is not None and _leap_met(before, source_us) is not None
+        stamped_us = trusted_us if is_met else max(source_us, trusted_us)
+        self._set(stamped_us - at_us, trusted_us - at_us, leap)
         self._base_us, self._base_at_us = trusted_us, at_us
 
-    def _compare(self) -> None:
-        """Follow the source where it fits the stopwatch, and carry on by that where it does not."""
+    def _compare(self, seen: Seen | None) -> None:
+        """Follow the source where it fits the stopwatch, and carry on by that where it does not.
+
+        Where another process has met a leap before this one was started, it knows better.
+        """
         source_us, at_us, took_us = self._ask()
         elapsed_us = at_us - self._base_at_us
         expected_us = self._base_us + elapsed_us
         if abs(source_us - expected_us) > TOLERANCE_US + elapsed_us // DRIFT:
             leap = Leap(source_us - self._trusted_us - at_us)
             self._set(self._offset_us, self._trusted_us, leap)
+            return
+        if seen is not None and _leap_met(seen, source_us) is not None:
+            self._anchor(seen)
             return
         offset_us = source_us - at_us
         if self._leap is None and abs(offset_us - self._offset_us) <= took_us:
@@ -217,11 +249,18 @@ class AnchoredClock:
         ended_us = self._stopwatch_ns() // 1_000
         return source_us, (began_us + ended_us) // 2, ended_us - began_us
 
-    def _keep(self, every_us: int) -> None:
-        """Keep the time that is trusted, where what is kept is older than that."""
+    def _keep(self) -> None:
+        """Keep the time that is trusted, with the leap, where what is kept is older or another."""
         before, at_us = self._seen, self.trusted()
-        if before is None or at_us - before.at_us >= every_us:
-            self._store.keep(before, Seen(at_us, before.accepted if before is not None else 0))
+        if before is None:
+            self._store.keep(None, Seen(at_us))
+            return
+        # A leap of the start is seen by all who start, and they stamp by the source as well.
+        is_met = self._leap is not None and self._offset_us == self._trusted_us
+        leap_us = self._leap.ahead_us if self._leap is not None and is_met else 0
+        is_another = abs(leap_us - before.leap_us) > TOLERANCE_US
+        if is_another or at_us - before.at_us >= KEEP_EVERY_US:
+            self._store.keep(before, Seen(max(at_us, before.at_us), before.accepted, leap_us))
 
 
 async def follow(clock: AnchoredClock, host: Clock, watch: Watch) -> None:

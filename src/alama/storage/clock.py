@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, tuple_, update
 
 from alama.core.chain import MAIN
 from alama.service.audit import acts
-from alama.service.clock import Seen
+from alama.service.clock import TOLERANCE_US, Seen
 from alama.service.errors import StoreUnfit
 from alama.storage import schema
 from alama.storage.upserts import insert_new
@@ -23,7 +23,7 @@ SERVER_NOW: Final = text("SELECT (extract(epoch FROM clock_timestamp()) * 100000
 
 
 class SqlSeen:
-    """See `alama.service.clock.SeenStore`. It is a fact: how often accepted, and the time."""
+    """See `alama.service.clock.SeenStore`. It is a fact: how often accepted, the time, a leap."""
 
     def __init__(self, database: Database) -> None:
         """Use an open database."""
@@ -40,7 +40,24 @@ class SqlSeen:
             found = connection.execute(query).scalar()
         return None if found is None else _read(found)
 
+    def latest_us(self, source_us: int) -> int | None:
+        signed_us = self.signed_us()
+        until_us = source_us + TOLERANCE_US
+        if signed_us is not None and signed_us > until_us:
+            return signed_us
+        entries, used_us = schema.audit_entries, schema.keys.c.last_used_us
+        last = select(entries.c.writer, func.max(entries.c.number)).group_by(entries.c.writer)
+        is_last = tuple_(entries.c.writer, entries.c.number).in_(last)
+        ended = select(func.max(entries.c.created_us))
+        with self._database.reading() as connection:
+            found = (
+                connection.execute(ended.where(is_last, entries.c.created_us <= until_us)).scalar(),
+                connection.execute(select(func.max(used_us)).where(used_us <= until_us)).scalar(),
+            )
+        return max((int(at_us) for at_us in found if at_us is not None), default=None)
+
     def signed_us(self) -> int | None:
+        """Give the time of the newest act of the audit, by its number."""
         table = schema.audit_entries
         newest = select(table.c.created_us).where(table.c.writer == MAIN)
         with self._database.reading() as connection:
@@ -69,14 +86,15 @@ class SqlSeen:
 
 
 def _written(seen: Seen) -> str:
-    return f"{seen.accepted} {seen.at_us}"
+    leap = f" {seen.leap_us}" if seen.leap_us else ""
+    return f"{seen.accepted} {seen.at_us}{leap}"
 
 
 def _read(value: str) -> Seen:
-    accepted, _, at_us = value.partition(" ")
     try:
-        return Seen(int(at_us), int(accepted))
-    except ValueError:
+        accepted, at_us, *leap_us = map(int, value.split(" "))
+        return Seen(at_us, accepted, *leap_us)
+    except (ValueError, TypeError):
         raise StoreUnfit(
             "the fact `clock` of this database is damaged",
             hint="delete its row from the table facts, and look at the time with `alama clock`",

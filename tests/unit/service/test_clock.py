@@ -25,6 +25,7 @@ from tests.clocks import HandClock
 from tests.entries import NOON_US
 
 SECOND_US = 1_000_000
+HOUR_US = 3_600 * SECOND_US
 YEARS_US = 8 * 365 * DAY_US
 JUMPS_US = [4 * DAY_US, -4 * DAY_US, YEARS_US, -YEARS_US]
 
@@ -39,7 +40,7 @@ class Kept:
     def seen(self) -> Seen | None:
         return self.row
 
-    def signed_us(self) -> int | None:
+    def latest_us(self, source_us: int) -> int | None:  # noqa: ARG002  what it is asked for
         return self.newest_us
 
     def keep(self, before: Seen | None, seen: Seen) -> None:
@@ -202,6 +203,105 @@ def test_a_start_beside_a_running_process_writes_nothing(machine: Machine) -> No
     assert machine.kept.row == first
     clock.look()
     assert machine.kept.row == Seen(NOON_US + KEEP_EVERY_US)
+
+
+def test_only_who_follows_the_source_moves_the_last_time_seen(machine: Machine) -> None:
+    machine.start()
+    machine.wait(20 * HOUR_US)
+    clock = machine.start()
+    assert machine.kept.row == Seen(NOON_US)
+    clock.look()
+    assert machine.kept.row == Seen(NOON_US + 20 * HOUR_US)
+
+
+# ------------------------------------------------------------------ a jump that a start would trust
+
+
+@pytest.fixture(params=[300 * SECOND_US, 20 * HOUR_US, 4 * DAY_US])
+def jump_us(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture
+def leapt(machine: Machine, jump_us: int) -> AnchoredClock:
+    """The clock of a service that was running when its source jumped."""
+    clock = machine.start()
+    machine.source.now_us += jump_us
+    machine.wait(SECOND_US)
+    clock.look()
+    return clock
+
+
+def test_a_command_goes_by_the_leap_that_a_running_process_has_met(
+    machine: Machine, leapt: AnchoredClock, jump_us: int
+) -> None:
+    machine.wait(30 * SECOND_US)
+    command = machine.start()
+    assert command.leap == leapt.leap == Leap(jump_us)
+    assert command() == command.trusted() == leapt() == NOON_US + 31 * SECOND_US
+
+
+@pytest.mark.usefixtures("leapt")
+def test_a_jump_with_a_command_in_it_leaves_nothing_behind(machine: Machine, jump_us: int) -> None:
+    machine.start()
+    machine.source.now_us -= jump_us
+    machine.wait(SECOND_US)
+    again = machine.start()
+    assert again.leap is None
+    assert again() == again.trusted() == NOON_US + 2 * SECOND_US
+
+
+@pytest.mark.usefixtures("leapt")
+def test_a_service_started_in_the_leap_of_another_takes_it_up(
+    machine: Machine, jump_us: int
+) -> None:
+    second = machine.start()
+    machine.wait(2 * KEEP_EVERY_US)
+    second.look()
+    assert second.leap == Leap(jump_us)
+    assert second.trusted() == NOON_US + SECOND_US + 2 * KEEP_EVERY_US
+    assert machine.kept.row == Seen(second.trusted(), leap_us=jump_us)
+
+
+def test_a_process_that_trusts_takes_up_the_leap_that_another_notes(machine: Machine) -> None:
+    first = machine.start()
+    machine.source.now_us += 20 * HOUR_US
+    second = machine.start()  # before the first has looked
+    assert second.leap is None
+    first.look()
+    second.look()
+    assert second.leap == Leap(20 * HOUR_US)
+    assert second() == second.trusted() == NOON_US
+
+
+def test_the_leap_of_a_process_that_was_killed_does_not_stand_for_ever(
+    machine: Machine, leapt: AnchoredClock, jump_us: int
+) -> None:
+    del leapt
+    machine.source.now_us -= jump_us
+    machine.wait(HOUR_US)
+    clock = machine.start()
+    assert (clock.leap, clock.trusted()) == (None, NOON_US + SECOND_US + HOUR_US)
+    clock.look()
+    assert machine.kept.row == Seen(clock.trusted())
+
+
+def test_a_leap_that_is_over_is_taken_off_at_once(
+    machine: Machine, leapt: AnchoredClock, jump_us: int
+) -> None:
+    assert machine.kept.row is not None
+    assert machine.kept.row.leap_us == jump_us
+    machine.source.now_us -= jump_us
+    leapt.look()
+    assert machine.kept.row == Seen(NOON_US + SECOND_US)
+
+
+def test_a_start_far_ahead_is_no_leap_that_others_could_know_better(machine: Machine) -> None:
+    """It may be that the service was off: then all stamp by the source."""
+    machine.start()
+    machine.source.now_us += 4 * DAY_US
+    machine.start().look()
+    assert machine.start()() == NOON_US + 4 * DAY_US
 
 
 # -------------------------------------------------------------------------------------- a person

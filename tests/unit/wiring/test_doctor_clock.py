@@ -13,7 +13,7 @@ from alama.files.models import builtin
 from alama.service import retention
 from alama.service.book import Book, Mode
 from alama.service.checkup import Finding
-from alama.service.clock import TOLERANCE_US
+from alama.service.clock import TOLERANCE_US, Seen
 from alama.service.days import DAY_US
 from alama.service.policies import Signed, activate
 from alama.wiring import doctor
@@ -35,14 +35,20 @@ DEMO = Book("demo", Mode.TEST)
     ],
 )
 def test_a_time_that_does_not_fit_is_broken(now_us: int, mark: str, seen: str) -> None:
-    one = of_clock.leapt(now_us, NOON_US, NOON_US)
+    one = of_clock.leapt(now_us, Seen(NOON_US), NOON_US)
     assert one.mark == mark
     assert seen in one.seen
 
 
 def test_an_act_that_was_signed_later_than_now_is_to_be_looked_at() -> None:
-    assert of_clock.leapt(NOON_US, NOON_US, NOON_US + TOLERANCE_US).mark is OK
-    assert of_clock.leapt(NOON_US, NOON_US, NOON_US + TOLERANCE_US + 1).mark is LOOK
+    assert of_clock.leapt(NOON_US, Seen(NOON_US), NOON_US + TOLERANCE_US).mark is OK
+    assert of_clock.leapt(NOON_US, Seen(NOON_US), NOON_US + TOLERANCE_US + 1).mark is LOOK
+
+
+def test_a_leap_that_a_running_process_has_met_is_broken_for_as_long_as_it_stands() -> None:
+    leapt = Seen(NOON_US, leap_us=DAY_US - 1)
+    assert of_clock.leapt(NOON_US + DAY_US, leapt, NOON_US).mark is BROKEN
+    assert of_clock.leapt(NOON_US, leapt, NOON_US).mark is OK
 
 
 def found(home: Path, later_us: int) -> dict[str, Finding]:

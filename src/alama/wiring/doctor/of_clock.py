@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.files.jurisdictions import jurisdiction
 from alama.service.checkup import Finding, Mark, broken, look, ok, unchecked
-from alama.service.clock import TOLERANCE_US, leap_since
+from alama.service.clock import TOLERANCE_US, Seen, leap_since
 from alama.service.retention import Retention
 from alama.storage.acts import ActLog
 from alama.storage.clock import SqlSeen
@@ -57,8 +57,10 @@ def of_installation(patient: Patient) -> Iterator[Finding]:
         return
     stored = SqlSeen(database)
     now_us = patient.clock() if database.embedded else stored.server_us()
-    seen, signed_us = stored.seen(), stored.signed_us()
-    finding = leapt(now_us, signed_us if seen is None else seen.at_us, signed_us)
+    seen = stored.seen()
+    if seen is None and (latest_us := stored.latest_us(now_us)) is not None:
+        seen = Seen(latest_us)
+    finding = leapt(now_us, seen, stored.signed_us())
     yield finding
     if finding.mark is Mark.BROKEN:
         yield unchecked(_RETENTION, "nothing is deleted: see time that is trusted")
@@ -70,10 +72,10 @@ def of_installation(patient: Patient) -> Iterator[Finding]:
     yield waiting([plan for plan in retention.due() if not retention.is_usual(plan)])
 
 
-def leapt(now_us: int, before_us: int | None, signed_us: int | None) -> Finding:
+def leapt(now_us: int, before: Seen | None, signed_us: int | None) -> Finding:
     """Judge the time by the last that was seen, and by the newest act."""
     check = "clock.leap"
-    leap = leap_since(before_us, now_us)
+    leap = leap_since(before, now_us)
     if leap is not None:
         side = "ahead of" if leap.ahead_us > 0 else "behind"
         return broken(
