@@ -134,7 +134,7 @@ class Server:
             registry = installed.registry
             if not registry.lenders():  # only an embedded database brings one along
                 lenders.add(registry, wiring.wall_us, DEMO.lender, "Demo lender", "KES")
-            return keys.issue(registry, wiring.wall_us, installed.pepper, DEMO)[0]
+            return keys.issue(registry, installed.clock, installed.pepper, DEMO)[0]
 
     def alama(self, *arguments: str) -> str:
         """What a command prints that runs with the settings of this server."""

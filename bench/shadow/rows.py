@@ -127,7 +127,7 @@ def _prepared(
     issued = []
     for book in books:
         lenders.add(installed.registry, wiring.wall_us, book.lender, book.lender, "KES")
-        key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, book)
+        key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, book)
         issued.append(replace(server, key=key))
     challenger = models.seal(msgspec.structs.replace(builtin(), name="challenger"))
     document = models.encode(challenger)

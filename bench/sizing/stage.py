@@ -114,7 +114,7 @@ def lender(stage: Stage, installation: Installation, name: str) -> Server:
     """Add a lender; give the service with a test key of theirs."""
     book = Book(name, Mode.TEST)
     lenders.add(installation.registry, wiring.wall_us, name, name, "KES")
-    key, _ = keys.issue(installation.registry, wiring.wall_us, installation.pepper, book)
+    key, _ = keys.issue(installation.registry, installation.clock, installation.pepper, book)
     return replace(stage.server, key=key)
 
 

@@ -105,7 +105,7 @@ def _clients(server: Server, installed: Installation) -> dict[str, Server]:
     for number, name in enumerate(PATHS, start=1):
         book = Book(f"row-{number}", Mode.TEST)
         lenders.add(installed.registry, wiring.wall_us, book.lender, name, "KES")
-        key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, book)
+        key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, book)
         clients[name] = replace(server, key=key)
     return clients
 

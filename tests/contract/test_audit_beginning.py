@@ -17,6 +17,7 @@ from alama.storage.audit import SqlTrail
 from alama.storage.beginning import begin_audit
 from alama.storage.database import Database
 from tests.audited import Process, said, verdict_on
+from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, registry_in
 
@@ -119,7 +120,7 @@ def an_old_score(at_us: int) -> dict[str, object]:
 def test_what_stood_before_the_audit_is_held_against_its_first_acts(database: Database) -> None:
     registry = registry_in(database)
     registry.add_lender(Lender("demo", "Demo lender", "KES", NOON_US))
-    _, lost = keys.issue(registry, lambda: NOON_US, b"pepper", DEMO, days=3)
+    _, lost = keys.issue(registry, HandClock(), b"pepper", DEMO, days=3)
     keys.revoke(registry, lambda: NOON_US, lost.id)
     registry.deploy_policy(DEMO, None, Signed(NOON_US, "W", "a note"))
     registry.pause(DEMO, Pause(NOON_US, "payments are down"))

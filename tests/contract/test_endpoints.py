@@ -44,7 +44,7 @@ def test_what_is_added_is_found_as_it_was(hooks: Hooks) -> None:
     second = hooks.add()
     assert hooks.endpoints.find(DEMO, first.id) == first
     assert hooks.endpoints.of(DEMO) == [first, second]
-    assert hooks.vault.webhook_secrets(first) == [SECRET]
+    assert hooks.vault.webhook_secrets(first, NOON_US) == [SECRET]
 
 
 def test_no_book_sees_or_changes_the_endpoints_of_another(hooks: Hooks) -> None:

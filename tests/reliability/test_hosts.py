@@ -160,7 +160,7 @@ def test_a_new_key_is_recognised_by_every_process_at_once(hosts: Hosts) -> None:
         text, _ = hosts.key()
         clients = hosts.clients(held, text)
         assert {client.get(ANY_SCORE).status for client in clients} == {NOT_FOUND}
-        issued, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, DEMO)
+        issued, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
         since_s = time.time()
         for client in clients:
             client.use(issued)

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidName("--days wants a lender", hint="alama retention run LENDER --days N")
     with existing_installation() as opened:
         if opened.clock.leap is not None:
-            raise ClockLeapt
+            raise ClockLeapt("nothing was deleted")
         plans = list(_plans(opened.retention, args.lender, args.days))
         due = [plan for plan in plans if plan.scores]
         if args.dry_run:

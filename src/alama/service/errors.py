@@ -242,12 +242,12 @@ class NoPeriod(AlamaError):
 
 
 class ClockLeapt(AlamaError):
-    """The time does not fit what was seen of it before, so nothing is deleted by it."""
+    """The time does not fit what was seen of it before, so nothing ends by it."""
 
-    def __init__(self) -> None:
-        """Say what to do."""
+    def __init__(self, undone: str) -> None:
+        """Say what was not done, and what to do."""
         super().__init__(
-            "nothing was deleted: the clock has leapt, and nobody has said that it is right",
+            f"{undone}: the clock has leapt, and nobody has said that it is right",
             hint="`alama clock` shows what is seen; if the time is right, `alama clock accept`",
         )
 

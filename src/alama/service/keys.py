@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.service.book import Book, Mode, is_open
-from alama.service.errors import InvalidName, KeyRefused, OnboardingIncomplete
+from alama.service.errors import ClockLeapt, InvalidName, KeyRefused, OnboardingIncomplete
 
 if TYPE_CHECKING:
     from alama.service.clock import Time
@@ -89,7 +89,7 @@ class Key(msgspec.Struct, frozen=True):
 
 def issue(
     registry: Registry,
-    clock: Clock,
+    clock: Time,
     pepper: bytes,
     book: Book,
     scopes: tuple[Scope, ...] = USUAL_SCOPES,
@@ -98,7 +98,7 @@ def issue(
     """Make a key; the first of the pair is the secret, which is never to be had again.
 
     `OnboardingIncomplete` where nothing would answer it: `onboarding.live_keys` says which step of
-    a lender is missing.
+    a lender is missing. `ClockLeapt` where it is to end, and nobody knows when that is.
     """
     registry.lender(book.lender)
     if not (is_open(registry, book) or registry.in_shadow(book)):
@@ -106,6 +106,7 @@ def issue(
             "no model has been trained on its history and approved",
             hint=f"see what is missing: alama onboard {book.lender}",
         )
+    _require_known_end(clock, days)
     text, key = make(clock(), pepper, book, scopes, days)
     registry.add_key(key)
     return text, key
@@ -155,6 +156,7 @@ def rotate(
 
     The new key lives for so many days; without a number, for as long as the old one was given. The
     old one ends by the time that keys expire by, so that without an overlap it ends at once.
+    Raises `ClockLeapt` as `issue` does.
     """
     old = find(registry, key_id)
     now_us, trusted_us = clock(), clock.trusted()
@@ -166,6 +168,7 @@ def rotate(
             f"the old key goes on for 0 to {OVERLAP_HOURS_MAX} hours",
             hint="0 ends it at once",
         )
+    _require_known_end(clock, days or old.days)
     text, new = make(now_us, pepper, old.book, old.scopes, days or old.days)
     ends_us = trusted_us + overlap_hours * US_PER_HOUR
     registry.replace_key(key_id, min(ends_us, old.expires_us or ends_us), new)
@@ -208,6 +211,11 @@ def check(text: str) -> None:
 def fingerprint(pepper: bytes) -> str:
     """Tell one pepper from another without giving it away."""
     return hashlib.sha256(b"alama pepper" + pepper).hexdigest()[:32]
+
+
+def _require_known_end(clock: Time, days: int | None) -> None:
+    if days is not None and clock.leap is not None:
+        raise ClockLeapt("no key was made: it is to end after some days")
 
 
 def _new_text(mode: Mode) -> str:

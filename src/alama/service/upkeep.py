@@ -189,9 +189,8 @@ class Upkeep:
         """Put the counts of finished days together, so that none of them are one person's."""
         if self._clock.leap is not None:
             return
-        before_day = (
-            self._clock.trusted() // DAY_US - 1
-        )  # yesterday's last scores may be on their way
+        # Yesterday's last scores may be on their way.
+        before_day = self._clock.trusted() // DAY_US - 1
         await self._in_batches("fold_counts", lambda: self._forgetting.fold_counts(before_day))
 
     async def look_for_drift(self) -> None:

@@ -69,10 +69,9 @@ class ActLog:
         head, at_us = chain.start(MAIN), self._clock()
         if last is not None:
             head = Head._make(last[:-1])
+            # No entry is older than the one before it, if clocks are about right.
             if at_us < last[-1] <= at_us + TOLERANCE_US:
-                at_us = last[
-                    -1
-                ]  # no entry is older than the one before it, if clocks are about right
+                at_us = last[-1]
         body = acts.encode(act if act.by else acts.said_by(act, self._by))
         link = chain.follow(head, at_us, act.kind.value, body, self._signer())
         self._rows.run(cursor, [link])

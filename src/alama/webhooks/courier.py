@@ -13,7 +13,7 @@ from alama.webhooks.sender import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from alama.service.ports import Clock
+    from alama.service.clock import Time
     from alama.service.vault.vault import Vault
     from alama.service.webhooks.records import Due, Endpoint
 
@@ -41,7 +41,7 @@ class Ready(NamedTuple):
 class Courier:
     """Delivers, one attempt at a time."""
 
-    def __init__(self, sender: Sender, vault: Vault, clock: Clock) -> None:
+    def __init__(self, sender: Sender, vault: Vault, clock: Time) -> None:
         """Take what sends, what opens secrets, and the time."""
         self._sender = sender
         self._vault = vault
@@ -68,7 +68,7 @@ class Courier:
 
     def _secrets(self, endpoint: Endpoint) -> Sequence[bytes]:
         try:
-            return self._vault.webhook_secrets(endpoint)
+            return self._vault.webhook_secrets(endpoint, self._clock.trusted())
         except StoreUnavailable:
             raise
         except AlamaError:

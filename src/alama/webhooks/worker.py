@@ -22,7 +22,7 @@ from alama.webhooks.sender import PATIENCE_S, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from alama.service.ports import Clock
+    from alama.service.clock import Time
     from alama.service.webhooks.ports import Outbox
     from alama.service.webhooks.records import Due, Endpoint
     from alama.service.webhooks.schedule import Verdict
@@ -100,7 +100,7 @@ class Worker:
         outbox: Outbox,
         courier: Courier,
         watch: Watch,
-        clock: Clock,
+        clock: Time,
         chance: Callable[[], bytes],
         pace: Pace = Pace(),  # noqa: B008  a tuple
     ) -> None:
@@ -268,7 +268,8 @@ class Worker:
             attempt.number,
             outcome.status,
             outcome.retry_after_s,
-            due.endpoint.failing_since_us,
+            # By a time that has leapt nobody has failed for days.
+            due.endpoint.failing_since_us if self._clock.leap is None else None,
             outcome.error,
         )
         jitter = int.from_bytes(self._chance(), "big") / _CHANCE_MAX

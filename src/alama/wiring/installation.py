@@ -261,7 +261,7 @@ def open_as_it_is(settings: Settings) -> Installation:
         clock = _clock(database)
         facts = SqlRegistry(database)
         secret = own_secrets.settled_pepper(settings, facts)
-        vault = _vault(settings, database, facts, clock.trusted)
+        vault = _vault(settings, database, facts, clock)
         log = ActLog(database, vault.signer, clock, operator())
         registry = SqlRegistry(database, log)
         begin_audit(database, registry, log)

@@ -33,6 +33,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     installed.vault.ring(DEMO.lender)
     installed.scores.commit([an_entry() for _ in range(PAGE_MAX + 5)])
-    key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, DEMO)
+    key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
     yield Service(installed, key)
     installed.close()

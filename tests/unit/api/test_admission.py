@@ -40,7 +40,7 @@ def call(key: str, at_us: int, started_s: float) -> Call:
 
 
 def test_a_clock_that_is_set_back_keeps_no_key_waiting(installed: Installation) -> None:
-    key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, DEMO)
+    key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
 
     async def story() -> None:
         directory = Directory(

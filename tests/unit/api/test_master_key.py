@@ -24,7 +24,7 @@ NEW = master("0b" * 32)
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
-    key, _ = keys.issue(installed.registry, wiring.wall_us, installed.pepper, DEMO)
+    key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
     yield Service(installed, key)
     installed.close()
 

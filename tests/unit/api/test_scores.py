@@ -190,7 +190,7 @@ def lends_by(service: Service, model_id: str | None, policy_id: str | None) -> S
     live = Book("demo", Mode.LIVE)
     registry = service.installed.registry
     registry.deploy(live, model_id, policy_id, wiring.wall_us())
-    key, _ = keys.issue(registry, wiring.wall_us, service.installed.pepper, live)
+    key, _ = keys.issue(registry, service.installed.clock, service.installed.pepper, live)
     return service._replace(key=key)
 
 

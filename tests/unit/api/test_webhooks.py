@@ -150,7 +150,8 @@ def raw(secret: str) -> bytes:
 
 def signing(lender: Lender, endpoint_id: str) -> list[bytes]:
     kept = lender.installed.webhook_endpoints(settings.read({}).webhook_reach)
-    return lender.installed.vault.webhook_secrets(kept.find(lender.book, endpoint_id))
+    endpoint = kept.find(lender.book, endpoint_id)
+    return lender.installed.vault.webhook_secrets(endpoint, lender.installed.clock())
 
 
 def test_the_secret_that_was_shown_is_the_one_that_signs(lender: Lender) -> None:

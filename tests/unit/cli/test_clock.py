@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from alama import wiring
 from alama.cli.main import main
+from alama.service.clock import TOLERANCE_US
 from alama.service.days import DAY_US
+from tests.patients import opened
 from tests.stored import give_score
 
 EXIT_LEAP = 1
+EXIT_MISTAKE = 2
+HOUR_US = 3_600_000_000
 ISSUE = ["keys", "issue", "--lender", "demo", "--mode", "test"]
 
 
@@ -62,6 +68,45 @@ def test_a_leap_is_shown_until_a_person_accepts_it(
 def test_what_was_accepted_leaves_an_audit_that_holds() -> None:
     main(["clock", "accept"])
     give_score()
+    assert main(["audit", "verify"]) == 0
+
+
+@pytest.fixture
+def followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[wiring.Installation]:
+    """The installation of a service that ran when the clock jumped, by less than a day."""
+    with opened(home) as one:
+        now_us = wiring.wall_us()
+        monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + 20 * HOUR_US)
+        one.clock._source = lambda: now_us + 20 * HOUR_US
+        one.clock.look()
+        yield one
+
+
+def test_the_leap_of_a_running_service_is_shown_and_moved_by_no_command(
+    capsys: pytest.CaptureFixture[str], followed: wiring.Installation
+) -> None:
+    seen = followed.seen.seen()
+    code, out = said(capsys)
+    assert code == EXIT_LEAP
+    assert "ahead of the last time seen" in out
+    for refused in (["retention", "run"], [*ISSUE, "--days", "30"]):
+        assert main(refused) == EXIT_MISTAKE
+        assert "alama clock accept" in capsys.readouterr().err
+    assert main(ISSUE) == 0
+    assert followed.seen.seen() == seen
+    newest_us = followed.seen.signed_us()
+    assert newest_us is not None
+    assert newest_us <= followed.clock() + TOLERANCE_US
+
+
+@pytest.mark.usefixtures("followed")
+def test_a_jump_with_commands_in_it_leaves_nothing_behind(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(ISSUE)
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: time.time_ns() // 1_000)
+    assert said(capsys)[0] == 0
+    main(ISSUE)
     assert main(["audit", "verify"]) == 0
 
 

@@ -97,7 +97,7 @@ def test_status_counts_webhook_endpoints_and_rotation_hands_their_secrets_over(
         assert run("rotate", "lender", "demo") == 0
         moved = store.find(DEMO, endpoint.id)
         assert moved.secrets.lender_key_id != endpoint.secrets.lender_key_id
-        assert opened.vault.webhook_secrets(moved) == [SECRET]
+        assert opened.vault.webhook_secrets(moved, opened.clock()) == [SECRET]
 
 
 def test_a_lender_is_rotated_and_its_scores_replay(capsys: pytest.CaptureFixture[str]) -> None:

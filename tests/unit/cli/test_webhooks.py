@@ -67,7 +67,7 @@ def test_the_secret_is_alone_on_stdout_and_its_words_on_stderr(
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/=]{44}\n", out)
     (endpoint,) = kept(home)
     installed = opened(home)
-    (secret,) = installed.vault.webhook_secrets(endpoint)
+    (secret,) = installed.vault.webhook_secrets(endpoint, installed.clock())
     installed.close()
     assert base64.b64decode(out.strip().removeprefix("whsec_")) == secret
     assert f"{endpoint.id}: demo, test mode, score.created." in err
@@ -142,7 +142,7 @@ def test_a_secret_that_has_leaked_is_ended_at_once(
     assert main(["webhooks", "rotate", *OF, endpoint.id, "--now"]) == 0
     assert "The old secret has ended." in capsys.readouterr().err
     installed = opened(home)
-    assert len(installed.vault.webhook_secrets(kept(home)[0])) == 1
+    assert len(installed.vault.webhook_secrets(kept(home)[0], installed.clock())) == 1
     installed.close()
 
 

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from alama.service import keys
 from alama.service.book import Book, Mode
+from alama.service.clock import Leap
 from alama.service.errors import (
+    ClockLeapt,
     InvalidName,
     KeyRefused,
     OnboardingIncomplete,
     UnknownKey,
     UnknownLender,
 )
-from alama.service.keys import US_PER_DAY, USUAL_SCOPES, Key, Scope
+from alama.service.keys import US_PER_DAY, US_PER_SECOND, USUAL_SCOPES, Key, Scope
 from alama.service.ports import Registry
 from alama.storage.registry import SqlRegistry
 from tests.clocks import HandClock
@@ -233,3 +235,15 @@ def test_a_key_given_in_place_of_its_id_is_never_repeated(
     with pytest.raises(InvalidName) as caught:
         keys.revoke(registry, clock, text)
     assert text[11:-4] not in repr(caught.value) + str(caught.value.hint)
+
+
+def test_no_key_that_is_to_end_is_made_in_a_leap(registry: Registry) -> None:
+    clock = HandClock()
+    _, ends = keys.issue(registry, clock, PEPPER, DEMO, days=2)
+    clock.leap = Leap(3_600 * US_PER_SECOND)
+    with pytest.raises(ClockLeapt, match="no key was made"):
+        keys.issue(registry, clock, PEPPER, DEMO, days=2)
+    with pytest.raises(ClockLeapt, match="no key was made"):
+        keys.rotate(registry, clock, PEPPER, ends.id, overlap_hours=0)
+    keys.issue(registry, clock, PEPPER, DEMO)
+    assert len(registry.keys()) == 2

@@ -15,6 +15,7 @@ from alama.service.webhooks.records import Due
 from alama.webhooks.courier import Ready
 from alama.webhooks.sender import Outcome
 from alama.webhooks.worker import Pace, Worker
+from tests.clocks import HandClock
 from tests.outboxes import BROKEN, OK, Told, WatchedOutbox
 from tests.webhooked import an_event
 
@@ -29,6 +30,13 @@ _drawn = count()
 
 def now_us() -> int:
     return time.time_ns() // 1_000
+
+
+class RunningClock(HandClock):
+    """Goes on."""
+
+    def __call__(self) -> int:
+        return now_us()
 
 
 def draw() -> bytes:
@@ -86,7 +94,8 @@ class Setting:
         self.receivers = receivers
         self.told = Told()
         self.outbox = outbox
-        self.worker = Worker("worker_1", outbox, receivers, self.told, now_us, draw, pace)
+        self.clock = RunningClock()
+        self.worker = Worker("worker_1", outbox, receivers, self.told, self.clock, draw, pace)
 
     def announce(self, lender: str, count: int) -> None:
         book = Book(lender, Mode.TEST)

@@ -18,6 +18,7 @@ from alama.service.webhooks.reasons import SendError
 from alama.service.webhooks.records import Due
 from alama.webhooks.courier import Courier
 from alama.webhooks.sender import Outcome
+from tests.clocks import HandClock
 from tests.outboxes import OK
 from tests.vaults import MASTERS, KeysInMemory, a_vault
 from tests.webhooked import SECRET, an_endpoint, an_event
@@ -40,7 +41,7 @@ class Posted:
 
 def test_an_event_is_sent_as_it_was_written_and_signed_with_the_secret_of_its_endpoint() -> None:
     vault, posted = a_vault(), Posted()
-    courier = Courier(posted, vault, now_us)
+    courier = Courier(posted, vault, HandClock(now_us()))
     due = Due(an_endpoint(vault), an_event(), 0)
     (ready,) = courier.prepare([due])
     assert asyncio.run(courier.deliver(ready)) is OK
@@ -53,7 +54,7 @@ def test_an_event_is_sent_as_it_was_written_and_signed_with_the_secret_of_its_en
 
 def test_what_cannot_be_signed_is_not_sent() -> None:
     vault, posted = a_vault(), Posted()
-    courier = Courier(posted, vault, now_us)
+    courier = Courier(posted, vault, HandClock(now_us()))
     good = an_endpoint(vault)
     damaged = good.secrets._replace(current=bytes(len(good.secrets.current)))
     bad = msgspec.structs.replace(an_endpoint(vault), secrets=damaged)
@@ -68,13 +69,15 @@ def test_while_the_database_is_away_nobody_is_said_to_have_no_secret() -> None:
         def of(self, lender: str | None) -> Sequence[VaultKey]:
             raise StoreUnavailable(f"no keys of {lender}")
 
-    courier = Courier(Posted(), Vault(KeysAway(), MASTERS, now_us), now_us)
+    courier = Courier(Posted(), Vault(KeysAway(), MASTERS, now_us), HandClock())
     with pytest.raises(StoreUnavailable):
         courier.prepare([Due(an_endpoint(a_vault()), an_event(), 0)])
 
 
 def test_what_signs_travels_with_the_claim_and_is_not_shown() -> None:
     vault = a_vault()
-    ready = Courier(Posted(), vault, now_us).prepare([Due(an_endpoint(vault), an_event(), 0)])
+    ready = Courier(Posted(), vault, HandClock(now_us())).prepare(
+        [Due(an_endpoint(vault), an_event(), 0)]
+    )
     assert [list(one.secrets) for one in ready] == [[SECRET]]
     assert repr(SECRET) not in repr(ready)

@@ -7,11 +7,15 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
+import pytest
 from sqlalchemy import update
 
+from alama.service.clock import Leap
+from alama.service.days import DAY_US
 from alama.service.errors import StoreUnavailable
 from alama.service.webhooks.reasons import SendError
 from alama.service.webhooks.records import Due
+from alama.service.webhooks.schedule import FAILING_US_MAX
 from alama.storage import schema
 from alama.storage.events import SqlEvents
 from alama.webhooks.courier import Ready
@@ -100,6 +104,24 @@ def test_an_endpoint_that_is_gone_is_disabled_and_told(given: Given) -> None:
         async with at.working():
             await at.until(lambda: bool(at.told.ended))
         assert [one.book.lender for one in at.told.ended] == ["a"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("leap", [None, Leap(DAY_US)], ids=["trusted", "leapt"])
+def test_an_endpoint_is_disabled_for_failing_by_a_time_that_is_trusted_alone(
+    given: Given, leap: Leap | None
+) -> None:
+    async def scenario() -> None:
+        at = given(a=fails)
+        at.clock.leap = leap
+        since_us = now_us() - FAILING_US_MAX
+        with at.outbox.database.engine.begin() as connection:
+            connection.execute(update(schema.webhook_endpoints).values(failing_since_us=since_us))
+        at.announce("a", 1)
+        async with at.working():
+            await at.until(lambda: bool(at.outbox.settled))
+        assert bool(at.told.ended) == (leap is None)
 
     asyncio.run(scenario())
 

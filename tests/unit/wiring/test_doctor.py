@@ -20,6 +20,7 @@ from alama.storage.keeping import diagnosis
 from alama.storage.upgrading import plan as migration_plan
 from alama.wiring.doctor import of_clock, of_disk, of_model, of_secrets
 from alama.wiring.doctor.findings import CHECKS, GROUPS, size
+from tests.clocks import HandClock
 from tests.patients import (
     BROKEN,
     LOOK,
@@ -412,7 +413,7 @@ def test_keys_that_expire_lie_idle_or_can_do_too_much_are_named() -> None:
 
 def test_a_row_that_cannot_be_read_is_told_by_the_check_that_met_it(home: Path) -> None:
     with opened(home) as installed:
-        keys.issue(installed.registry, lambda: NOW_US, installed.pepper, Book("demo", Mode.TEST))
+        keys.issue(installed.registry, HandClock(NOW_US), installed.pepper, Book("demo", Mode.TEST))
         run_sql(installed.database, "DROP TABLE webhook_endpoints")
     one = looked_at(home)["webhooks.endpoints"]
     assert one.mark is BROKEN

@@ -74,7 +74,7 @@ def test_of_a_database_without_tables_nothing_is_said_that_was_not_tried(tmp_pat
 )
 def test_a_damaged_row_is_told_by_its_kind_and_hides_nothing(home: Path, harm: str) -> None:
     with opened(home) as installed:
-        keys.issue(installed.registry, lambda: NOW_US, installed.pepper, Book("demo", Mode.TEST))
+        keys.issue(installed.registry, HandClock(NOW_US), installed.pepper, Book("demo", Mode.TEST))
         run_sql(installed.database, "PRAGMA ignore_check_constraints = ON")
         run_sql(installed.database, f"UPDATE keys SET {harm}")  # noqa: S608  ours
     found = looked_at(home)

@@ -11,15 +11,15 @@ from alama.service.onboarding.steps import Step, standing
 from alama.service.onboarding.words import require_person
 
 if TYPE_CHECKING:
+    from alama.service.clock import Time
     from alama.service.keys import Key, Scope
     from alama.service.onboarding.steps import StepStanding, Stores
-    from alama.service.ports import Clock
 
 
 class LiveKeys:
     """Issues live keys to lenders who may have them."""
 
-    def __init__(self, stores: Stores, clock: Clock, pepper: bytes) -> None:
+    def __init__(self, stores: Stores, clock: Time, pepper: bytes) -> None:
         """Keep what an onboarding is kept in, and what keys are hashed with."""
         self._stores = stores
         self._clock = clock

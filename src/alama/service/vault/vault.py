@@ -139,10 +139,10 @@ class Vault:
         except envelope.NotOpened:
             raise _damaged(key) from None
 
-    def webhook_secrets(self, endpoint: Endpoint) -> list[bytes]:
-        """Give what signs for a webhook endpoint now, the current secret first."""
+    def webhook_secrets(self, endpoint: Endpoint, now_us: int) -> list[bytes]:
+        """Give what signs for a webhook endpoint at a time, the current secret first."""
         lender_key = self.lender_key(endpoint.book.lender, endpoint.secrets.lender_key_id)
-        return webhook_secrets.signing(endpoint, lender_key, self._clock())
+        return webhook_secrets.signing(endpoint, lender_key, now_us)
 
     def open(self, stored: StoredScore) -> Sealed:
         """Read what was kept of a score; `Erased`, or `StoreUnfit` where it is damaged."""

@@ -13,6 +13,7 @@ from alama.service.onboarding.steps import Standing, State, Step, standing
 from alama.service.policies import Pause
 from alama.storage import database as databases
 from alama.storage.upgrading import migrate
+from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import LIVE, NOON_US
 from tests.onboarded import FAILED, MODEL, OTHER_MODEL, House, a_history, a_job, a_pilot
@@ -33,7 +34,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 @pytest.fixture
 def live_keys(house: House) -> LiveKeys:
-    return LiveKeys(house.stores, lambda: house.now_us, PEPPER)
+    return LiveKeys(house.stores, HandClock(house.now_us), PEPPER)
 
 
 def stands(house: House, lender: str = "demo") -> Standing:
