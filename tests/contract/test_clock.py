@@ -207,6 +207,24 @@ def test_what_a_person_has_accepted_is_explained(house: House, clock: HandClock)
     assert len(found(house)) == 1
 
 
+def test_an_acceptance_explains_no_step_back_that_comes_after_it(
+    house: House, clock: HandClock
+) -> None:
+    house.score()
+    accept(house, clock, NOON_US + YEARS_US)  # by mistake
+    house.score()
+    accept(house, clock, NOON_US + DAY_US)
+    house.score()
+    assert found(house) == []
+    clock.now_us += 2 * DAY_US
+    house.score()
+    clock.now_us -= DAY_US
+    house.score()
+    assert found(house) == [f"entry 5 of {house.chain.head.writer}"]
+    accept(house, clock, clock())
+    assert found(house) == []
+
+
 # --------------------------------------------------------------------------- what expires meanwhile
 
 

@@ -1,7 +1,7 @@
 """Entries that were signed by a clock that was wrong: they go back in time, in the order of chains.
 
 Clocks of hosts differ a little, so a little is in order. What a person has accepted is explained:
-the entry that says so, what stood before it, and what the clock was set back by with it.
+what stood before the newest entry that says so, and that each chain was set back with it, once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Times:
         """Know nothing yet."""
         self._last_us: dict[str, int] = {}
         self._steps: list[_Step] = []
-        self._accepted: list[_Accepted] = []
+        self._accepted: _Accepted | None = None  # the newest: what was before is before it too
 
     def take(self, link: Link) -> None:
         """Read an entry, which nobody has changed, after those before it in its chain."""
@@ -55,22 +55,30 @@ class Times:
         self._last_us[link.writer] = link.created_us
         if link.writer == MAIN and link.kind == Kind.CLOCK_ACCEPTED:
             set_back_us = acts.set_back_us(acts.decode(link.body))
-            self._accepted.append(_Accepted(link.number, link.created_us, set_back_us))
+            self._accepted = _Accepted(link.number, link.created_us, set_back_us)
 
     def findings(self) -> Iterator[Finding]:
         """Tell of each entry that goes back and that nobody has accepted."""
+        set_back = set[str]()
         for step in self._steps:
-            if not any(_explains(accepted, step) for accepted in self._accepted):
-                earlier = timedelta(seconds=(step.before_us - step.at_us) // 1_000_000)
-                where = f"entry {step.number} of {step.writer}"
-                yield Finding(Trouble.TIME, where, f"{earlier} earlier than the one before it")
+            if self._accepted is not None:
+                if step.writer not in set_back and _is_set_back(self._accepted, step):
+                    set_back.add(step.writer)
+                    continue
+                if _stood_before(self._accepted, step):
+                    continue
+            earlier = timedelta(seconds=(step.before_us - step.at_us) // 1_000_000)
+            where = f"entry {step.number} of {step.writer}"
+            yield Finding(Trouble.TIME, where, f"{earlier} earlier than the one before it")
 
 
-def _explains(accepted: _Accepted, step: _Step) -> bool:
+def _stood_before(accepted: _Accepted, step: _Step) -> bool:
     if step.writer == MAIN:
         return step.number <= accepted.number
-    stood_before = step.at_us <= accepted.at_us + TOLERANCE_US
+    return step.at_us <= accepted.at_us + TOLERANCE_US
+
+
+def _is_set_back(accepted: _Accepted, step: _Step) -> bool:
     by_us = step.before_us - step.at_us
-    return stood_before or (
-        accepted.at_us <= step.before_us and by_us <= accepted.set_back_us + TOLERANCE_US
-    )
+    is_after = step.writer != MAIN and step.at_us >= accepted.at_us - TOLERANCE_US
+    return is_after and by_us <= accepted.set_back_us + TOLERANCE_US
