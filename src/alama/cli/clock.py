@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.cli.confirm import add_yes, confirm
+
 if TYPE_CHECKING:
     import argparse
 
     from alama.cli.command import Subparsers
     from alama.service.clock import Leap
+    from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
 Show the time that scores and acts are stamped with, and what it was held against. On PostgreSQL it
@@ -18,8 +21,10 @@ before is a leap: nothing is deleted and nothing expires by it until the clock i
 
 ACCEPT_DESCRIPTION: Final = """\
 Say that the time is right as it is now: what is due by it is deleted and expires. Look at `alama
-clock` before. The audit notes it. Processes that run take it up within seconds, if their own time
-is the same."""
+clock` before. It shows what becomes due by it, and asks. The audit notes it. Processes that run
+take it up within seconds, if their own time is the same."""
+
+_CONFIRMATION: Final = "accept"
 
 _EXIT_LEAP: Final = 1
 
@@ -36,6 +41,7 @@ def register(subparsers: Subparsers) -> None:
     accepted.add_argument(
         "--by", metavar="NAME", help="who says so, for the audit (default: who is logged in)"
     )
+    add_yes(accepted)
     accepted.set_defaults(run=accept)
 
 
@@ -74,12 +80,30 @@ def accept(args: argparse.Namespace) -> int:
 
     with existing_installation() as opened:
         leap = opened.clock.leap
+        _say_due(opened)
+        if not args.yes:
+            confirm(_CONFIRMATION, "What is deleted by a wrong time cannot be brought back")
         before_us, at_us = opened.clock.accept()
         opened.seen.accept(opened.log, before_us, at_us, args.by)
     words.say(f"It is {words.second(at_us)}, UTC: what is due goes by this time again.")
     if leap is not None:
         words.remark(f"Before, {_worded(leap)}.")
     return 0
+
+
+def _say_due(opened: Installation) -> None:
+    """Say what is due by the time of the source and was not by the one that is trusted."""
+    from alama.cli import words  # noqa: PLC0415  see `show`
+
+    source_us, trusted_us = opened.clock.source_us(), opened.clock.trusted()
+    words.say(f"By {words.second(source_us)}, UTC:")
+    for plan in opened.retention_at(lambda: source_us).due():
+        book = plan.book
+        words.say(f"  {plan.scores:,} of the scores of {book.lender}, {book.mode} mode, are due")
+    issued = opened.registry.keys()
+    keys = [key for key in issued if key.revoked_us is None]
+    ended = [key for key in keys if key.expired(source_us) and not key.expired(trusted_us)]
+    words.say(f"  {len(ended):,} of {len(keys):,} API keys expire")
 
 
 def _worded(leap: Leap) -> str:

@@ -162,8 +162,12 @@ class Installation(NamedTuple):
     @property
     def retention(self) -> Retention:
         """For how long it is held."""
+        return self.retention_at(self.clock.trusted)
+
+    def retention_at(self, clock: Clock) -> Retention:
+        """Do the same by another time, to see what would be due."""
         store = SqlRetention(self.database, self.log)
-        return Retention(self.registry, store, self.clock.trusted, jurisdiction)
+        return Retention(self.registry, store, clock, jurisdiction)
 
     @property
     def rotation(self) -> Rotation:

@@ -57,8 +57,8 @@ def test_a_leap_is_shown_until_a_person_accepts_it(
     code, out = said(capsys)
     assert code == EXIT_LEAP
     assert f"it is 399 d {leapt}" in out or f"it is 400 d {leapt}" in out
-    code, out = said(capsys, "accept", "--by", "asha")
-    assert (code, out.startswith("It is ")) == (0, True)
+    code, out = said(capsys, "accept", "--by", "asha", "--yes")
+    assert (code, "\nIt is " in out) == (0, True)
     assert said(capsys)[0] == 0
     main(["audit", "log"])
     assert "clock accepted" in capsys.readouterr().out.replace("  ", " ")
@@ -66,9 +66,29 @@ def test_a_leap_is_shown_until_a_person_accepts_it(
 
 @pytest.mark.usefixtures("leapt")
 def test_what_was_accepted_leaves_an_audit_that_holds() -> None:
-    main(["clock", "accept"])
+    main(["clock", "accept", "--yes"])
     give_score()
     assert main(["audit", "verify"]) == 0
+
+
+def obey_kenya(home: Path) -> None:
+    policy = str(home / "policy.toml")
+    main(["policy", "init", "--jurisdiction", "KE", "--out", policy])
+    main(["policy", "activate", policy, "--lender", "demo", "--mode", "test"])
+
+
+def test_what_becomes_due_is_shown_before_it_is_accepted(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main([*ISSUE, "--days", "30"])
+    obey_kenya(home)
+    now_us = wiring.wall_us()
+    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + 3_000 * DAY_US)
+    code, out = said(capsys, "accept")
+    assert code == EXIT_MISTAKE  # there is nobody to ask
+    assert "1 of the scores of demo, test mode, are due" in out
+    assert "1 of 2 API keys expire" in out
+    assert said(capsys)[0] == EXIT_LEAP
 
 
 @pytest.fixture

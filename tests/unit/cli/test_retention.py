@@ -26,7 +26,7 @@ def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
     give_score()
     now_us = wiring.wall_us()
     monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + YEARS_US)
-    main(["clock", "accept"])
+    main(["clock", "accept", "--yes"])
 
 
 class Typing(io.StringIO):
