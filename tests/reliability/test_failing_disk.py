@@ -131,6 +131,7 @@ def test_a_service_whose_disk_fails_stops_writing_and_is_whole_after_a_restart(
             assert '"event":"checkpoint_failed"' in server.output()
             server.kill()
             server.start()  # waits until it is healthy
+            assert '"event":"disk_checked"' in server.output()
             load.wait_for_answers(50, 30.0)
         assert server.stop() == 0
         assert "Traceback" not in server.output()

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from alama import settings, wiring
+from alama.core import document
 from alama.core.chain import MAIN
+from alama.files.models import builtin
 from alama.service import lenders
 from alama.service.audit.acts import Kind
 from alama.service.audit.reading import newest_first
@@ -44,6 +46,22 @@ def test_the_stopwatch_goes_on_though_the_clock_is_set_back(
     monkeypatch.setattr("alama.wiring.installation.time.time_ns", lambda: 0)
     assert wiring.wall_us() < clock_us
     assert wiring.stopwatch_us() >= stopwatch_us
+
+
+def test_a_damaged_copy_of_what_the_package_brings_is_told_before_it_is_kept_anew(
+    tmp_path: Path,
+) -> None:
+    installed = wiring.open_installation(chosen(tmp_path))
+    installed.registry.keep_model(builtin().id, b"\0", wiring.wall_us())
+    with (tmp_path / "log").open("wb") as file:
+        watch = Watch(Log(JsonLines(), file.fileno()))
+        ledger = GroupCommit(installed.scores, watch.committed)
+        serving.assemble(chosen(tmp_path), installed, ledger, watch)
+    kept = installed.registry.model(builtin().id)
+    installed.close()
+    told = json.loads((tmp_path / "log").read_text("utf-8"))
+    assert (told["event"], builtin().id in told["message"]) == ("copy_damaged", True)
+    assert kept == document.encode(builtin())
 
 
 def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def show(_: argparse.Namespace) -> int:
     if leap is None:
         words.say("\nThe time is trusted. Times are UTC.")
         return 0
-    words.say(f"\nThe clock has leapt: {_worded(leap)}. Times are UTC.")
-    words.remark("If the time is right: alama clock accept. If not, set the clock of its machine.")
+    words.say(f"\nThe clock has leapt: it is {_worded(leap)}. Times are UTC.")
+    words.remark("Set the clock of its machine. If the time is right as it is: alama clock accept.")
     return _EXIT_LEAP
 
 
@@ -87,7 +87,7 @@ def accept(args: argparse.Namespace) -> int:
         opened.seen.accept(opened.log, before_us, at_us, args.by)
     words.say(f"It is {words.second(at_us)}, UTC: what is due goes by this time again.")
     if leap is not None:
-        words.remark(f"Before, {_worded(leap)}.")
+        words.remark(f"Until now it was {_worded(leap)}.")
     return 0
 
 
@@ -110,4 +110,4 @@ def _worded(leap: Leap) -> str:
     from alama.cli import words  # noqa: PLC0415  see `show`
 
     side = "ahead of" if leap.ahead_us > 0 else "behind"
-    return f"it is {words.span(abs(leap.ahead_us))} {side} the last time seen"
+    return f"{words.span(abs(leap.ahead_us))} {side} the last time seen"

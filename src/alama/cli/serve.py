@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from alama.cli.command import Subparsers
     from alama.cli.companion import Where
     from alama.settings import Settings
+    from alama.storage.database import Database
     from alama.telemetry.log import Log
     from alama.wiring import Installation
 
@@ -108,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
         # Opened once before anybody listens, so that what is wrong with the database is seen here.
         with installation() as installed:
             databases.check_processes(installed.database, settings.workers)
+            _tell_of_disk(log, installed.database)
             kind = installed.database.engine.dialect.name
             listener = held.enter_context(closing(listeners.listen(settings.host, settings.port)))
             place = companions.where(settings, installed.database)
@@ -131,6 +133,20 @@ def run(args: argparse.Namespace) -> int:
             code = serve(config, listener, host)
     log.note("stopped")
     return code
+
+
+def _tell_of_disk(log: Log, database: Database) -> None:
+    """Say what the start found where the disk of a SQLite file had failed."""
+    from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT  # noqa: PLC0415  see `run`
+
+    checkpoints = database.checkpoints
+    if checkpoints is None:
+        return
+    if checkpoints.was_restored:
+        restored = "the file was restored from its journal, and every page of it is whole"
+        log.note("disk_checked", message=restored)
+    elif checkpoints.has_failed:
+        log.fail("checkpoint_failed", None, message=DISK_FAILED, hint=DISK_FAILED_HINT)
 
 
 def _override(name: str, value: str) -> None:

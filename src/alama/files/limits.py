@@ -32,6 +32,7 @@ GZIP: Final = b"\x1f\x8b"
 PARQUET: Final = b"PAR1"
 SPREADSHEET: Final = b"PK\x03\x04"
 
+_OTHER_SEPARATOR: Final = re.compile(r"[;\t|]")
 _CELL: Final = re.compile(r'((?:"[^"]*(?:""[^"]*)*"?)?[^,\r\n]*)(,|\r\n?|\n|$)')
 """A cell and what ends it. A quote counts where a cell begins, as it does for Arrow."""
 
@@ -109,6 +110,7 @@ def check_csv_head(where: str, head: bytes, limits: Limits) -> None:
     except UnicodeDecodeError:
         return  # the header or a row: whoever reads it knows which
     names, is_ended = _first_line(text, limits.columns + 1)
+    check_separator(where, names)
     if is_ended or not is_whole:
         limits.check_names(where, names)
     if not is_ended and not is_whole:
@@ -117,6 +119,13 @@ def check_csv_head(where: str, head: bytes, limits: Limits) -> None:
             hint="it must name the columns, separated by commas; look for a quote that is never "
             "closed",
         )
+
+
+def check_separator(where: str, names: Sequence[str]) -> None:
+    """Raise FileProblem where all names stand in one cell, as Excel writes them in some places."""
+    if len(names) == 1 and _OTHER_SEPARATOR.search(names[0]):
+        message = f"{where} has one column only: its values are not separated by commas"
+        raise FileProblem(message, hint="save it with commas between the values")
 
 
 def check_csv_bytes(path: Path, limits: Limits) -> None:

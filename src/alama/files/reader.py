@@ -16,7 +16,15 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alama.core.errors import FileProblem
-from alama.files.limits import GZIP, OWN, PARQUET, SPREADSHEET, check_csv_bytes, check_csv_head
+from alama.files.limits import (
+    GZIP,
+    OWN,
+    PARQUET,
+    SPREADSHEET,
+    check_csv_bytes,
+    check_csv_head,
+    check_separator,
+)
 from alama.files.parquet import ParquetTable
 from alama.files.table import BATCH_ROWS, require, rows_at_once, unreadable
 
@@ -222,9 +230,7 @@ def _refuse_names(path: Path, names: tuple[str, ...]) -> None:
     if twice:
         message = f"{path} has two columns named {twice[0] or '(nothing)'}"
         raise FileProblem(message, hint="rename or remove one of them")
-    if len(names) == 1 and re.search(r"[;\t|]", names[0]):
-        message = f"{path} has one column only: its values are not separated by commas"
-        raise FileProblem(message, hint="save it with commas between the values")
+    check_separator(str(path), names)
 
 
 def _not_utf8(path: Path, what: str) -> FileProblem:

@@ -248,7 +248,8 @@ class ClockLeapt(AlamaError):
         """Say what was not done, and what to do."""
         super().__init__(
             f"{undone}: the clock has leapt, and nobody has said that it is right",
-            hint="`alama clock` shows what is seen; if the time is right, `alama clock accept`",
+            hint="set the clock of its machine; if the time is right, `alama clock accept`. `alama "
+            "clock` shows what is seen",
         )
 
 

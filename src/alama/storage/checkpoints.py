@@ -96,6 +96,8 @@ class Checkpoints:
         """Take the file; `close` is the end of it."""
         self.large_bytes = LARGE_BYTES
         self.tell: Tell = _tell_nobody
+        self.was_restored = False
+        """Whether `restore` has put a file in order whose disk had failed."""
         self._file = file
         self._lock = threading.Lock()
         self._connection: Connection | None = None
@@ -207,6 +209,7 @@ class Checkpoints:
             if wrong:
                 raise _damaged(wrong)
             self._file.mark_sound()
+            self.was_restored = True
         except (pysqlite3.Error, OSError) as error:
             if any(words in str(error) for words in _DAMAGED):
                 raise _damaged([str(error)]) from error

@@ -56,7 +56,7 @@ class SqliteFile:
         self.journal = os.fspath(real.with_name(real.name + "-wal"))
         self.memory = real.with_name(real.name + "-shm")
         self._mark = os.fspath(real.with_name(real.name + FAILED))
-        self._has_failed = False  # as this process has seen
+        self._has_failed = False
 
     def require(self) -> None:
         """Raise `StoreUnavailable` unless the file is still in its place."""
@@ -75,8 +75,13 @@ class SqliteFile:
 
     @property
     def has_failed(self) -> bool:
-        """Say whether some process has seen the disk fail."""
-        return self._has_failed or os.access(self._mark, os.F_OK)
+        """Say whether some process has seen the disk fail.
+
+        Who has seen the mark once goes by it until the next start, though somebody removes it.
+        """
+        if not self._has_failed:
+            self._has_failed = os.access(self._mark, os.F_OK)
+        return self._has_failed
 
     def mark_failed(self) -> None:
         """Tell every process that the disk has failed; `OSError` where it lets nobody do that."""

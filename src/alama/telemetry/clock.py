@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from alama.service.clock import Leap
     from alama.telemetry.log import Log
 
-HINT: Final = "`alama clock` shows what is seen; if the time is right, `alama clock accept`"
+HINT: Final = (
+    "set the clock of its machine; if the time is right as it is, `alama clock accept`. `alama "
+    "clock` shows what is seen"
+)
+AHEAD: Final = "nothing is deleted, and nothing expires by this time"
+BEHIND: Final = "nothing is deleted; stamps and ends of keys go by the last time seen"
 HOST_HINT: Final = "have the clock of this host set by a time server: chrony, or systemd-timesyncd"
 
 _SECOND_US: Final = 1_000_000
@@ -61,7 +66,7 @@ class ClockWatch:
         if leap is None:
             self._log.note("clock_trusted")
         else:
-            message = "nothing is deleted, and nothing expires by this time"
+            message = AHEAD if leap.ahead_us > 0 else BEHIND
             self._log.doubt("clock_leapt", ahead_s=ahead_s, message=message, hint=HINT)
 
     def host_differs(self, ahead_us: int) -> None:

@@ -30,6 +30,7 @@ from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.files import reasons
 from alama.files.models import builtin
+from alama.service.audit.documents import damaged_copy
 from alama.service.clock import follow
 from alama.service.directory import Directory
 from alama.service.errors import StoreUnavailable
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from starlette.routing import Router
     from starlette.types import ASGIApp
 
-    from alama.service.ports import LivingLedger
+    from alama.service.ports import LivingLedger, Registry
     from alama.settings import Settings
     from alama.telemetry.watch import Watch
 
@@ -116,7 +117,7 @@ def assemble(
     registry, scores, clock = installed.registry, installed.scores, installed.clock
     vault = installed.vault
     directory = Directory(registry, scores, clock, stopwatch_us, installed.pepper, builtin, vault)
-    _warm(directory, watch)
+    _warm(directory, registry, watch)
     health = Health(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
@@ -167,8 +168,14 @@ def assemble(
     return application(served, clock, watch, lifespan)
 
 
-def _warm(directory: Directory, watch: Watch) -> None:
-    """Make ready what answers in each book, and say where it cannot be used."""
+def _warm(directory: Directory, registry: Registry, watch: Watch) -> None:
+    """Make ready what answers in each book, and say where it cannot be used.
+
+    That keeps what the package brings anew, so that damage there has to be told before.
+    """
+    if (damaged := damaged_copy(registry, builtin())) is not None:
+        message = f"{damaged}; it is kept anew from the package"
+        watch.log.fail("copy_damaged", None, message=message)
     for book, error in directory.warm():
         watch.model_unavailable(book, error)
 

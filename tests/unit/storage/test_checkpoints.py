@@ -266,6 +266,10 @@ def test_after_a_failure_no_process_writes_or_copies_and_all_may_read(
             assert names(one) >= {"a"}
         with pytest.raises(StoreUnavailable, match=DISK_FAILED):
             sqlite_backup.back_up(database, tmp_path / "copy", lambda *_: None)
+        mark_of(tmp_path).unlink()  # by somebody who should not
+        for one in (database, other):
+            with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+                write(one, "b")
         size_bytes = checkpoints_of(database).size_bytes
     database.close()
     assert size_bytes == journal.measure(str(tmp_path / "alama.db-wal")).size_bytes > 0

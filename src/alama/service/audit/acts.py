@@ -123,6 +123,7 @@ FOR_PROGRAMS: Final = frozenset(
         PACK_HASH,
         PAGE_HASH,
         REPORT_HASH,
+        SET_BACK_S,
         VOUCHED,
         "hint",
         "created_us",

@@ -14,8 +14,8 @@ class Trouble(StrEnum):
     CUT = "Entries that `main` bears witness to are gone: the end of a chain, or all of it."
     UNOPENED = "A chain was begun that `main` knows nothing of: its scores were not given here."
     TIME = (
-        "An entry is earlier than the one before it: a clock was wrong. Nothing was changed; see "
-        "docs/audit.md."
+        "An entry is earlier than the one before it: a clock was wrong, and nothing was changed. "
+        "Where it is known why, `alama clock accept` explains it; see docs/audit.md."
     )
     CHANGED = "A score is not what was given: a column or its record was changed since."
     GONE = "A score that was given is gone, and no retention run accounts for it."

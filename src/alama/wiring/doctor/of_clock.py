@@ -77,18 +77,19 @@ def leapt(now_us: int, before: Seen | None, signed_us: int | None) -> Finding:
     check = "clock.leap"
     leap = leap_since(before, now_us)
     if leap is not None:
-        side = "ahead of" if leap.ahead_us > 0 else "behind"
+        ahead = "ahead of the last time seen: nothing is deleted, and nothing expires by it"
+        behind = "behind the last time seen: nothing is deleted, and keys end by that time"
         return broken(
             check,
-            f"{_span(leap.ahead_us)} {side} the last time seen: nothing is deleted, and nothing "
-            "expires by it",
-            "if the time is right, `alama clock accept`; if not, set the clock of its machine",
+            f"{_span(leap.ahead_us)} {ahead if leap.ahead_us > 0 else behind}",
+            "set the clock of its machine; if the time is right as it is, `alama clock accept`",
         )
     if signed_us is not None and signed_us - now_us > TOLERANCE_US:
         return look(
             check,
             f"the newest act was signed {_span(signed_us - now_us)} later than now",
-            "a clock was wrong: `alama audit log` shows who acted then, docs/audit.md what follows",
+            "a clock was wrong: `alama audit log` shows who acted then; if all is well, `alama "
+            "clock accept` explains it, or `alama audit verify` will name the next act",
         )
     return ok(check, "it fits the last time seen")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from alama.core import calibration
@@ -16,9 +15,9 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.files.models import builtin, sample_application
+from alama.service.audit.documents import damaged_copy
 from alama.service.book import Book, Mode
 from alama.service.checkup import Finding, broken, ok
-from alama.service.errors import StoreUnfit
 from alama.storage.registry import SqlRegistry
 from alama.wiring.doctor.findings import number, some
 from alama.wiring.doctor.patient import hint, said
@@ -87,7 +86,7 @@ def of_books(database: Database) -> Finding:
             f"nothing answers in {named}: {error}",
             hint(error, f"deploy another: `alama onboard {book.lender}`"),
         )
-    if (damaged := _damaged_copy(registry)) is not None:
+    if (damaged := damaged_copy(registry, builtin())) is not None:
         return broken(check, f"{damaged}; scores that name it cannot be replayed", _RESTART)
     lenders = number(len(registry.lenders()), "lender")
     return ok(check, f"{lenders}, {number(own, 'model')} of their own; each loads with its policy")
@@ -104,18 +103,3 @@ def _lay_out(
     else:
         policy = policy_text.decode(registry.policy(policy_id), policy_id)
     return ReadyPolicy(policy, ReadyModel(model, policy.currency))
-
-
-def _damaged_copy(registry: SqlRegistry) -> AlamaError | None:
-    """Say what is wrong with a kept copy of what the package brings; before a score is none."""
-    model_id = builtin().id
-    policy_ids = {draft.default_policy(one.currency).id for one in registry.lenders()}
-    try:
-        with suppress(StoreUnfit):
-            models.stored(registry.model(model_id), model_id)
-        for policy_id in policy_ids:
-            with suppress(StoreUnfit):
-                policy_text.decode(registry.policy(policy_id), policy_id)
-    except AlamaError as damaged:
-        return damaged
-    return None
