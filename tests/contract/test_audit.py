@@ -146,16 +146,8 @@ def test_a_commit_that_fails_leaves_no_entry_and_the_chain_goes_on(
     assert troubles(database) == []
 
 
-class GoneAfter:
-    """Finds the file so many times, and then no more."""
-
-    def __init__(self, times: int) -> None:
-        self.left = times
-
-    def __call__(self) -> None:
-        if not self.left:
-            raise StoreUnavailable("gone")
-        self.left -= 1
+def gone() -> None:
+    raise StoreUnavailable("gone")
 
 
 def test_a_commit_of_which_nobody_knows_is_followed_by_a_new_chain(
@@ -166,7 +158,7 @@ def test_a_commit_of_which_nobody_knows_is_followed_by_a_new_chain(
     entry = audited(an_entry(), process.vault)
     with monkeypatch.context() as patch:
         # After the commit: it stands, and whoever asked is told that nobody knows.
-        patch.setattr(database, "_require_file", GoneAfter(1))
+        patch.setattr(database, "_rely_on_commit", gone)
         with pytest.raises(StoreUnavailable):
             process.scores.commit([entry])
     process.give(an_entry())

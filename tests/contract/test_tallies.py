@@ -230,16 +230,12 @@ def test_a_commit_whose_end_nobody_knows_stays_counted_if_it_was_kept(
     # With the key that stands: to read another would look for the file once more.
     entry, ring = entry_of(said[1]), vault_of(scores._database).ring("demo")
     entry = entry._replace(unsealed=entry.unsealed._replace(ring=ring))
-    calls = 0
 
     def gone_after_the_commit(_: Database) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise StoreUnavailable("the file is not in its place")
+        raise StoreUnavailable("the file is not in its place")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Database, "_require_file", gone_after_the_commit)
+        patched.setattr(Database, "_rely_on_commit", gone_after_the_commit)
         with pytest.raises(StoreUnavailable):
             scores.commit([entry])
     assert today(scores) == counted(said[:2])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import typing
-from collections import Counter
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
@@ -24,6 +23,7 @@ from alama.api import endpoint as endpoints
 from alama.api.endpoint import Endpoint
 from alama.api.problems import HeadTooLarge, MalformedHttp, RequestTimeout
 from alama.cli import connections as open_connections
+from alama.cli import heads
 from alama.cli.connections import place_of
 from alama.core.errors import AlamaError
 from alama.service.errors import Busy
@@ -45,28 +45,12 @@ CLOCK: Final = "clock"
 HEALTH: Final = frozenset({b"/livez", b"/readyz", b"/v1/health", b"/api/v1/health"})
 """Answered where nothing else is."""
 
-SINGLE: Final = frozenset(
-    {
-        b"authorization",
-        b"content-encoding",
-        b"content-length",
-        b"content-type",
-        b"host",
-        b"transfer-encoding",
-    }
-)
-"""Headers that stand for nothing if they come twice: two programs might take another of them."""
-
-BEFORE_1_1: Final = frozenset({"0.9", "1.0"})
-"""These have no Host, and nothing to upgrade to."""
-
 READ_MIN_BYTES: Final = 16 * 1024
 """That a caller has read at least, each time its reply is looked at."""
 
 PIECE_BYTES: Final = 4 * 1024
 """That are parsed at once. A head that follows something else in a piece may be longer by it."""
 
-_OFFER: Final = b"upgrade"
 _NO_HTTP: Final = "what came is not a request of HTTP/1.1"
 
 
@@ -229,8 +213,7 @@ class Protocol(HttpToolsProtocol):
         to_parse: list[bytes | memoryview] = [data]
         while to_parse:  # no recursion: one packet may hold thousands of offers
             to_parse += self._parse(to_parse.pop())
-        if len(self.headers) > self._limits.headers:
-            raise self._too_many_headers()
+        heads.check_number(self.headers, self._limits.headers)
         self._unfinished = 0 if self._has_moved else self._unfinished + len(data)
 
     def _parse(self, data: bytes | memoryview) -> list[bytes | memoryview]:
@@ -250,31 +233,19 @@ class Protocol(HttpToolsProtocol):
 
     def _should_upgrade(self) -> bool:
         """Keep uvicorn from answering what will be read again."""
-        return any(name == _OFFER for name, _ in self.headers)
-
-    def _is_offered(self) -> bool:
-        return self._should_upgrade() or any(
-            name == b"connection" and _OFFER in value.lower() for name, value in self.headers
-        )
+        return any(name == heads.OFFER for name, _ in self.headers)
 
     def _head_without_offer(self) -> bytes:
         version = self.parser.get_http_version().encode()
-        kept = [name + b": " + value for name, value in self.headers if name != _OFFER]
+        kept = [name + b": " + value for name, value in self.headers if name != heads.OFFER]
         start = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)
         return b"\r\n".join([start, *kept, b"", b""])
 
     # ---------------------------------------------------------------------------- what is parsed
 
     def on_headers_complete(self) -> None:
-        if len(self.headers) > self._limits.headers:
-            raise self._too_many_headers()
-        names = dict(self.headers)
-        if len(names) != len(self.headers) or b"host" not in names:
-            self._check_names()
-        if self.parser.get_http_version() in BEFORE_1_1 and self._is_offered():
-            raise MalformedHttp("HTTP/1.0 has no upgrade to another protocol")
-        if b"transfer-encoding" in names:
-            self._check_coding(names[b"transfer-encoding"])
+        heads.check_number(self.headers, self._limits.headers)
+        names = heads.check(self.headers, self.parser.get_http_version())
         if self._is_spare and self.url.partition(b"?")[0] not in HEALTH:
             raise Busy("connections")
         if len(self.pipeline) >= self._limits.ahead:
@@ -286,25 +257,8 @@ class Protocol(HttpToolsProtocol):
             self._all.settled(self)
         if self._is_spare and not self._is_in_head:
             self.cycle.keep_alive = False
-        if b"transfer-encoding" in names and not self.parser.should_upgrade():
-            self.headers = _NoTrailers()
-
-    def _too_many_headers(self) -> HeadTooLarge:
-        return HeadTooLarge(f"a request has at most {self._limits.headers} headers")
-
-    def _check_coding(self, coding: bytes) -> None:
-        """Raise where a body is not plain chunks: what else it may be, nobody here undoes."""
-        if coding.strip().lower() != b"chunked" or self.parser.get_http_version() in BEFORE_1_1:
-            raise MalformedHttp("the header transfer-encoding is not chunked, or not for HTTP/1.0")
-
-    def _check_names(self) -> None:
-        """Raise where a header that must be single is not, or Host is missing."""
-        counts = Counter(name for name, _ in self.headers)
-        twice = sorted(name for name in SINGLE if counts[name] > 1)
-        if twice:
-            raise MalformedHttp(f"the header {twice[0].decode()} came more than once")
-        if not counts[b"host"] and self.parser.get_http_version() not in BEFORE_1_1:
-            raise MalformedHttp("the header host is missing")
+        if heads.CODING in names and not self.parser.should_upgrade():
+            self.headers = heads.NoTrailers()
 
     def on_body(self, body: bytes) -> None:
         self._has_moved = True
@@ -395,13 +349,6 @@ class Protocol(HttpToolsProtocol):
             keep_alive=False,
             on_response=self.on_response_complete,
         )
-
-
-class _NoTrailers(list[tuple[bytes, bytes]]):
-    """Stands where the parser puts trailers: what reads them as headers takes a key from there."""
-
-    def append(self, _: tuple[bytes, bytes]) -> None:
-        raise MalformedHttp("headers after the body are not taken")
 
 
 def _raising(error: AlamaError) -> Handler:

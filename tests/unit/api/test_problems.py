@@ -68,6 +68,7 @@ ONBOARDING = [
     kind
     for _, kind in inspect.getmembers(onboarding, inspect.isclass)
     if issubclass(kind, AlamaError) and kind is not AlamaError
+    if not issubclass(kind, errors.StoreUnfit)  # what is damaged is for operators
 ]
 
 
