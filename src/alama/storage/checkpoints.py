@@ -102,6 +102,7 @@ class Checkpoints:
         self._lock = threading.Lock()
         self._connection: Connection | None = None
         self._copied = journal.EMPTY  # what the file has as well
+        self._tried_bytes = 0  # how large it has to be before it is copied in passing again
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
         self._is_untold = False  # that the disk has failed, by this process
@@ -127,11 +128,34 @@ class Checkpoints:
         self._file.require_writable()
 
     def after_commit(self) -> None:
-        """Start to look after the journal if it has become large."""
-        if self._thread is None:
-            with suppress(OSError):
-                if os.stat(self._file.journal).st_size >= self.large_bytes:  # noqa: PTH116  hot
-                    self._start()
+        """Copy the journal if it has become large, as SQLite would in passing, but see errors.
+
+        Here, and not on the thread: beside those who write, a copy slows each of their commits.
+        What somebody who reads keeps from being copied is left to the thread.
+        """
+        with suppress(OSError):
+            if os.stat(self._file.journal).st_size < self.large_bytes:  # noqa: PTH116  hot
+                return
+        if not self._lock.acquire(blocking=False):
+            return  # the thread is at it
+        try:
+            with suppress(StoreUnavailable), self._telling():
+                self._copy_in_passing()
+        except Exception as error:  # noqa: BLE001  what was committed is kept all the same
+            self._tell_once("checkpoint_put_off", error)
+        finally:
+            self._lock.release()
+
+    def _copy_in_passing(self) -> None:
+        found = journal.measure(self._file.journal)
+        if found.size_bytes < max(self.large_bytes, self._tried_bytes) or self._file.has_failed:
+            return
+        if self._copy("PASSIVE", 0.0).is_all:
+            self._tried_bytes = 0  # whoever writes next begins anew
+        else:
+            self._tried_bytes = found.size_bytes + self.large_bytes
+            if self._thread is None:
+                self._start()
 
     def look(self) -> bool:
         """Copy the journal if it is large; whatever stands in the way is told, and tried again.

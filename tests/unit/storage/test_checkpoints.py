@@ -122,15 +122,41 @@ def test_a_large_journal_is_copied_and_begins_anew(database: Database) -> None:
     assert 100_000 <= max(sizes) < 300_000
 
 
-def test_the_thread_of_a_process_copies_once_a_commit_leaves_the_journal_large(
-    database: Database,
-) -> None:
+def test_a_commit_that_leaves_the_journal_large_copies_it_in_passing(database: Database) -> None:
     checkpoints = checkpoints_of(database)
-    write(database, "a")
+    checkpoints.large_bytes = 100_000
+    sizes = []
+    for number in range(ROWS):
+        write(database, str(number))
+        sizes.append(checkpoints.size_bytes)
+    assert max(sizes[1:]) < 300_000  # the first holds what made the tables
     assert checkpoints._thread is None
+
+
+def test_what_a_reader_keeps_from_being_copied_is_left_to_the_thread(database: Database) -> None:
+    checkpoints = checkpoints_of(database)
     checkpoints.large_bytes = 1
-    write(database, "b")
+    with database.reading() as connection:
+        connection.execute(select(schema.facts)).all()
+        write(database, "a")
     assert checkpoints._thread is not None
+
+
+def test_a_commit_is_kept_whatever_becomes_of_the_copy(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, told = heard(database)
+    checkpoints.large_bytes = 1
+
+    def measure(_path: str) -> journal.Journal:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "measure", measure)
+        write(database, "a")
+        write(database, "b")
+    assert names(database) >= {"a", "b"}
+    assert told == ["checkpoint_put_off MemoryError"]
 
 
 def test_a_reader_who_keeps_the_journal_from_beginning_anew_is_told_once(
@@ -213,7 +239,7 @@ def test_nothing_but_the_end_ends_the_thread_that_copies(
 
     with monkeypatch.context() as patched:
         patched.setattr(journal, "measure", measure)
-        write(database, "a")
+        checkpoints._start()
         for _ in range(3):
             assert looked.acquire(timeout=20.0)
     assert checkpoints._thread is not None
