@@ -115,8 +115,8 @@ model: setup ## Rebuild the built-in model, to the same hash
 
 ROUNDS := 50
 EVENTS := 10000
-FAULTS := 6
-CUTS := 24
+FAULTS := 4
+CUTS := 34
 
 # The lines that say how far it is are the log of the tests.
 reliability: setup ## Kill the service and its worker, change models, and have disks fail, under load: about half an hour
