@@ -130,7 +130,7 @@ class Checkpoints:
     def after_commit(self) -> None:
         """Copy the journal if it has become large, as SQLite would in passing, but see errors.
 
-        Here, and not on the thread: beside those who write, a copy slows each of their commits.
+        Here, and not on the thread: nobody of this process writes meanwhile, so it is copied whole.
         What somebody who reads keeps from being copied is left to the thread.
         """
         with suppress(OSError):
