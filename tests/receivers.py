@@ -76,9 +76,10 @@ class Receivers:
 
     async def _close(self) -> None:
         assert self._server is not None
+        # Whom a closed server is still taking in, it drops without closing the socket.
+        while accepting := asyncio.all_tasks(self._loop) - {asyncio.current_task()}:
+            await asyncio.gather(*accepting, return_exceptions=True)
         self._server.close()
-        accepting = asyncio.all_tasks(self._loop) - {asyncio.current_task()}
-        await asyncio.gather(*accepting, return_exceptions=True)
         # Whoever sends may have ended a moment ago, so that nobody has heard of it yet.
         for transport in tuple(self._open):
             transport.abort()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -66,29 +65,36 @@ def history_with(borrowers: pa.Array[Any]) -> bytes:
     return written.getvalue()
 
 
-def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+WORKER = [sys.executable, "-P", "-m", "alama", "worker", "--jobs"]
+
+MEASURED = """
+import resource, subprocess, sys
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+code = subprocess.call(sys.argv[2:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+sys.exit(code)
+"""
+"""Between both: a process is charged with what the one that started it had taken."""
 
 
 def done(installed: Installation, home: Path, job: Job) -> tuple[Job, str, int]:
     """Have a job done; give it, what the log says, and the most memory that was taken, in MB."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "alama", "worker", "--jobs"],
-        env=os.environ | {"ALAMA_HOME": str(home), "ALAMA_LOG": "json"},
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=limited,  # noqa: PLW1509
-    )
-    assert process.stdin is not None
-    assert process.stderr is not None
-    said = process.stderr.read()  # its standard input stays open: it would end with that
-    # Of this child alone: what the process of the tests had before may have taken more.
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdin.close()
-    process.stderr.close()
-    assert process.returncode == 0, said
-    return installed.onboarding.jobs.find("demo", job.id), said.decode(), used.ru_maxrss // 1024
+    unread, kept_open = os.pipe()  # the worker would end with its standard input
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", MEASURED, str(MEMORY_BYTES), *WORKER],
+            env=os.environ | {"ALAMA_HOME": str(home), "ALAMA_LOG": "json"},
+            stdin=unread,
+            capture_output=True,
+            check=False,
+        )
+    finally:
+        os.close(unread)
+        os.close(kept_open)
+    assert ended.returncode == 0, ended.stderr
+    job = installed.onboarding.jobs.find("demo", job.id)
+    return job, ended.stderr.decode(), int(ended.stdout)
 
 
 @pytest.mark.parametrize(
