@@ -213,8 +213,11 @@ class Protocol(HttpToolsProtocol):
         to_parse: list[bytes | memoryview] = [data]
         while to_parse:  # no recursion: one packet may hold thousands of offers
             to_parse += self._parse(to_parse.pop())
-        heads.check_number(self.headers, self._limits.headers)
-        self._unfinished = 0 if self._has_moved else self._unfinished + len(data)
+        if self._has_moved:
+            self._unfinished = 0
+        else:
+            heads.check_number(self.headers, self._limits.headers)
+            self._unfinished += len(data)
 
     def _parse(self, data: bytes | memoryview) -> list[bytes | memoryview]:
         """Parse; give what is to be parsed yet, the last part first."""

@@ -172,14 +172,12 @@ class Checkpoints:
         if found.size_bytes < self.large_bytes:
             self._told.clear()
             return False
-        if found == self._copied:
-            return False
+        if found.size_bytes < RESTART_TIMES * self.large_bytes or found == self._copied:
+            return False  # a commit copies it, and is quicker at it than somebody beside it
         copied = self._copy("PASSIVE", 0.0)
         left = journal.measure(self._file.journal)
         if copied.is_all and left == found:
             self._copied = found  # whoever writes next begins anew
-            return False
-        if left.size_bytes < RESTART_TIMES * self.large_bytes:
             return False
         for _ in range(RESTART_ATTEMPTS):
             copied = self._copy("RESTART", RESTART_TIMEOUT_S)
