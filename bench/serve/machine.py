@@ -21,6 +21,8 @@ _OURS: Final = ("starlette", "uvicorn", "uvloop", "httptools", "msgspec", "sqlal
 _PEERS: Final = ("fastapi", "pydantic", "lightgbm", "shap", "bentoml")
 _SYNCS: Final = 200
 _LOOK_S: Final = 2.0
+_SETTLE_LOOKS: Final = 10
+_SETTLED_SHARE: Final = 0.03
 _STAT: Final = Path("/proc/stat")
 
 
@@ -43,6 +45,13 @@ def busy_share() -> float | None:
     before = now()
     time.sleep(_LOOK_S)
     return share_of_others(before, now(), ours_s=0.0)
+
+
+def settle() -> None:
+    """Wait until little is done any more, or for a while: what has answered may be starting yet."""
+    for _ in range(_SETTLE_LOOKS):
+        if (busy_share() or 0.0) < _SETTLED_SHARE:
+            return
 
 
 class Moment(NamedTuple):

@@ -44,6 +44,8 @@ def measure(
         if run.rate is None:
             raise server.failed(f"gave errors while it warmed up: {run.errors_by_kind}")
         bar.advance(WARM_UP_S)
+    bar.at("waiting until the servers are at rest")
+    machine.settle()  # else whoever is first has the others' start beside it, and loses by it
     for number in range(size.rounds):
         for connections in CONNECTIONS:
             for name in order(tuple(servers), number):
