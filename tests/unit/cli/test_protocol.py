@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 from alama.cli.connections import Limits
+from alama.cli.protocol import Replies
 from tests.raw_http import PATIENT, QUICK, Spoken, fields, rest, spoken, statuses
 
 POST = b"POST /v1/score HTTP/1.1\r\nHost: x\r\n"
@@ -333,3 +334,56 @@ def test_a_caller_that_does_not_read_is_dropped(quick: Spoken) -> None:
 def test_a_request_takes_as_long_as_it_takes(quick: Spoken) -> None:
     slow = b"GET /slow HTTP/1.1\r\nHost: x\r\n" + CLOSE + b"\r\n"
     assert statuses(quick.say(slow)) == [200]
+
+
+# ------------------------------------------------------------------------------------- replies
+
+
+class Pieces:
+    """A transport that remembers what was written to it, piece by piece."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:
+        assert not self.is_closed
+        self.written.append(data)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ([b"head", b"body"], [b"headbody"]),
+        ([b"head", b"", b"more"], [b"head", b"more"]),
+        ([b"head"], [b"head"]),  # to HEAD
+        ([b"HTTP/1.1 100 Continue\r\n\r\n", b"head", b"a", b"b"], None),
+    ],
+)
+def test_a_head_goes_with_the_first_of_its_body(
+    said: list[bytes], written: list[bytes] | None
+) -> None:
+    pieces = Pieces()
+    replies = Replies(pieces)  # type: ignore[arg-type]
+    for _ in range(2):
+        pieces.written.clear()
+        for part in said:
+            replies.write(part)
+        replies.end()
+        assert pieces.written == (written or [said[0], b"heada", b"b"])
+    replies.write(b"broken off")
+    replies.close()
+    assert pieces.written[-1] == b"broken off"
+    assert replies.is_closing()
+
+
+def test_whoever_asks_for_a_head_alone_gets_it_before_what_it_asks_next(patient: Spoken) -> None:
+    head = b"HEAD" + GET.removeprefix(b"GET") + b"\r\n"
+    said = patient.say(head + GET + b"\r\n" + GET + CLOSE + b"\r\n")
+    assert statuses(said) == [200, 200, 200]
