@@ -165,6 +165,7 @@ def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(
         (b"a,b\n1,2\n", PARQUET, "not what its Content-Type says"),
         (b"PK\x03\x04" + bytes(100), CSV, "a spreadsheet"),
     ],
+    ids=["wide", "wide, packed", "long name", "semicolons", "parquet", "text", "spreadsheet"],
 )
 def test_what_the_first_bytes_show_is_refused_at_once(
     lender: Lender, file: bytes, headers: dict[str, str], words: str
