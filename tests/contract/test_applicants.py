@@ -24,6 +24,7 @@ from alama.service.errors import (
     UnknownHold,
 )
 from alama.service.monitoring.challengers import Shadow, Step
+from alama.service.opening import open_score
 from alama.service.outcomes.recording import Outcomes, Sent
 from alama.service.outcomes.records import News, State
 from alama.storage import database as databases
@@ -312,7 +313,7 @@ def test_an_export_holds_everything_on_one_applicant_and_reads_again(
     assert [score.request_id for score in again.scores] == mine
     for score in again.scores:
         stored = house.scores.find(DEMO, score.request_id)
-        opened = house.vault.open(stored)
+        opened = open_score(house.vault, stored)
         assert json.loads(bytes(score.application)) == json.loads(opened.application)
         assert score.assessment == opened.assessment
         columns = msgspec.structs.asdict(score)

@@ -40,7 +40,7 @@ def test_a_damaged_secret_of_before_does_not_keep_the_one_of_now_from_signing(ho
     rotate(hooks, endpoint, NEW_SECRET)
     damage(hooks, "previous_secret")
     (found,) = hooks.endpoints.of(DEMO)
-    assert hooks.vault.webhook_secrets(found, NOON_US) == [NEW_SECRET]
+    assert secrets.of_endpoint(hooks.vault, found, NOON_US) == [NEW_SECRET]
 
 
 def test_a_damaged_secret_is_replaced_and_does_not_go_on(hooks: Hooks) -> None:
@@ -48,11 +48,11 @@ def test_a_damaged_secret_is_replaced_and_does_not_go_on(hooks: Hooks) -> None:
     damage(hooks, "secret")
     (found,) = hooks.endpoints.of(DEMO)
     with pytest.raises(StoreUnfit, match=f"secret of {endpoint.id} is damaged") as told:
-        hooks.vault.webhook_secrets(found, NOON_US)
+        secrets.of_endpoint(hooks.vault, found, NOON_US)
     assert f"alama webhooks rotate demo --mode test {endpoint.id}" in str(told.value.hint)
     mended = rotate(hooks, endpoint, NEW_SECRET)
     assert (mended.secrets.previous, mended.secrets.previous_until_us) == (None, None)
-    assert hooks.vault.webhook_secrets(mended, NOON_US) == [NEW_SECRET]
+    assert secrets.of_endpoint(hooks.vault, mended, NOON_US) == [NEW_SECRET]
 
 
 def test_where_the_older_secret_is_damaged_the_newer_goes_on_beside_the_next(hooks: Hooks) -> None:
@@ -60,7 +60,7 @@ def test_where_the_older_secret_is_damaged_the_newer_goes_on_beside_the_next(hoo
     rotate(hooks, endpoint, NEW_SECRET)
     damage(hooks, "previous_secret")
     third = rotate(hooks, endpoint, THIRD_SECRET, LATER_US)
-    assert hooks.vault.webhook_secrets(third, NOON_US) == [THIRD_SECRET, NEW_SECRET]
+    assert secrets.of_endpoint(hooks.vault, third, NOON_US) == [THIRD_SECRET, NEW_SECRET]
     assert third.secrets.previous_until_us == LATER_US
 
 
@@ -69,7 +69,7 @@ def test_where_the_newer_secret_is_damaged_the_older_goes_on_beside_the_next(hoo
     rotate(hooks, endpoint, NEW_SECRET)
     damage(hooks, "secret")
     third = rotate(hooks, endpoint, THIRD_SECRET, LATER_US)
-    assert hooks.vault.webhook_secrets(third, NOON_US) == [THIRD_SECRET, SECRET]
+    assert secrets.of_endpoint(hooks.vault, third, NOON_US) == [THIRD_SECRET, SECRET]
     assert third.secrets.previous_until_us == UNTIL_US
 
 
@@ -91,4 +91,4 @@ def test_a_rotation_that_a_damaged_secret_has_stopped_goes_on_once_it_is_replace
     moved = rotate_lender(hooks)
     assert moved.lender_key_id == hooks.vault.ring("demo").seal_key_id
     (found,) = hooks.endpoints.of(DEMO)
-    assert hooks.vault.webhook_secrets(found, NOON_US) == [NEW_SECRET]
+    assert secrets.of_endpoint(hooks.vault, found, NOON_US) == [NEW_SECRET]

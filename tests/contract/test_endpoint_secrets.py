@@ -23,7 +23,7 @@ def test_the_secret_before_signs_too_until_its_time(hooks: Hooks) -> None:
     until = hooks.wrapped(endpoint)._replace(previous_until_us=NOON_US + 1)
     both = hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
     assert hooks.endpoints.find(DEMO, endpoint.id) == both
-    assert hooks.vault.webhook_secrets(both, NOON_US) == [NEW_SECRET, SECRET]
+    assert secrets.of_endpoint(hooks.vault, both, NOON_US) == [NEW_SECRET, SECRET]
     lender_key = hooks.vault.lender_key("demo", both.secrets.lender_key_id)
     assert secrets.signing(both, lender_key, NOON_US + 1) == [NEW_SECRET]
 
@@ -35,11 +35,11 @@ def test_a_secret_that_is_rotated_again_leaves_the_one_that_receivers_have(hooks
     hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
     third = hooks.wrapped(endpoint, THIRD_SECRET)._replace(previous_until_us=later_us)
     within = hooks.endpoints.replace_secrets(DEMO, endpoint.id, third, first_us - 1)
-    assert hooks.vault.webhook_secrets(within, NOON_US) == [THIRD_SECRET, SECRET]
+    assert secrets.of_endpoint(hooks.vault, within, NOON_US) == [THIRD_SECRET, SECRET]
     assert within.secrets.previous_until_us == first_us
     fourth = hooks.wrapped(endpoint)._replace(previous_until_us=later_us)
     after = hooks.endpoints.replace_secrets(DEMO, endpoint.id, fourth, first_us)
-    assert hooks.vault.webhook_secrets(after, NOON_US) == [NEW_SECRET, THIRD_SECRET]
+    assert secrets.of_endpoint(hooks.vault, after, NOON_US) == [NEW_SECRET, THIRD_SECRET]
     assert after.secrets.previous_until_us == later_us
 
 
@@ -49,7 +49,7 @@ def test_an_overlap_ends_at_once_where_somebody_says_so(hooks: Hooks) -> None:
     hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
     leaked = hooks.wrapped(endpoint, THIRD_SECRET)
     only = hooks.endpoints.replace_secrets(DEMO, endpoint.id, leaked, NOON_US)
-    assert hooks.vault.webhook_secrets(only, NOON_US) == [THIRD_SECRET]
+    assert secrets.of_endpoint(hooks.vault, only, NOON_US) == [THIRD_SECRET]
 
 
 def test_a_rotation_within_an_overlap_may_follow_one_of_the_lenders_key(
@@ -64,14 +64,14 @@ def test_a_rotation_within_an_overlap_may_follow_one_of_the_lenders_key(
     late.endpoints.replace_secrets(DEMO, endpoint.id, third, NOON_US)
     fresh = Hooks(hooks.database)
     found = fresh.endpoints.find(DEMO, endpoint.id)
-    assert fresh.vault.webhook_secrets(found, NOON_US) == [THIRD_SECRET, SECRET]
+    assert secrets.of_endpoint(fresh.vault, found, NOON_US) == [THIRD_SECRET, SECRET]
 
 
 def test_the_secret_before_can_end_at_once(hooks: Hooks) -> None:
     endpoint = hooks.add()
     only = hooks.endpoints.replace_secrets(DEMO, endpoint.id, hooks.wrapped(endpoint), NOON_US)
     assert (only.secrets.previous, only.secrets.previous_until_us) == (None, None)
-    assert hooks.vault.webhook_secrets(only, NOON_US) == [NEW_SECRET]
+    assert secrets.of_endpoint(hooks.vault, only, NOON_US) == [NEW_SECRET]
 
 
 def test_no_secret_stands_in_clear(hooks: Hooks, database: Database) -> None:
@@ -86,7 +86,9 @@ def test_no_secret_stands_in_clear(hooks: Hooks, database: Database) -> None:
 def test_a_secret_that_is_moved_to_another_endpoint_does_not_open(hooks: Hooks) -> None:
     one, other = hooks.add(), hooks.add()
     with pytest.raises(Exception, match=f"secret of {other.id} is damaged"):
-        hooks.vault.webhook_secrets(msgspec.structs.replace(other, secrets=one.secrets), NOON_US)
+        secrets.of_endpoint(
+            hooks.vault, msgspec.structs.replace(other, secrets=one.secrets), NOON_US
+        )
 
 
 def test_secrets_are_handed_over_when_the_key_of_the_lender_is_rotated(
@@ -100,8 +102,10 @@ def test_secrets_are_handed_over_when_the_key_of_the_lender_is_rotated(
     fresh = Hooks(elsewhere)  # which remembers nothing
     moved = fresh.endpoints.find(DEMO, endpoint.id)
     assert moved.secrets.lender_key_id != before.secrets.lender_key_id
-    assert fresh.vault.webhook_secrets(moved, NOON_US) == [NEW_SECRET, SECRET]
-    assert fresh.vault.webhook_secrets(fresh.endpoints.find(LIVE, live.id), NOON_US) == [SECRET]
+    assert secrets.of_endpoint(fresh.vault, moved, NOON_US) == [NEW_SECRET, SECRET]
+    assert secrets.of_endpoint(fresh.vault, fresh.endpoints.find(LIVE, live.id), NOON_US) == [
+        SECRET
+    ]
     assert fresh.endpoints.find(UMOJA, untouched.id) == untouched
 
 
@@ -117,8 +121,11 @@ def test_what_was_wrapped_before_the_key_was_rotated_is_kept_under_the_new_one(
     late.endpoints.add(wrapped_before)
     late.endpoints.replace_secrets(DEMO, first.id, until, NOON_US)
     rotated, added = Hooks(hooks.database).endpoints.of(DEMO)
-    assert Hooks(hooks.database).vault.webhook_secrets(added, NOON_US) == [SECRET]
-    assert Hooks(hooks.database).vault.webhook_secrets(rotated, NOON_US) == [NEW_SECRET, SECRET]
+    assert secrets.of_endpoint(Hooks(hooks.database).vault, added, NOON_US) == [SECRET]
+    assert secrets.of_endpoint(Hooks(hooks.database).vault, rotated, NOON_US) == [
+        NEW_SECRET,
+        SECRET,
+    ]
 
 
 def test_secrets_that_are_replaced_while_the_lender_is_rotated_all_open(
@@ -146,5 +153,5 @@ def test_secrets_that_are_replaced_while_the_lender_is_rotated_all_open(
             done.set()
         newest = last.result()
     fresh = Hooks(hooks.database)
-    signing = fresh.vault.webhook_secrets(fresh.endpoints.find(DEMO, endpoint.id), NOON_US)
+    signing = secrets.of_endpoint(fresh.vault, fresh.endpoints.find(DEMO, endpoint.id), NOON_US)
     assert (signing[0], len(signing)) == (newest, 2)

@@ -16,6 +16,7 @@ from alama.service.audit.endpoint_acts import whereabouts
 from alama.service.audit.findings import Trouble
 from alama.service.book import Book, Mode
 from alama.service.errors import TooManyEndpoints, UnknownEndpoint, UnknownLender
+from alama.service.webhooks import secrets
 from alama.service.webhooks.events import EventKind
 from alama.service.webhooks.reasons import DisabledReason
 from alama.service.webhooks.records import ENDPOINTS_MAX, Change
@@ -44,7 +45,7 @@ def test_what_is_added_is_found_as_it_was(hooks: Hooks) -> None:
     second = hooks.add()
     assert hooks.endpoints.find(DEMO, first.id) == first
     assert hooks.endpoints.of(DEMO) == [first, second]
-    assert hooks.vault.webhook_secrets(first, NOON_US) == [SECRET]
+    assert secrets.of_endpoint(hooks.vault, first, NOON_US) == [SECRET]
 
 
 def test_no_book_sees_or_changes_the_endpoints_of_another(hooks: Hooks) -> None:

@@ -10,6 +10,7 @@ from alama.service.audit import acts
 from alama.service.audit.acts import Kind
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
+from alama.service.opening import open_reply, open_score
 from alama.service.records import Earlier
 from alama.service.vault.plain import seal_plain
 from alama.service.vault.vault import Vault
@@ -53,7 +54,7 @@ def test_what_was_kept_plain_is_sealed(
     keys = []
     for entry, reference, record in zip(plain, references, records, strict=True):
         stored = scores.find(entry.score.book, entry.score.request_id)
-        assert vault.open(stored).application == sent_by(reference)
+        assert open_score(vault, stored).application == sent_by(reference)
         assert record not in stored.row.sealed
         keys.append(stored.row.applicant_key_id)
     assert keys[1] == keys[3] != keys[2]
@@ -67,7 +68,7 @@ def test_what_was_kept_plain_is_sealed(
 
 def test_a_reply_that_no_key_seals_is_damaged(vault: Vault) -> None:
     with pytest.raises(StoreUnfit, match="the record of req_1 is damaged"):
-        vault.open_reply(DEMO, Earlier(b"", "req_1", b"planted"))
+        open_reply(vault, DEMO, Earlier(b"", "req_1", b"planted"))
 
 
 def test_a_record_whose_applicant_has_no_key_is_damaged_and_not_plain(
@@ -78,14 +79,14 @@ def test_a_record_whose_applicant_has_no_key_is_damaged_and_not_plain(
     with database.writing() as connection:
         connection.execute(schema.applicant_keys.delete())
     with pytest.raises(StoreUnfit, match="is damaged, or gone"):
-        vault.open(scores.find(DEMO, entry.score.request_id))
+        open_score(vault, scores.find(DEMO, entry.score.request_id))
     (earlier,) = scores.commit([entry])
     assert isinstance(earlier, Earlier)
     with pytest.raises(StoreUnfit, match="is damaged, or gone"):
-        vault.open_reply(DEMO, earlier)
+        open_reply(vault, DEMO, earlier)
 
 
 def test_a_reply_names_the_key_that_is_gone(vault: Vault) -> None:
     lost = Earlier(b"", "req_1", b"x" * 100, "vk_gone")
     with pytest.raises(StoreUnfit, match="the key vk_gone of demo"):
-        vault.open_reply(DEMO, lost)
+        open_reply(vault, DEMO, lost)

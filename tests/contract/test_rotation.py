@@ -12,6 +12,7 @@ from alama.service.audit import acts
 from alama.service.audit.acts import Kind
 from alama.service.book import Book, Mode
 from alama.service.errors import Erased, StoreUnfit, UnknownApplicant
+from alama.service.opening import open_reply, open_score
 from alama.service.records import Earlier, Entry
 from alama.service.vault import envelope
 from alama.service.vault.keys import VaultKey
@@ -73,9 +74,9 @@ class Stock:
         replies = self._scores.commit([entry for entry, _ in self.entries])
         for (entry, sent), earlier in zip(self.entries, replies, strict=True):
             book, request_id = entry.score.book, entry.score.request_id
-            assert vault.open(self._scores.find(book, request_id)).application == sent
+            assert open_score(vault, self._scores.find(book, request_id)).application == sent
             assert isinstance(earlier, Earlier)
-            assert vault.open_reply(book, earlier) == b"reply to " + request_id.encode()
+            assert open_reply(vault, book, earlier) == b"reply to " + request_id.encode()
 
 
 @pytest.fixture
@@ -144,12 +145,12 @@ def test_a_process_that_slept_through_the_rotation_commits_under_the_new_key(
     new_id, _ = finish(rotation, "demo")
     late_scores.commit([late])
     stored = late_scores.find(DEMO, late.score.request_id)
-    assert vault.open(stored).application == sent_by(reference)
+    assert open_score(vault, stored).application == sent_by(reference)
     named = stored.applicant.lender_key_id if stored.applicant else stored.row.seal_key_id
     assert named == new_id
     (earlier,) = late_scores.commit([late])
     assert isinstance(earlier, Earlier)
-    assert vault.open_reply(DEMO, earlier) == b"reply to " + late.score.request_id.encode()
+    assert open_reply(vault, DEMO, earlier) == b"reply to " + late.score.request_id.encode()
 
 
 def test_scores_that_are_given_while_a_lender_is_rotated_all_open(
@@ -184,7 +185,7 @@ def test_scores_that_are_given_while_a_lender_is_rotated_all_open(
     assert len(given) > 8
     fresh = vault_of(database)
     for entry in given:
-        assert fresh.open(scores.find(DEMO, entry.score.request_id)).salt
+        assert open_score(fresh, scores.find(DEMO, entry.score.request_id)).salt
 
 
 def test_an_interrupted_rotation_goes_on_where_it_stopped(
@@ -225,7 +226,7 @@ def test_a_rotation_wakes_nobody_who_was_erased(
     finish(rotation, "demo")
     entry = next(entry for entry, sent in stock.entries if sent == sent_by("A-1"))
     with pytest.raises(Erased):
-        vault.open(scores.find(DEMO, entry.score.request_id))
+        open_score(vault, scores.find(DEMO, entry.score.request_id))
 
 
 # ------------------------------------------------------------------------------- applicant
@@ -250,7 +251,9 @@ def test_an_applicant_gets_a_new_key(
     assert "A-1" not in repr(act)
     later = an_entry_of(vault.ring("demo"), "A-1")
     scores.commit([later])
-    assert vault.open(scores.find(DEMO, later.score.request_id)).application == sent_by("A-1")
+    assert open_score(vault, scores.find(DEMO, later.score.request_id)).application == sent_by(
+        "A-1"
+    )
 
 
 def test_an_applicant_of_whom_nothing_is_held_is_unknown(rotation: Rotation, stock: Stock) -> None:

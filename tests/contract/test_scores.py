@@ -14,6 +14,7 @@ from alama.service.book import Book, Mode
 from alama.service.days import DAY_US
 from alama.service.errors import StoreUnavailable, StoreUnfit, UnknownScore
 from alama.service.holds import HOUR_US, Approved
+from alama.service.opening import open_packed, open_reply
 from alama.service.records import Earlier, Entry, Fate, ScoreSummary
 from alama.storage import database as databases
 from alama.storage.database import Database
@@ -59,7 +60,7 @@ def committed(scores: SqlScores, entries: Sequence[Entry]) -> list[Earlier | Non
     opened: list[Earlier | None] = []
     for fate in scores.commit(entries):
         assert not isinstance(fate, StoreUnfit)
-        reply = b"" if fate is None else vault.open_reply(DEMO, fate)
+        reply = b"" if fate is None else open_reply(vault, DEMO, fate)
         opened.append(fate and Earlier(fate.request_digest, fate.request_id, reply))
     return opened
 
@@ -72,7 +73,7 @@ def test_a_score_is_given_back_as_it_was_kept(scores: SqlScores) -> None:
     assert scores.commit([entry]) == [None]
     found = scores.find(DEMO, entry.score.request_id)
     assert (found.row.in_clear, found.applicant) == (entry.score.in_clear, None)
-    assert vault_of(scores._database).plain(found) == entry.unsealed.record
+    assert open_packed(vault_of(scores._database), found) == entry.unsealed.record
 
 
 @pytest.mark.parametrize("book", [book for book in BOOKS if book != DEMO], ids="-".join)
@@ -134,7 +135,7 @@ def test_applications_are_what_was_sent_for_the_scores_of_a_page(scores: SqlScor
     scores.commit([*told, an_entry(Book("umoja", Mode.TEST), at_us=NOON_US)])
     everything = scores.applications(DEMO, None, 10)
     vault = vault_of(scores._database)
-    assert [vault.plain(one) for one in everything] == [
+    assert [open_packed(vault, one) for one in everything] == [
         b'{"number": %d}' % n for n in (4, 3, 2, 1, 0)
     ]
     ids = [one.row.request_id for one in everything]

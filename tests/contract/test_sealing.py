@@ -11,6 +11,7 @@ from sqlalchemy import String, null, select, type_coerce, update
 
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
+from alama.service.opening import open_score
 from alama.service.records import Entry
 from alama.service.vault.ring import Ring
 from alama.service.vault.rotation import Rotation
@@ -144,7 +145,7 @@ def test_after_a_rotation_the_keys_of_a_lender_are_read_once_a_commit(
     assert asked == ["demo", "umoja"]
     fresh = vault_of(database)
     for entry in late:
-        assert fresh.open(scores.find(entry.score.book, entry.score.request_id)).salt
+        assert open_score(fresh, scores.find(entry.score.book, entry.score.request_id)).salt
 
 
 def test_what_is_not_to_be_sealed_is_not_written_at_all(

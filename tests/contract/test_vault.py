@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from alama.service import lenders
 from alama.service.book import Book, Mode
 from alama.service.errors import Erased, StoreUnavailable
+from alama.service.opening import open_reply, open_score
 from alama.service.records import Earlier, Entry
 from alama.service.vault.keys import Purpose
 from alama.service.vault.vault import Vault
@@ -41,7 +42,7 @@ def scores(database: Database) -> SqlScores:
 
 def sent(scores: SqlScores, vault: Vault, entry: Entry) -> bytes:
     """What the applicant of a stored score sent."""
-    return vault.open(scores.find(entry.score.book, entry.score.request_id)).application
+    return open_score(vault, scores.find(entry.score.book, entry.score.request_id)).application
 
 
 def applicant_key(scores: SqlScores, entry: Entry) -> str | None:
@@ -127,7 +128,7 @@ def test_a_reply_is_sealed_and_given_again(
     (earlier,) = scores.commit([an_entry_of(ring, reference, idempotency_key="order-1")])
     assert isinstance(earlier, Earlier)
     said = b"reply to " + first.score.request_id.encode()
-    assert vault.open_reply(DEMO, earlier) == said
+    assert open_reply(vault, DEMO, earlier) == said
     with database.reading() as connection:
         stored = connection.execute(select(schema.idempotency.c.reply)).scalar_one()
     assert said not in stored
@@ -199,7 +200,7 @@ def test_an_applicant_who_was_erased_gets_a_new_key(
     (earlier,) = scores.commit([an_entry_of(ring, "A-1", idempotency_key="order-1")])
     assert isinstance(earlier, Earlier)
     with pytest.raises(Erased):
-        vault.open_reply(DEMO, earlier)
+        open_reply(vault, DEMO, earlier)
 
 
 def test_an_erasure_waits_for_a_commit_that_seals_for_the_applicant(

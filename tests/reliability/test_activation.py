@@ -25,6 +25,7 @@ from alama.files.models import builtin
 from alama.service import lenders, replay
 from alama.service.book import Book, Mode
 from alama.service.onboarding.approval import Signing
+from alama.service.opening import open_score
 from alama.service.replay import Record
 from alama.storage.scores import stored_score, whole_scores
 from alama.wiring import Installation
@@ -138,7 +139,7 @@ def assert_each_by_one_model(installed: Installation, load: Load) -> Counter[str
         known = ready.get(row.model_id)
         if known is None:
             known = ready[row.model_id] = replay.recall(installed.registry, installed.vault, one)
-        record = known._replace(row=row, sealed=installed.vault.open(one))
+        record = known._replace(row=row, sealed=open_score(installed.vault, one))
         assert replay.replay(record) == (), row.request_id
         used[row.model_id] += 1
         assert row.model_id != built_in_id or row.decision != Decision.APPROVED

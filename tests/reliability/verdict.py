@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from alama.service.opening import open_score
 from alama.service.records import ScoreRow, Sealed
 from alama.storage import database as databases
 from alama.storage.scores import stored_score, whole_scores
@@ -99,7 +100,7 @@ def stored(database_url: str) -> list[Kept]:
     try:
         with database.reading() as connection:
             found = [stored_score(row) for row in connection.execute(whole_scores())]
-        return [Kept(one.row, _ref(vault.open(one))) for one in found]
+        return [Kept(one.row, _ref(open_score(vault, one))) for one in found]
     finally:
         database.close()
 

@@ -12,6 +12,7 @@ from alama.core import receipts
 from alama.service import ids, scoring
 from alama.service.errors import Erased
 from alama.service.keys import Scope
+from alama.service.opening import open_score
 from alama.service.patience import in_time
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class ScoreEndpoints:
     def _opened(self, book: Book, request_id: str) -> tuple[ScoreRow, Sealed, Sequel]:
         stored = self._scores.find(book, request_id)
         try:
-            sealed = self._vault.open(stored)
+            sealed = open_score(self._vault, stored)
             return stored.row, sealed, self._reviews.sequel(book, request_id)
         except Erased as error:
             raise Erased(error.erased_us, stored.row) from None

@@ -15,6 +15,7 @@ import msgspec
 from alama.core.assess import Assessment
 from alama.service.days import date_of
 from alama.service.errors import InvalidName, StoreUnfit
+from alama.service.opening import open_packed, open_score
 from alama.service.outcomes.reviewing import opened
 from alama.service.vault.plain import reference_of
 
@@ -297,12 +298,12 @@ class Applicants:
 
     def _named_by(self, stored: StoredScore) -> str | None:
         try:
-            return reference_of(self._vault.plain(stored), stored.row.request_id)
+            return reference_of(open_packed(self._vault, stored), stored.row.request_id)
         except StoreUnfit:
             return None
 
     def _opened(self, stored: StoredScore) -> ExportedScore:
-        row, sealed = stored.row, self._vault.open(stored)
+        row, sealed = stored.row, open_score(self._vault, stored)
         return ExportedScore(
             request_id=row.request_id,
             given_at=_time(row.created_us),

@@ -19,6 +19,7 @@ from alama.core.model import ReadyModel
 from alama.core.receipts import KeptScore, Receipt
 from alama.service.audit.signatures import trusted_keys
 from alama.service.errors import NoReceipt, StoreUnfit
+from alama.service.opening import open_packed
 from alama.service.records import ScoreRow, Sealed, unpack
 from alama.service.replay import Record
 
@@ -61,7 +62,7 @@ class Receipts:
         nobody shall get a receipt that does not hold.
         """
         request_id = stored.row.request_id
-        record = self._vault.plain(stored)
+        record = open_packed(self._vault, stored)
         if not unpack(record, request_id).salt:
             raise NoReceipt
         score = _in_clear(stored.row)

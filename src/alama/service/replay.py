@@ -15,6 +15,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.service.book import Book, Mode
 from alama.service.errors import UnknownScore
+from alama.service.opening import open_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def find(registry: Registry, scores: Scores, request_id: str) -> StoredScore:
 
 def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     """Bring together everything that a stored score rests on, or raise `Erased`."""
-    row, sealed = stored.row, vault.open(stored)
+    row, sealed = stored.row, open_score(vault, stored)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     model = models.stored(registry.model(row.model_id), row.model_id)
     ready = ReadyModel(model, policy.currency)

@@ -23,6 +23,7 @@ from alama.core.tally import seen
 from alama.service.chance import Chance
 from alama.service.directory import Desk
 from alama.service.errors import Erased, IdempotencyInFlight, IdempotencyKeyReused
+from alama.service.opening import open_reply
 from alama.service.patience import in_time
 from alama.service.records import Entry, IdempotencyRow, ScoreRow, Sealed, Unsealed, pack
 from alama.service.webhooks.events import ScoreGiven, score_created
@@ -126,7 +127,7 @@ class Scoring:
         if earlier.request_digest != once.request_digest:
             raise IdempotencyKeyReused
         # On a thread: the key may be one that another process has made a moment ago.
-        reply = await in_time(lambda: self._vault.open_reply(caller.book, earlier))
+        reply = await in_time(lambda: open_reply(self._vault, caller.book, earlier))
         return Answer(reply, replayed=True)
 
     def _conclude(

@@ -9,6 +9,7 @@ from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
 from alama.core.lending.simulation import Case
 from alama.service.errors import Erased
+from alama.service.opening import open_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ class StoredCases:
 
     def _case(self, stored: StoredScore) -> Case | None:
         try:
-            sent = self._vault.open(stored).application
+            sent = open_score(self._vault, stored).application
             return Case(stored.row.request_id, self._intake.read(sent))
         except InvalidApplication:
             self.unfit += 1

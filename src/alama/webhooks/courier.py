@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core.errors import AlamaError
 from alama.service.errors import StoreUnavailable
+from alama.service.webhooks import secrets
 from alama.service.webhooks.reasons import SendError
 from alama.webhooks import signing
 from alama.webhooks.sender import Outcome
@@ -68,7 +69,7 @@ class Courier:
 
     def _secrets(self, endpoint: Endpoint) -> Sequence[bytes]:
         try:
-            return self._vault.webhook_secrets(endpoint, self._clock.trusted())
+            return secrets.of_endpoint(self._vault, endpoint, self._clock.trusted())
         except StoreUnavailable:
             raise
         except AlamaError:

@@ -13,6 +13,7 @@ from alama.core.chain import MAIN
 from alama.service import ids
 from alama.service.audit.acts import Kind, decode
 from alama.service.keys import Scope
+from alama.service.webhooks import secrets
 from alama.service.webhooks.records import ATTEMPT_PREFIX, ENDPOINTS_MAX, Attempt, Settled
 from alama.service.webhooks.schedule import Verdict
 from alama.storage import schema
@@ -151,7 +152,7 @@ def raw(secret: str) -> bytes:
 def signing(lender: Lender, endpoint_id: str) -> list[bytes]:
     kept = lender.installed.webhook_endpoints(settings.read({}).webhook_reach)
     endpoint = kept.find(lender.book, endpoint_id)
-    return lender.installed.vault.webhook_secrets(endpoint, lender.installed.clock())
+    return secrets.of_endpoint(lender.installed.vault, endpoint, lender.installed.clock())
 
 
 def test_the_secret_that_was_shown_is_the_one_that_signs(lender: Lender) -> None:

@@ -20,6 +20,7 @@ from alama.core.lending.policy_check import seal
 from alama.files.models import write_model
 from alama.service import records
 from alama.service.book import Book, Mode
+from alama.service.opening import open_score
 from alama.storage import schema
 from tests.factories import a_model
 from tests.simulations import a_wider_policy
@@ -227,7 +228,7 @@ def test_a_file_meets_what_answers_where_something_is_installed(
 def replace_application(home: Path, request_id: str, change: Callable[[bytes], bytes]) -> None:
     """Change what was sent for a score, and keep it plain, as it was before anything was sealed."""
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    kept = opened.vault.open(opened.scores.find(Book("demo", Mode.TEST), request_id))
+    kept = open_score(opened.vault, opened.scores.find(Book("demo", Mode.TEST), request_id))
     plain = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
     with opened.database.writing() as connection:
         chosen = schema.scores.c.request_id == request_id

@@ -12,6 +12,7 @@ from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
 from alama.service.book import Book, Mode
+from alama.service.opening import open_score
 from alama.service.records import Sealed
 from alama.storage import schema
 from alama.storage.database import connect
@@ -46,7 +47,7 @@ def tamper(home: Path, **columns: object) -> None:
 
 def kept(home: Path, request_id: str) -> Sealed:
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    found = opened.vault.open(opened.scores.find(Book("demo", Mode.TEST), request_id))
+    found = open_score(opened.vault, opened.scores.find(Book("demo", Mode.TEST), request_id))
     opened.close()
     return found
 

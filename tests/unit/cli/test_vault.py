@@ -14,7 +14,9 @@ from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.files.models import sample_application
 from alama.service.book import Book, Mode
+from alama.service.opening import open_score
 from alama.service.records import pack
+from alama.service.webhooks import secrets
 from alama.storage import schema
 from alama.storage.endpoints import SqlEndpoints
 from tests.stored import give_score
@@ -97,7 +99,7 @@ def test_status_counts_webhook_endpoints_and_rotation_hands_their_secrets_over(
         assert run("rotate", "lender", "demo") == 0
         moved = store.find(DEMO, endpoint.id)
         assert moved.secrets.lender_key_id != endpoint.secrets.lender_key_id
-        assert opened.vault.webhook_secrets(moved, opened.clock()) == [SECRET]
+        assert secrets.of_endpoint(opened.vault, moved, opened.clock()) == [SECRET]
 
 
 def test_a_lender_is_rotated_and_its_scores_replay(capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,7 +206,7 @@ def test_records_of_before_are_sealed(home: Path, capsys: pytest.CaptureFixture[
     scores = give_score(), give_score(of("A-marked-1"))
     opened = wiring.open_installation(settings.Settings(home=str(home)))
     for request_id in scores:
-        record = pack(opened.vault.open(opened.scores.find(DEMO, request_id)))
+        record = pack(open_score(opened.vault, opened.scores.find(DEMO, request_id)))
         chosen = update(schema.scores).where(schema.scores.c.request_id == request_id)
         values = {"sealed": record, "seal_key_id": None, "applicant_key_id": None}
         with opened.database.writing() as connection:

@@ -13,6 +13,7 @@ from alama import settings, wiring
 from alama.cli import terminal
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.service.book import Book, Mode
+from alama.service.webhooks import secrets
 from alama.service.webhooks.events import EventKind, event
 from alama.service.webhooks.reasons import SendError
 from alama.service.webhooks.records import Attempt, Due, Endpoint
@@ -67,7 +68,7 @@ def test_the_secret_is_alone_on_stdout_and_its_words_on_stderr(
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/=]{44}\n", out)
     (endpoint,) = kept(home)
     installed = opened(home)
-    (secret,) = installed.vault.webhook_secrets(endpoint, installed.clock())
+    (secret,) = secrets.of_endpoint(installed.vault, endpoint, installed.clock())
     installed.close()
     assert base64.b64decode(out.strip().removeprefix("whsec_")) == secret
     assert f"{endpoint.id}: demo, test mode, score.created." in err
@@ -142,7 +143,7 @@ def test_a_secret_that_has_leaked_is_ended_at_once(
     assert main(["webhooks", "rotate", *OF, endpoint.id, "--now"]) == 0
     assert "The old secret has ended." in capsys.readouterr().err
     installed = opened(home)
-    assert len(installed.vault.webhook_secrets(kept(home)[0], installed.clock())) == 1
+    assert len(secrets.of_endpoint(installed.vault, kept(home)[0], installed.clock())) == 1
     installed.close()
 
 

@@ -31,6 +31,7 @@ from alama.service.errors import (
 )
 from alama.service.holds import Approved, Day
 from alama.service.keys import USUAL_SCOPES, Key
+from alama.service.opening import open_score
 from alama.service.policies import Pause
 from alama.service.records import ApplicantKey, Earlier, Entry
 from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
@@ -197,7 +198,7 @@ def test_what_was_sent_is_sealed_where_it_is_stored(tmp_path: Path, reference: s
     assert b"monthly_inflow" not in stored.row.sealed
     assert (stored.row.seal_key_id is None) == (reference is not None)
     assert (stored.row.applicant_key_id is None) == (reference is None)
-    assert vault_of(database).open(stored).application == body
+    assert open_score(vault_of(database), stored).application == body
 
 
 def test_no_two_records_have_the_same_salt() -> None:

@@ -14,6 +14,7 @@ from alama.service.audit import acts
 from alama.service.audit.findings import Finding, Trouble
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
+from alama.service.outcomes.notes import open_noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ def _can_be_opened(row: ReviewRow, lender_keys: LenderKeys) -> bool:
 def _opened(row: ReviewRow, vault: Vault, known: object) -> Iterator[Finding]:
     book = Book(row.lender, Mode(row.mode))  # which an act has named
     try:
-        noted = vault.noted(book, row.request_id, row.note, row.seal_key_id, row.applicant)
+        noted = open_noted(vault, book, row.request_id, row.note, row.seal_key_id, row.applicant)
     except StoreUnfit:
         yield _finding(row.request_id, "its note does not open")
     else:

@@ -16,6 +16,7 @@ from alama.service.audit.chains import NEAR_US, names_in
 from alama.service.audit.earlier import NO_EARLIER, earlier
 from alama.service.audit.findings import Finding, Trouble
 from alama.service.errors import StoreUnfit
+from alama.service.opening import open_packed, open_score
 from alama.service.records import unpack
 from alama.service.vault.plain import reference_of
 
@@ -144,7 +145,7 @@ class ScoreCheck:
     def _compare_record(self, stored: StoredScore, known: bytes) -> Iterator[Finding]:
         row = stored.row
         try:
-            record = self._vault.plain(stored)
+            record = open_packed(self._vault, stored)
             salt = unpack(record, row.request_id).salt
         except StoreUnfit as error:
             yield Finding(Trouble.CHANGED, row.request_id, str(error))
@@ -198,7 +199,7 @@ class ScoreCheck:
         if _is_erased(stored) or not self._can_be_opened(stored):
             return
         try:
-            salt = self._vault.open(stored).salt
+            salt = open_score(self._vault, stored).salt
         except StoreUnfit as error:
             yield Finding(Trouble.CHANGED, row.request_id, str(error))
         else:

@@ -20,6 +20,7 @@ from alama.core.model import ReadyModel
 from alama.service import ids
 from alama.service.errors import Erased, MasterKeyMissing, StoreUnfit
 from alama.service.monitoring.challengers import Shadow, Step
+from alama.service.opening import open_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +133,7 @@ class Shadowing:
     def _opened(self, stored: StoredScore) -> Sealed | None:
         """Read what was sent; None where nobody can any more."""
         try:
-            return self._vault.open(stored)
+            return open_score(self._vault, stored)
         except MasterKeyMissing:
             raise
         except (Erased, StoreUnfit):

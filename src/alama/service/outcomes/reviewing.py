@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from alama.core.characters import visible_lines
 from alama.service.errors import AlreadyReviewed, InvalidName
 from alama.service.onboarding.words import require_person
+from alama.service.outcomes.notes import open_note
 from alama.service.outcomes.records import RULINGS, Sequel
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Reviews:
         note = require_note(said.note)
         said = said._replace(person=require_person(said.person), note=note)
         kept = self._store.keep(book, request_id, said, key_id, self._clock())
-        review = self._vault.open_note(kept.stored)
+        review = open_note(self._vault, kept.stored)
         if review.judgement != said:
             raise AlreadyReviewed(review.reviewed_us)
         return Reviewed(review, kept.is_new)
@@ -89,7 +90,7 @@ class Reviews:
 
 def opened(vault: Vault, stored: StoredSequel) -> Sequel:
     """Give what became of a score with the note in clear."""
-    review = None if stored.review is None else vault.open_note(stored.review)
+    review = None if stored.review is None else open_note(vault, stored.review)
     return Sequel(review, stored.outcome)
 
 

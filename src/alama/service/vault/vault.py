@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from alama.service.errors import Erased, MasterKeyMissing, StoreUnfit
-from alama.service.outcomes import notes
-from alama.service.records import damaged, unpack
+from alama.service.records import damaged
 from alama.service.vault import applicant, envelope, keys
 from alama.service.vault.keys import OF_LENDER, Purpose
 from alama.service.vault.ring import Ring
-from alama.service.webhooks import secrets as webhook_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from alama.service.book import Book
-    from alama.service.outcomes.notes import Noted
-    from alama.service.outcomes.records import Review, StoredReview
     from alama.service.ports import Clock, VaultKeys
-    from alama.service.records import ApplicantKey, Earlier, Sealed, StoredScore
+    from alama.service.records import ApplicantKey
     from alama.service.vault.keys import SigningKey, VaultKey
     from alama.service.vault.master import Master, Masters
-    from alama.service.webhooks.records import Endpoint
 
 
 class Vault:
@@ -139,53 +134,10 @@ class Vault:
         except envelope.NotOpened:
             raise _damaged(key) from None
 
-    def webhook_secrets(self, endpoint: Endpoint, now_us: int) -> list[bytes]:
-        """Give what signs for a webhook endpoint at a time, the current secret first."""
-        lender_key = self.lender_key(endpoint.book.lender, endpoint.secrets.lender_key_id)
-        return webhook_secrets.signing(endpoint, lender_key, now_us)
-
-    def open(self, stored: StoredScore) -> Sealed:
-        """Read what was kept of a score; `Erased`, or `StoreUnfit` where it is damaged."""
-        return unpack(self.plain(stored), stored.row.request_id)
-
-    def plain(self, stored: StoredScore) -> bytes:
-        """Give the same as it was packed, to the byte: that is what its digest covers."""
-        row = stored.row
-        if row.seal_key_id is None and stored.applicant is None:
-            return row.sealed  # kept before anything was sealed
-        locked = _Locked(row.book, row.request_id, envelope.RECORD, row.sealed)
-        return self._opened(locked, row.seal_key_id, stored.applicant)
-
-    def open_reply(self, book: Book, earlier: Earlier) -> bytes:
-        """Read the reply that was given under an idempotency key; errors as in `open`."""
-        locked = _Locked(book, earlier.request_id, envelope.REPLY, earlier.reply)
-        return self._opened(locked, earlier.seal_key_id, earlier.applicant)
-
-    def open_note(self, stored: StoredReview) -> Review:
-        """Read what an officer decided, with their own words; errors as in `open`."""
-        book, review, sealed, seal_key_id, applicant_key = stored
-        noted = self.noted(book, review.request_id, sealed, seal_key_id, applicant_key)
-        return review._replace(note=noted.text)
-
-    def noted(
-        self,
-        book: Book,
-        request_id: str,
-        sealed: bytes,
-        seal_key_id: str | None,
-        applicant_key: ApplicantKey | None,
-    ) -> Noted:
-        """Read the words of an officer on a score; errors as in `open`."""
-        locked = _Locked(book, request_id, envelope.REVIEW, sealed)
-        packed = self._opened(locked, seal_key_id, applicant_key)
-        try:
-            return notes.unpack(packed)
-        except ValueError:
-            raise damaged(request_id) from None
-
-    def _opened(
-        self, locked: _Locked, seal_key_id: str | None, applicant_key: ApplicantKey | None
+    def opened(
+        self, locked: Locked, seal_key_id: str | None, applicant_key: ApplicantKey | None
     ) -> bytes:
+        """Read a sealed text; `Erased`, or `StoreUnfit` where it is damaged."""
         book, request_id, part, text = locked
         where = envelope.place_in(book, request_id, part)
         try:
@@ -222,7 +174,7 @@ class Seen(NamedTuple):
     find_key: bytes | None
 
 
-class _Locked(NamedTuple):
+class Locked(NamedTuple):
     """A sealed text, and where it stands."""
 
     book: Book

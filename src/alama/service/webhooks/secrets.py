@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     from alama.service.vault.ring import Ring
+    from alama.service.vault.vault import Vault
     from alama.service.webhooks.records import Endpoint
 
 PREFIX: Final = "whsec_"
@@ -85,6 +86,12 @@ def rewrapped(endpoint: Endpoint, secrets: Secrets, old: AESGCM, ring: Ring) -> 
     except envelope.NotOpened:
         return moved._replace(previous=None, previous_until_us=None)
     return moved._replace(previous=ring.wrap(previous, place))
+
+
+def of_endpoint(vault: Vault, endpoint: Endpoint, now_us: int) -> list[bytes]:
+    """Give what signs for a webhook endpoint at a time, the current secret first."""
+    lender_key = vault.lender_key(endpoint.book.lender, endpoint.secrets.lender_key_id)
+    return signing(endpoint, lender_key, now_us)
 
 
 def signing(endpoint: Endpoint, lender_key: AESGCM, now_us: int) -> list[bytes]:

@@ -4,6 +4,7 @@ import pytest
 
 from alama.service.book import Book, Mode
 from alama.service.errors import StoreUnfit
+from alama.service.opening import open_reply, open_score
 from alama.service.records import ApplicantKey, Earlier, ScoreRow, StoredScore
 from alama.service.vault import envelope
 from alama.service.vault.envelope import RECORD, REPLY, place, place_in
@@ -53,27 +54,27 @@ def sealed_row(ring: Ring, part: str) -> ScoreRow:
 def test_a_record_opens_in_its_own_row_alone() -> None:
     vault = a_vault()
     row = sealed_row(vault.ring("demo"), RECORD)
-    assert vault.open(StoredScore(row, None)).salt == b"salt of 16 bytes"
+    assert open_score(vault, StoredScore(row, None)).salt == b"salt of 16 bytes"
     for moved in (
         row._replace(request_id=a_request_id()),
         row._replace(mode="live"),
         row._replace(seal_key_id=None),
     ):
         with pytest.raises(StoreUnfit, match=f"the record of {moved.request_id} is damaged"):
-            vault.open(StoredScore(moved, None))
+            open_score(vault, StoredScore(moved, None))
 
 
 def test_a_reply_does_not_open_as_a_record() -> None:
     vault = a_vault()
     forged = sealed_row(vault.ring("demo"), REPLY)
     with pytest.raises(StoreUnfit, match="is damaged"):
-        vault.open(StoredScore(forged, None))
+        open_score(vault, StoredScore(forged, None))
 
 
 def test_a_record_of_before_anything_was_sealed_is_read_as_it_is() -> None:
     row = an_entry_of(a_vault().ring("demo")).score
     plain = row._replace(sealed=a_record(b'{"a":1}'), seal_key_id=None)
-    assert a_vault().open(StoredScore(plain, None)).application == b'{"a":1}'
+    assert open_score(a_vault(), StoredScore(plain, None)).application == b'{"a":1}'
 
 
 def test_the_key_of_an_applicant_opens_in_its_own_row_alone() -> None:
@@ -92,4 +93,4 @@ def test_the_key_of_an_applicant_opens_in_its_own_row_alone() -> None:
 def test_a_key_that_is_not_there_is_named() -> None:
     lost = Earlier(b"", "req_1", b"x" * 99, "vk_lost")
     with pytest.raises(StoreUnfit, match="the key vk_lost of demo is not in this database"):
-        a_vault().open_reply(DEMO, lost)
+        open_reply(a_vault(), DEMO, lost)
