@@ -114,7 +114,9 @@ def spoken(
     """Serve `echo` as the service is served."""
     noted = Noted()
     config = processes.configuration(1, 2)
-    config.http = cast("type[asyncio.Protocol]", Connections(limits, descriptors))
+    config.http = cast(
+        "type[asyncio.Protocol]", processes.Protocols(Connections(limits, descriptors))
+    )
     config.timeout_keep_alive = keep_alive_s
     config.app, config.factory = cast("Any", partial(_application, noted)), False
     server = uvicorn.Server(config)

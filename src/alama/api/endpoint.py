@@ -115,7 +115,7 @@ class Endpoint:
             time.perf_counter() - started_s,
             None if failure is None else problems.kind_of(failure).code,
             None if caller is None else caller.book.lender,
-            None if caller is None else caller.key.id,
+            None if caller is None else caller.key_id,
         )
         if failure is not None:
             self._note(exchange, failure)

@@ -41,7 +41,7 @@ from alama.service.directory import Desk
 from alama.service.explaining import Explained, Question
 from alama.service.keys import Scope
 from alama.service.onboarding import errors as onboarding
-from alama.service.records import ScoreRow, ScoreSummary, Sealed, pack
+from alama.service.records import ScoreRow, Sealed, pack
 from alama.service.scoring import Given
 from alama.service.webhooks.records import ENDPOINTS_MAX
 
@@ -132,7 +132,7 @@ class Replies:
     def page(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores, one line a page, with another page to come."""
         row = self._row(body)
-        line = ScoreSummary(*(getattr(row, column) for column in ScoreSummary._fields))
+        line = row.summary
         return json.loads(render.score_page([line, line], limit=1))
 
     @property

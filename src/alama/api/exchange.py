@@ -7,14 +7,14 @@ turns that into a problem.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
-    from alama.service.directory import Caller
+    from alama.service.book import Book
     from alama.service.scoring import Arrival
 
 Headers = list[tuple[bytes, bytes]]
@@ -41,6 +41,16 @@ class Reply(msgspec.Struct, frozen=True):
 def private_json(body: bytes, headers: Headers, status: int = 200) -> Reply:
     """Give a reply that nobody on the way may keep."""
     return Reply(status, [JSON, PRIVATE, *headers], body)
+
+
+class Caller(Protocol):
+    """Whose key came with a request."""
+
+    @property
+    def key_id(self) -> str: ...
+
+    @property
+    def book(self) -> Book: ...
 
 
 class Call:

@@ -7,7 +7,7 @@ holds the two together.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,7 +16,7 @@ from alama.api.render import listed
 from alama.api.wire import FieldFault, Problem
 from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.service import errors
-from alama.service.onboarding import errors as onboarding
+from alama.service.errors import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,23 +33,19 @@ BUSY_RETRY_AFTER_S: Final = 1
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Kind(NamedTuple):
-    """One kind of problem, as callers see it."""
-
-    status: HTTPStatus
-    code: str
-    title: str
-
-
 # ------------------------------------------------------------------- errors of the HTTP side
 
 
 class BadParameter(AlamaError):
     """A query parameter or a header breaks its rule."""
 
+    kind = Kind(HTTPStatus.BAD_REQUEST, "invalid_parameter", "Invalid parameter")
+
 
 class InvalidRequest(BrokenRules):
     """A body that is no application breaks rules of its fields."""
+
+    kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_request", "Invalid request")
 
     what = "body"
 
@@ -57,9 +53,13 @@ class InvalidRequest(BrokenRules):
 class NoSuchPath(AlamaError):
     """Nothing is served at this path."""
 
+    kind = Kind(HTTPStatus.NOT_FOUND, "not_found", "Not found")
+
 
 class MethodNotAllowed(AlamaError):
     """The path does not know this method."""
+
+    kind = Kind(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed")
 
     def __init__(self, allowed: str) -> None:
         """Name the methods that it knows."""
@@ -70,116 +70,69 @@ class MethodNotAllowed(AlamaError):
 class BodyTooLarge(AlamaError):
     """The body is larger than any application can be."""
 
+    kind = Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large")
+
 
 class MalformedHttp(AlamaError):
     """What came is no request, or one that could be read in two ways."""
+
+    kind = Kind(HTTPStatus.BAD_REQUEST, "malformed_http", "Malformed HTTP")
 
 
 class HeadTooLarge(AlamaError):
     """The request line and the headers are longer than any caller needs."""
 
+    kind = Kind(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", "Head too large")
+
 
 class RequestTimeout(AlamaError):
     """A request did not come whole in its time."""
+
+    kind = Kind(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", "Request timeout")
 
 
 class InvalidFile(AlamaError):
     """A file is, by its first bytes, no table that would be read."""
 
+    kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_file", "Invalid file")
+
 
 class UnsupportedMediaType(AlamaError):
     """The body is said to be something other than plain JSON."""
 
+    kind = Kind(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Unsupported media type"
+    )
+
 
 INTERNAL: Final = Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Internal error")
 
-KINDS: Final[Mapping[type[AlamaError], Kind]] = {
+_OF_CORE: Final[Mapping[type[AlamaError], Kind]] = {
     MalformedDocument: Kind(HTTPStatus.BAD_REQUEST, "malformed_json", "Malformed JSON"),
-    MalformedHttp: Kind(HTTPStatus.BAD_REQUEST, "malformed_http", "Malformed HTTP"),
-    BadParameter: Kind(HTTPStatus.BAD_REQUEST, "invalid_parameter", "Invalid parameter"),
-    errors.KeyMissing: Kind(HTTPStatus.UNAUTHORIZED, "key_missing", "API key missing"),
-    errors.KeyRefused: Kind(HTTPStatus.UNAUTHORIZED, "key_refused", "API key refused"),
-    errors.KeyExpired: Kind(HTTPStatus.FORBIDDEN, "key_expired", "API key expired"),
-    errors.ScopeMissing: Kind(HTTPStatus.FORBIDDEN, "scope_missing", "Scope missing"),
-    errors.OnboardingIncomplete: Kind(
-        HTTPStatus.FORBIDDEN, "onboarding_incomplete", "Onboarding incomplete"
-    ),
-    NoSuchPath: Kind(HTTPStatus.NOT_FOUND, "not_found", "Not found"),
-    errors.UnknownScore: Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score"),
-    errors.NoReceipt: Kind(HTTPStatus.NOT_FOUND, "no_receipt", "No receipt"),
-    errors.UnknownEndpoint: Kind(
-        HTTPStatus.NOT_FOUND, "unknown_webhook_endpoint", "Unknown webhook endpoint"
-    ),
-    errors.UnknownEvent: Kind(HTTPStatus.NOT_FOUND, "unknown_event", "Unknown event"),
-    errors.UnknownModel: Kind(HTTPStatus.NOT_FOUND, "unknown_model", "Unknown model"),
-    onboarding.UnknownHistory: Kind(
-        HTTPStatus.NOT_FOUND, "unknown_history", "Unknown loan history"
-    ),
-    onboarding.UnknownCandidate: Kind(
-        HTTPStatus.NOT_FOUND, "unknown_candidate", "Unknown candidate"
-    ),
-    onboarding.UnknownJob: Kind(HTTPStatus.NOT_FOUND, "unknown_job", "Unknown job"),
-    MethodNotAllowed: Kind(
-        HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed"
-    ),
-    RequestTimeout: Kind(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", "Request timeout"),
-    errors.IdempotencyInFlight: Kind(
-        HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight"
-    ),
-    errors.EndpointDisabled: Kind(
-        HTTPStatus.CONFLICT, "webhook_endpoint_disabled", "Webhook endpoint disabled"
-    ),
-    errors.TooManyEndpoints: Kind(
-        HTTPStatus.CONFLICT, "too_many_endpoints", "Too many webhook endpoints"
-    ),
-    onboarding.FewerEyes: Kind(HTTPStatus.CONFLICT, "fewer_eyes", "Fewer eyes"),
-    onboarding.LawElsewhere: Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere"),
-    onboarding.StepMissing: Kind(HTTPStatus.CONFLICT, "step_missing", "Step missing"),
-    onboarding.JobUnderWay: Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way"),
-    onboarding.HistoriesFull: Kind(HTTPStatus.CONFLICT, "histories_full", "Loan histories full"),
-    onboarding.HistoryForgotten: Kind(
-        HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten"
-    ),
-    onboarding.GateFailed: Kind(HTTPStatus.CONFLICT, "gate_failed", "Gate failed"),
-    onboarding.ApprovalBlocked: Kind(HTTPStatus.CONFLICT, "approval_blocked", "Approval blocked"),
-    onboarding.SignatureRefused: Kind(
-        HTTPStatus.CONFLICT, "signature_refused", "Signature refused"
-    ),
-    onboarding.ModelWithdrawn: Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn"),
-    onboarding.NothingBefore: Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before"),
-    errors.AlreadyReviewed: Kind(HTTPStatus.CONFLICT, "already_reviewed", "Already reviewed"),
-    errors.Erased: Kind(HTTPStatus.GONE, "erased", "Erased"),
-    BodyTooLarge: Kind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", "Body too large"),
-    UnsupportedMediaType: Kind(
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Unsupported media type"
-    ),
     InvalidApplication: Kind(
         HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_application", "Invalid application"
-    ),
-    InvalidFile: Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_file", "Invalid file"),
-    InvalidRequest: Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_request", "Invalid request"),
-    errors.IdempotencyKeyReused: Kind(
-        HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused"
-    ),
-    errors.TooManyRequests: Kind(
-        HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests"
-    ),
-    HeadTooLarge: Kind(
-        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", "Head too large"
-    ),
-    errors.Busy: Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy"),
-    errors.ModelUnavailable: Kind(
-        HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable", "Model unavailable"
-    ),
-    errors.StoreUnavailable: Kind(
-        HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable"
     ),
 }
 
 
+def kinds() -> dict[type[AlamaError], Kind]:
+    """Give the kind of every error that has one, of all the code that is loaded."""
+    found = dict(_OF_CORE)
+    unseen: list[type[AlamaError]] = [AlamaError]
+    while unseen:
+        one = unseen.pop()
+        unseen += one.__subclasses__()
+        if "kind" in vars(one):
+            found[one] = vars(one)["kind"]
+    return found
+
+
 def kind_of(error: Exception) -> Kind:
     """Give the kind of an error; whatever nobody has thought of is a defect of ours."""
-    return KINDS.get(type(error), INTERNAL) if isinstance(error, AlamaError) else INTERNAL
+    if not isinstance(error, AlamaError):
+        return INTERNAL
+    found: Kind | None = vars(type(error)).get("kind")
+    return found or _OF_CORE.get(type(error), INTERNAL)
 
 
 def reply(error: Exception, path: str, request_id: str) -> Reply:

@@ -96,7 +96,7 @@ def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
     return _encode(ScorePage(shown, shown[-1].request_id if more else None))
 
 
-def listed(row: ScoreSummary | ScoreRow) -> ScoreListed:
+def listed(row: ScoreSummary) -> ScoreListed:
     """Give one line of a list of scores."""
     return ScoreListed(
         row.request_id,

@@ -155,7 +155,9 @@ def reason_codes() -> dict[str, Schema]:
 
 def problem_codes() -> dict[str, Schema]:
     """Give what is public about each kind of problem, by its code."""
-    kinds = sorted([*problems.KINDS.values(), problems.INTERNAL], key=lambda kind: kind.status)
+    order = list(meanings.PROBLEMS)
+    every = [*problems.kinds().values(), problems.INTERNAL]
+    kinds = sorted(every, key=lambda kind: (kind.status, order.index(kind.code)))
     return {
         kind.code: {"status": int(kind.status), **meanings.PROBLEMS[kind.code]._asdict()}
         for kind in kinds

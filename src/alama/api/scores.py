@@ -16,16 +16,15 @@ from alama.service.opening import open_score
 from alama.service.patience import in_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from alama.api.admission import Admission
     from alama.api.exchange import Call, Reply
     from alama.core.reasons import Language
+    from alama.core.receipts import Receipt
     from alama.service.book import Book
     from alama.service.outcomes.records import Sequel
-    from alama.service.outcomes.reviewing import Reviews
     from alama.service.ports import Scores
-    from alama.service.receipts import Receipts
     from alama.service.records import ScoreRow, Sealed
     from alama.service.scoring import Once, Render, Scoring
     from alama.service.vault.vault import Vault
@@ -46,8 +45,8 @@ class ScoreEndpoints:
         scoring: Scoring,
         scores: Scores,
         vault: Vault,
-        receipts: Receipts,
-        reviews: Reviews,
+        receipt_of: Callable[[Book, str], Receipt],
+        sequel_of: Callable[[Book, str], Sequel],
         languages: Sequence[Language],
     ) -> None:
         """Use the use cases; the first language is that of callers who do not say."""
@@ -55,8 +54,8 @@ class ScoreEndpoints:
         self._scoring = scoring
         self._scores = scores
         self._vault = vault
-        self._receipts = receipts
-        self._reviews = reviews
+        self._receipt_of = receipt_of
+        self._sequel_of = sequel_of
         self._languages = languages
 
     async def score(self, call: Call) -> Reply:
@@ -83,7 +82,7 @@ class ScoreEndpoints:
         caller, headers = await self._admission.admit(call, Scope.READ)
         parameters.read(call, ())
         request_id = parameters.request_id(call)
-        found = await in_time(lambda: self._receipts.find(caller.book, request_id))
+        found = await in_time(lambda: self._receipt_of(caller.book, request_id))
         return private_json(receipts.encode(found), headers)
 
     async def page(self, call: Call) -> Reply:
@@ -109,9 +108,9 @@ class ScoreEndpoints:
         stored = self._scores.find(book, request_id)
         try:
             sealed = open_score(self._vault, stored)
-            return stored.row, sealed, self._reviews.sequel(book, request_id)
+            return stored.row, sealed, self._sequel_of(book, request_id)
         except Erased as error:
-            raise Erased(error.erased_us, stored.row) from None
+            raise Erased(error.erased_us, stored.row.summary) from None
 
 
 def _once(call: Call, body: bytes) -> Once | None:

@@ -11,13 +11,7 @@ import os
 import resource
 from collections import Counter
 from ipaddress import IPv6Address
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from uvicorn import Config
-    from uvicorn.server import ServerState
-
-    from alama.cli import protocol
+from typing import Final, NamedTuple, Protocol
 
 DESCRIPTORS_MAX: Final = 8_192
 """As many as a process takes where it may take more."""
@@ -111,20 +105,6 @@ class Connections:
         self._nobody_waits_until_s = 0.0
         self._dropped = 0
         self._told_s = -TOLD_EVERY_S
-
-    def __call__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> protocol.Protocol:
-        """Make the protocol of a new connection, as uvicorn asks for one."""
-        # Not at the top: a worker gets this object before it can say that it lives, and what the
-        # protocol imports takes longer on a busy machine than its supervisor waits for that.
-        from alama.cli.protocol import Protocol  # noqa: PLC0415
-
-        return Protocol(self, config, server_state, app_state, _loop)
 
     def opened(self, connection: Connection) -> bool:
         """Count one in, and make room for it; False where it may ask for nothing but health.

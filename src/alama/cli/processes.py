@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
@@ -70,7 +70,7 @@ def configuration(workers: int, stop_s: int, limits: Limits = Limits()) -> uvico
         workers=workers,
         # Named, so that no machine is quietly slower than another.
         loop="asyncio" if sys.platform == "win32" else "uvloop",
-        http=cast("type[asyncio.Protocol]", Connections(limits)),  # makes them
+        http=cast("type[asyncio.Protocol]", Protocols(Connections(limits))),
         ws="none",
         interface="asgi3",
         lifespan="on",
@@ -101,6 +101,20 @@ class Host(NamedTuple):
     """Called with the pid of a worker that is gone, while the others serve on."""
     down: Callable[[], None] = _nothing_more
     """Called once, when the stop begins."""
+
+
+class Protocols:
+    """Makes the protocol of each new connection, as uvicorn asks for one."""
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+
+    def __call__(self, **given: Any) -> asyncio.Protocol:  # noqa: ANN401  uvicorn's own
+        # Not at the top: a worker gets this object before it can say that it lives, and what the
+        # protocol imports takes longer on a busy machine than its supervisor waits for that.
+        from alama.cli.protocol import Protocol  # noqa: PLC0415
+
+        return Protocol(self.connections, **given)
 
 
 class _Server(uvicorn.Server):

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
     from alama.core.model import Model
     from alama.service.clock import Time
+    from alama.service.holds import Approvals
     from alama.service.keys import Scope
-    from alama.service.ports import Registry, Scores, Stopwatch
+    from alama.service.ports import Registry, Stopwatch
     from alama.service.vault.vault import Vault
 
 _MODELS_MAX: Final = 64
@@ -87,6 +88,11 @@ class Caller(msgspec.Struct, frozen=True):
     desk: Desk | AlamaError | None
     ring: Ring
 
+    @property
+    def key_id(self) -> str:
+        """Which key it is."""
+        return self.key.id
+
     def may(self, scope: Scope) -> None:
         """Raise `ScopeMissing` unless the key has the scope."""
         if scope not in self.key.scopes:
@@ -113,7 +119,7 @@ class Directory:
     def __init__(
         self,
         registry: Registry,
-        scores: Scores,
+        scores: Approvals,
         clock: Time,
         stopwatch: Stopwatch,
         pepper: bytes,

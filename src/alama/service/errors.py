@@ -38,7 +38,8 @@ AlamaError
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple
 
 from alama.core.errors import AlamaError
 
@@ -47,12 +48,22 @@ if TYPE_CHECKING:
 
     from alama.service.applicants import Hold
     from alama.service.book import Book
-    from alama.service.records import ScoreRow
+    from alama.service.records import ScoreSummary
     from alama.service.retention import Law
+
+
+class Kind(NamedTuple):
+    """One kind of problem, as callers see it."""
+
+    status: HTTPStatus
+    code: str
+    title: str
 
 
 class KeyMissing(AlamaError):
     """No API key came with the request."""
+
+    kind = Kind(HTTPStatus.UNAUTHORIZED, "key_missing", "API key missing")
 
     def __init__(self, message: str = "the request has no API key") -> None:
         """Say how a key is sent."""
@@ -62,13 +73,19 @@ class KeyMissing(AlamaError):
 class KeyRefused(AlamaError):
     """The key is not one of ours, is mistyped or was revoked."""
 
+    kind = Kind(HTTPStatus.UNAUTHORIZED, "key_refused", "API key refused")
+
 
 class KeyExpired(AlamaError):
     """The key was good until its day came."""
 
+    kind = Kind(HTTPStatus.FORBIDDEN, "key_expired", "API key expired")
+
 
 class ScopeMissing(AlamaError):
     """The key may not do this."""
+
+    kind = Kind(HTTPStatus.FORBIDDEN, "scope_missing", "Scope missing")
 
     def __init__(self, scope: str) -> None:
         """Name the scope that would allow it."""
@@ -81,6 +98,8 @@ class ScopeMissing(AlamaError):
 class OnboardingIncomplete(AlamaError):
     """The lender has no live model yet."""
 
+    kind = Kind(HTTPStatus.FORBIDDEN, "onboarding_incomplete", "Onboarding incomplete")
+
     def __init__(self, step: str, *, hint: str | None = None) -> None:
         """Name the step that is missing; the hint is for who runs the service, the way to it."""
         super().__init__(f"live scoring is not open to this lender yet: {step}", hint=hint)
@@ -89,6 +108,8 @@ class OnboardingIncomplete(AlamaError):
 
 class ModelUnavailable(AlamaError):
     """A model, a policy or the report of a history that an answer needs cannot be used."""
+
+    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable", "Model unavailable")
 
     def __init__(self, reason: AlamaError) -> None:
         """Say why: the reason speaks of what is stored, never of applicants."""
@@ -102,6 +123,8 @@ class ModelUnavailable(AlamaError):
 class UnknownScore(AlamaError):
     """No such score in this book."""
 
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score")
+
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no score with this request_id")
@@ -109,6 +132,8 @@ class UnknownScore(AlamaError):
 
 class UnknownEndpoint(AlamaError):
     """No such webhook endpoint in this book."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_webhook_endpoint", "Unknown webhook endpoint")
 
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
@@ -118,6 +143,8 @@ class UnknownEndpoint(AlamaError):
 class UnknownEvent(AlamaError):
     """No such event in this book, or none any more."""
 
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_event", "Unknown event")
+
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no event with this id", hint="events are kept for 30 days")
@@ -125,6 +152,8 @@ class UnknownEvent(AlamaError):
 
 class UnknownModel(AlamaError):
     """No such model gave scores in this book."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_model", "Unknown model")
 
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
@@ -137,6 +166,8 @@ class UnknownModel(AlamaError):
 class EndpointDisabled(AlamaError):
     """The webhook endpoint is disabled, so nothing is sent to it."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "webhook_endpoint_disabled", "Webhook endpoint disabled")
+
     def __init__(self) -> None:
         """Say what to do first."""
         super().__init__(
@@ -146,6 +177,8 @@ class EndpointDisabled(AlamaError):
 
 class TooManyEndpoints(AlamaError):
     """A book has as many webhook endpoints as it may have."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "too_many_endpoints", "Too many webhook endpoints")
 
     def __init__(self, most: int) -> None:
         """Say how many that are."""
@@ -158,7 +191,9 @@ class TooManyEndpoints(AlamaError):
 class Erased(AlamaError):
     """What an applicant sent was erased: the key that would open it is no more."""
 
-    def __init__(self, erased_us: int, remains: ScoreRow | None = None) -> None:
+    kind = Kind(HTTPStatus.GONE, "erased", "Erased")
+
+    def __init__(self, erased_us: int, remains: ScoreSummary | None = None) -> None:
         """Say since when, UTC; `remains` is the score that was asked for, if one was."""
         super().__init__(
             f"what the applicant of this score sent was erased on {_day(erased_us)}",
@@ -170,6 +205,8 @@ class Erased(AlamaError):
 
 class AlreadyReviewed(AlamaError):
     """Somebody has decided on a score before, and otherwise."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "already_reviewed", "Already reviewed")
 
     def __init__(self, reviewed_us: int) -> None:
         """Say when, UTC; the lender can read who it was and what they said."""
@@ -183,6 +220,8 @@ class AlreadyReviewed(AlamaError):
 
 class NoReceipt(AlamaError):
     """The audit has no entry of a score."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "no_receipt", "No receipt")
 
     def __init__(self) -> None:
         """Say what can be done instead."""
@@ -315,6 +354,8 @@ class InvalidName(AlamaError):
 class IdempotencyInFlight(AlamaError):
     """The first request under this idempotency key is still being answered."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight")
+
     def __init__(self) -> None:
         """Say what to do: nothing is lost by waiting."""
         super().__init__(
@@ -325,6 +366,8 @@ class IdempotencyInFlight(AlamaError):
 
 class IdempotencyKeyReused(AlamaError):
     """Another request came under this idempotency key before."""
+
+    kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused")
 
     def __init__(self) -> None:
         """Say what the key is for."""
@@ -337,6 +380,8 @@ class IdempotencyKeyReused(AlamaError):
 class TooManyRequests(AlamaError):
     """The key is over its rate."""
 
+    kind = Kind(HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests")
+
     def __init__(self, retry_after_s: int) -> None:
         """Say when to come back, in whole seconds."""
         super().__init__(f"this key is over its rate; try again in {retry_after_s} s")
@@ -345,6 +390,8 @@ class TooManyRequests(AlamaError):
 
 class Busy(AlamaError):
     """More of what takes long is asked for than can be given. Nothing was done."""
+
+    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy")
 
     def __init__(self, what: str = "explanations") -> None:
         """Say what there is too much of, and what goes on all the same."""
@@ -356,6 +403,8 @@ class Busy(AlamaError):
 
 class StoreUnavailable(AlamaError):
     """The database cannot take or give anything right now. Nothing was acknowledged."""
+
+    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable")
 
 
 class StoreUnfit(AlamaError):

@@ -6,14 +6,13 @@ has no model of its own yet is said by `alama.service.directory.Desk`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core.lending.policy import Daily, Rule
 
 if TYPE_CHECKING:
     from alama.service.book import Book
     from alama.service.policies import Pause
-    from alama.service.ports import Scores
 
 HOUR_US: Final = 3600 * 1_000_000
 _DAY_HOURS: Final = 24
@@ -24,6 +23,14 @@ class Approved(NamedTuple):
 
     volume: float
     expected_loss: float
+
+
+class Approvals(Protocol):
+    """Knows what all processes have approved."""
+
+    def approved(self, book: Book, since_hour: int) -> Approved:
+        """Sum up what was approved in a book since an hour, counted from 1970."""
+        ...
 
 
 NOTHING: Final = Approved(0.0, 0.0)
@@ -80,7 +87,7 @@ def is_bounded(daily: Daily) -> bool:
     return daily.volume_max is not None or daily.expected_loss_max is not None
 
 
-def approved_today(scores: Scores, book: Book, daily: Daily, now_us: int) -> Approved:
+def approved_today(scores: Approvals, book: Book, daily: Daily, now_us: int) -> Approved:
     """Ask what was approved since the day began, unless nobody needs to know."""
     if not is_bounded(daily):
         return NOTHING

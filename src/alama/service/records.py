@@ -64,6 +64,25 @@ class ScoreRow(NamedTuple):
         """The only book that it is in."""
         return Book(self.lender, Mode(self.mode))
 
+    @property
+    def summary(self) -> ScoreSummary:
+        """Its line in a list."""
+        return ScoreSummary(*(getattr(self, name) for name in ScoreSummary._fields))
+
+
+class ScoreSummary(NamedTuple):
+    """One line of a list of scores."""
+
+    request_id: str
+    created_us: int
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+    recommended_limit: float
+    recommended_term_days: int
+    recommended_apr: float
+
 
 class Sealed(msgspec.Struct, frozen=True):
     """The body as it was sent, byte for byte, and everything that was concluded from it.
@@ -187,17 +206,3 @@ class Earlier(NamedTuple):
 
 Fate = Earlier | StoreUnfit | None
 """What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept."""
-
-
-class ScoreSummary(NamedTuple):
-    """One line of a list of scores."""
-
-    request_id: str
-    created_us: int
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
-    recommended_limit: float
-    recommended_term_days: int
-    recommended_apr: float

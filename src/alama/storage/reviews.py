@@ -119,7 +119,7 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
     if score.row.applicant_key_id != key_id:
         raise StoreUnavailable("the score is being sealed at this moment")
     if score.applicant is not None and score.applicant.erased_us is not None:
-        raise Erased(score.applicant.erased_us, score.row)
+        raise Erased(score.applicant.erased_us, score.row.summary)
     if score.applicant is None and score.row.seal_key_id is None:
         raise StoreUnavailable(
             f"{request_id} is not sealed yet, and what is noted on it must be",

@@ -128,7 +128,13 @@ def assemble(
     reports = Turns("reports", WAITING_MAX, WAITING_EACH_MAX)
     served = Endpoints(
         scores=ScoreEndpoints(
-            admission, scoring, scores, vault, installed.receipts, reviews, languages
+            admission,
+            scoring,
+            scores,
+            vault,
+            installed.receipts.find,
+            reviews.sequel,
+            languages,
         ),
         explain=ExplainEndpoint(admission, explaining, languages),
         reviews=ReviewEndpoints(admission, reviews),

@@ -125,7 +125,9 @@ class Service(NamedTuple):
         reviews = self.installed.reviews
         return application(
             Endpoints(
-                ScoreEndpoints(admission, scoring, scores, vault, receipts, reviews, told),
+                ScoreEndpoints(
+                    admission, scoring, scores, vault, receipts.find, reviews.sequel, told
+                ),
                 ExplainEndpoint(admission, explaining, told),
                 ReviewEndpoints(admission, reviews),
                 OutcomeEndpoints(admission, self.installed.outcomes),

@@ -40,7 +40,7 @@ def test_every_field_code_stands_there_too(code: str, meaning: meanings.Meaning)
 
 
 def test_every_code_that_can_be_given_has_a_meaning_and_no_other_has() -> None:
-    kinds = {*problems.KINDS.values(), problems.INTERNAL}
+    kinds = {*problems.kinds().values(), problems.INTERNAL}
     assert {kind.code for kind in kinds} == meanings.PROBLEMS.keys()
     assert field_codes() == meanings.FIELDS.keys()
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from alama.api import problems
-from alama.api.problems import KINDS, BadParameter, InvalidRequest, MethodNotAllowed
+from alama.api.problems import BadParameter, InvalidRequest, MethodNotAllowed
 from alama.core.errors import (
     FAULTS_MAX,
     AlamaError,
@@ -24,6 +24,7 @@ from alama.service.onboarding.records import Gate
 from alama.service.policies import Signed
 from tests.entries import NOON_US, an_entry
 
+KINDS = problems.kinds()
 PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
 ONE_FAULT = InvalidApplication([FieldProblem("a/b~c", "unknown_field", "is not a field")])
 
@@ -150,7 +151,7 @@ def test_every_error_on_the_way_to_a_live_key_is_told_with_its_hint(kind: type[A
 
 def test_what_is_left_of_an_erased_score_is_told_with_it() -> None:
     row = an_entry().score
-    problem = said(errors.Erased(NOON_US, row))
+    problem = said(errors.Erased(NOON_US, row.summary))
     assert problem["status"] == 410
     assert problem["detail"].startswith(
         "What the applicant of this score sent was erased on 2026-11-15."

@@ -20,10 +20,11 @@ AlamaError
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from alama.core.errors import AlamaError
-from alama.service.errors import StoreUnfit
+from alama.service.errors import Kind, StoreUnfit
 from alama.service.onboarding.records import HISTORIES_BYTES_MAX
 from alama.service.onboarding.words import minute, short
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 class UnknownHistory(AlamaError):
     """No such loan history of this lender."""
 
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_history", "Unknown loan history")
+
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no loan history with this id")
@@ -44,6 +47,8 @@ class UnknownHistory(AlamaError):
 
 class HistoryForgotten(AlamaError):
     """The file of a history was erased; what was found out about it is still there."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten")
 
     def __init__(self) -> None:
         """Say what would do."""
@@ -67,6 +72,8 @@ class HistoryDamaged(StoreUnfit):
 class HistoriesFull(AlamaError):
     """As much is sealed for this lender as it may send."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "histories_full", "Loan histories full")
+
     def __init__(self) -> None:
         """Say what makes room."""
         super().__init__(
@@ -80,6 +87,8 @@ class HistoriesFull(AlamaError):
 class UnknownCandidate(AlamaError):
     """No such candidate of this lender."""
 
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_candidate", "Unknown candidate")
+
     def __init__(self, *, hint: str | None = None) -> None:
         """Say no more: whether another lender has it is not the caller's business.
 
@@ -91,6 +100,8 @@ class UnknownCandidate(AlamaError):
 class UnknownJob(AlamaError):
     """No such job of this lender."""
 
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_job", "Unknown job")
+
     def __init__(self) -> None:
         """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no job with this id")
@@ -98,6 +109,8 @@ class UnknownJob(AlamaError):
 
 class JobUnderWay(AlamaError):
     """The same is being done for this lender already."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way")
 
     def __init__(self, job_id: str) -> None:
         """Name the job that is open."""
@@ -111,9 +124,13 @@ class JobUnderWay(AlamaError):
 class StepMissing(AlamaError):
     """A step before this one is not done."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "step_missing", "Step missing")
+
 
 class FewerEyes(AlamaError):
     """From afar four eyes cannot become two: one key could then approve what two people should."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "fewer_eyes", "Fewer eyes")
 
     def __init__(self) -> None:
         """Say who can."""
@@ -126,6 +143,8 @@ class FewerEyes(AlamaError):
 class LawElsewhere(AlamaError):
     """Nobody lends in the currency of this lender under the law that was named."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere")
+
     def __init__(self, place: str, lender: str, currency: str) -> None:
         """Say which law and which currency."""
         super().__init__(
@@ -137,9 +156,13 @@ class LawElsewhere(AlamaError):
 class ApprovalBlocked(AlamaError):
     """A candidate cannot be approved by anybody as it is."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "approval_blocked", "Approval blocked")
+
 
 class GateFailed(ApprovalBlocked):
     """A gate did not hold, or nothing was asked of the model at all."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "gate_failed", "Gate failed")
 
     def __init__(self, failed: Sequence[Gate]) -> None:
         """Say which, and what was measured."""
@@ -154,9 +177,13 @@ class GateFailed(ApprovalBlocked):
 class SignatureRefused(AlamaError):
     """This signature does not count; that of somebody else may."""
 
+    kind = Kind(HTTPStatus.CONFLICT, "signature_refused", "Signature refused")
+
 
 class ModelWithdrawn(AlamaError):
     """The only models to go back to were themselves rolled back: they have to be signed again."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn")
 
     def __init__(self, lender: str, model_id: str, candidate_id: str, signed: Signed) -> None:
         """Say who went back from it, when and why, and how it comes back."""
@@ -172,6 +199,8 @@ class ModelWithdrawn(AlamaError):
 
 class NothingBefore(AlamaError):
     """No other model of this lender ever answered in live mode."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before")
 
     def __init__(self, lender: str) -> None:
         """Say what stops a bad model where there is none to go back to."""
