@@ -216,3 +216,34 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
 def test_the_changelog_knows_the_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert f"\n## {alama.__version__}" in changelog
+
+
+def test_every_test_belongs_to_one_lane() -> None:
+    # What neither lane ran would be green for ever.
+    lanes = recipes("test", "test-long")
+    marks = [re.findall(r'\$\(PYTEST\) -m ("[^"]+"|\w+)(.*)', recipe) for recipe in lanes]
+    assert marks == [[('"not long"', "")], [("long", "")]]
+    run = (ROOT / ".ci" / "run").read_text("utf-8")
+    made = re.findall(r"^(?:exec )?make (.*)$", run, re.MULTILINE)
+    assert made == ["test", "test-long"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]
+    assert settings["testpaths"] == ["tests"]
+    assert not {"-m", "-k", "--ignore", "--deselect"}.intersection(settings["addopts"])
+    named = [path.relative_to(ROOT) for path in our_files() if path.match("test_*.py")]
+    assert [path for path in named if path.parts[0] != "tests"] == []
+
+
+def test_the_quick_lane_is_a_part_of_the_others() -> None:
+    (quick,) = recipes("quick")
+    assert '$(PYTEST) -m "not long" $(QUICK)' in quick
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    folders = re.findall(r"^QUICK := (.*)$", makefile, re.MULTILINE)[0].split()
+    assert folders
+    assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []
+
+
+def recipes(*targets: str) -> list[str]:
+    """What `make` does for each target, after what the target stands on."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    recipe_of = dict(re.findall(r"^([\w-]+):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE))
+    return [recipe_of[target] for target in targets]
