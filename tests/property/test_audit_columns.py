@@ -26,6 +26,8 @@ from tests.entries import DEMO
 from tests.protected import House
 from tests.tries import tries
 
+pytestmark = pytest.mark.long
+
 OF_ERASED_SCORES = {
     "key_id",
     "model_id",
