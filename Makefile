@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage check format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run quick test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -37,11 +37,21 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
 	$(BIN)/alama serve --try
 
-test: setup .venv-api/.installed .venv-deploy/.installed check ## Every check and every test
-	$(BIN)/python $(PYTEST)
+# The folders of tests that start nothing and train nothing.
+QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/files tests/unit/pages tests/unit/service \
+	tests/unit/telemetry
+
+quick: setup check ## The checks and the tests that need no server: 90 seconds
+	HYPOTHESIS_PROFILE=quick $(BIN)/python $(PYTEST) -m "not long" $(QUICK)
+
+test: setup .venv-deploy/.installed check ## The checks and all that proves the product: 8 minutes
+	$(BIN)/python $(PYTEST) -m "not long"
+
+test-long: setup .venv-api/.installed .venv-deploy/.installed ## Every other test: training, images, upgrades, fuzzing, outages
+	$(BIN)/python $(PYTEST) -m long
 
 # Apart from the tests, which it makes half as slow again.
-coverage: setup .venv-api/.installed .venv-deploy/.installed ## The tests once more, and the lines that none of them reaches
+coverage: setup .venv-api/.installed .venv-deploy/.installed ## All tests once more, and the lines that none of them reaches
 	$(BIN)/python $(PYTEST) --cov --cov-report=term
 
 # Tools that tests run, each set apart: they have many packages that ours need not agree with.
@@ -62,6 +72,9 @@ check: setup ## Ruff (lint and format), mypy and the import rules
 format: setup ## Format the code and mend what Ruff can mend safely
 	$(BIN)/ruff check --quiet --fix . || true
 	$(BIN)/ruff format --quiet .
+
+size: setup ## How large the house is: files, lines, cases, words, import circles, edges between rooms
+	$(BIN)/python -m tools.size
 
 API_LINT := tools/api-lint
 
@@ -134,7 +147,7 @@ mutate: setup ## Mutation testing of the core: which changes of the code would n
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
 
-test-all: ## The tests on every supported Python that is found here
+test-all: ## All tests on every supported Python that is found here
 	failed=; \
 	for version in $(PYTHON_VERSIONS); do \
 		if tools/find-python $$version >/dev/null; then \

@@ -24,6 +24,8 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# Few of the same examples: to see at once what is broken, not to prove what is not.
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=10)
 # New examples at every run, and many of them.
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 

@@ -1,12 +1,12 @@
-"""How many examples a property is shown: enough in every run, ten times as many to explore."""
+"""How many examples a property is shown, by the profile that a run has."""
 
 import os
 
 from hypothesis import settings
 
-TIMES = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 1
+TIMES = {"explore": 10.0, "quick": 0.1}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 1.0)
 
 
 def tries(number: int) -> settings:
     """So many for a property that costs more, or needs more, than Hypothesis' usual hundred."""
-    return settings(max_examples=TIMES * number)
+    return settings(max_examples=max(1, round(TIMES * number)))

@@ -25,6 +25,8 @@ from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, registry_in, scores_in
 from tests.vaults import vault_of
 
+pytestmark = pytest.mark.long
+
 KEYS_EACH = 12
 VERDICTS = 8
 

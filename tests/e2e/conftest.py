@@ -1,4 +1,7 @@
-"""The service on each database, in one process and in two; all tests of it share the four."""
+"""The service on each database, in one process and in two; all tests of it share the four.
+
+The other two of the four are for `make test-long`: each database and each number is in both lanes.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,12 +19,14 @@ MARK = "Zq7marked"
 @pytest.fixture(
     scope="session",
     params=[
-        pytest.param((kind, workers), marks=pytest.mark.xdist_group(f"service-{kind}"), id=name)
-        for kind, workers, name in [
-            ("sqlite", 1, "sqlite-1-worker"),
-            ("sqlite", 2, "sqlite-2-workers"),
-            ("postgresql", 1, "postgresql-1-worker"),
-            ("postgresql", 2, "postgresql-2-workers"),
+        pytest.param(
+            (kind, workers), marks=[pytest.mark.xdist_group(f"service-{kind}"), *lane], id=name
+        )
+        for kind, workers, name, lane in [
+            ("sqlite", 1, "sqlite-1-worker", []),
+            ("sqlite", 2, "sqlite-2-workers", [pytest.mark.long]),
+            ("postgresql", 1, "postgresql-1-worker", [pytest.mark.long]),
+            ("postgresql", 2, "postgresql-2-workers", []),
         ]
     ],
 )

@@ -25,6 +25,8 @@ from tests.native import path_with_programs, programs
 from tests.ports import free_port
 from tests.vaults import MASTER_KEY
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[2] / "docs" / "operating" / "backup.md").read_text("utf-8")
 ARCHIVED_S_MAX = 30.0
 DRILL = "/var/tmp/alama-drill"  # noqa: S108  of the page, and never made

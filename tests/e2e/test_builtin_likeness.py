@@ -17,6 +17,8 @@ from alama.training.population.people import PopulationOptions
 from alama.training.validation.unlike import dealt_anew
 from tests.e2e.test_builtin_model import drawn
 
+pytestmark = pytest.mark.long
+
 MODEL = builtin()
 HELD_OUT = PopulationOptions(rows=200_000, seed=79)
 """Neither trained on, nor looked at when the number of groups was chosen (seed 77)."""

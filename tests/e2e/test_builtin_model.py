@@ -34,7 +34,7 @@ from alama.training.validation.metrics import (
 )
 
 # One worker makes what the tests here share, once.
-pytestmark = pytest.mark.xdist_group("builtin-model")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("builtin-model")]
 
 Floats = NDArray[np.float64]
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.databases import sqlite_url
 from tests.server import Server
 from tests.walks import Walk
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "changing-a-policy.md").read_text("utf-8")

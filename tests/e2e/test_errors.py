@@ -191,34 +191,33 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.status} {case.name}" for case in CASES])
-def test_a_request_that_is_wrong_is_told_so(service: Service, case: Case) -> None:
-    credentials = service.credentials() if case.with_key else {}
-    headers = {k: v.encode("latin-1") for k, v in (credentials | case.headers).items()}
-    has_body = case.method not in {"GET", "OPTIONS"}
-    for prefix in ("", "/api") if case.path.startswith("/v1/") else ("",):
-        reply = service.send(
-            case.method,
-            prefix + case.path,
-            content=case.body if has_body else None,
-            headers=headers,
-        )
-        require_problem(reply, case.status, case.code)
-        assert case.answers_with.items() <= reply.headers.items()
+def test_a_request_that_is_wrong_is_told_so(service: Service, subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(f"{case.status} {case.name}"):
+            credentials = service.credentials() if case.with_key else {}
+            headers = {k: v.encode("latin-1") for k, v in (credentials | case.headers).items()}
+            has_body = case.method not in {"GET", "OPTIONS"}
+            for prefix in ("", "/api") if case.path.startswith("/v1/") else ("",):
+                reply = service.send(
+                    case.method,
+                    prefix + case.path,
+                    content=case.body if has_body else None,
+                    headers=headers,
+                )
+                require_problem(reply, case.status, case.code)
+                assert case.answers_with.items() <= reply.headers.items()
 
 
-@pytest.mark.parametrize(
-    ("path", "detail"),
-    [
+def test_a_wrong_parameter_is_named(service: Service, subtests: pytest.Subtests) -> None:
+    for path, detail in [
         ("/v1/scores?limt=5", "This path does not know the parameter limt. "),
         ("/v1/scores?limt=5", "It knows waiting, limit, cursor; the nearest is limit."),
         ("/v1/scores?limit=1&cursor=x&limit=2", "The parameter limit stands twice."),
         (f"/v1/scores/req_{'0' * 28}?limit=1", "It knows none."),
-    ],
-)
-def test_a_wrong_parameter_is_named(service: Service, path: str, detail: str) -> None:
-    problem = require_problem(service.get(path), 400, "invalid_parameter")
-    assert detail in problem["detail"]
+    ]:
+        with subtests.test(path=path, detail=detail):
+            problem = require_problem(service.get(path), 400, "invalid_parameter")
+            assert detail in problem["detail"]
 
 
 def test_an_idempotency_key_that_stands_twice_is_refused(service: Service) -> None:
@@ -248,22 +247,18 @@ def test_reading_where_scores_are_given_is_told_where_they_are_read(service: Ser
     assert "/v1/scores" in problem["detail"]
 
 
-@pytest.mark.parametrize(
-    ("scope", "method", "path"),
-    [
+def test_a_key_does_no_more_than_its_scope(service: Service, subtests: pytest.Subtests) -> None:
+    for scope, method, path in [
         (Scope.READ, "POST", "/v1/score"),
         (Scope.WRITE, "GET", "/v1/scores"),
         (Scope.WRITE, "GET", "/v1/scores/req_" + "0" * 28),
-    ],
-)
-def test_a_key_does_no_more_than_its_scope(
-    service: Service, scope: Scope, method: str, path: str
-) -> None:
-    key = service.key(DEMO, (scope,))
-    reply = service.send(method, path, json=COMPACT, headers=service.credentials(key))
-    problem = require_problem(reply, 403, "scope_missing")
-    missing = Scope.WRITE if scope is Scope.READ else Scope.READ
-    assert missing in problem["detail"]
+    ]:
+        with subtests.test(scope=scope, method=method, path=path):
+            key = service.key(DEMO, (scope,))
+            reply = service.send(method, path, json=COMPACT, headers=service.credentials(key))
+            problem = require_problem(reply, 403, "scope_missing")
+            missing = Scope.WRITE if scope is Scope.READ else Scope.READ
+            assert missing in problem["detail"]
 
 
 def test_an_expired_key_is_told_so(service: Service) -> None:

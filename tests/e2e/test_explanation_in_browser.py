@@ -56,6 +56,7 @@ def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(tmp_path: Path)
         assert found["asked"] == 0, "the page must not ask for anything beside itself"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_on_a_phone_no_label_runs_into_another_or_out_of_its_drawing(
     tmp_path: Path, code: str
@@ -70,12 +71,14 @@ def test_a_long_reference_stays_in_its_field(tmp_path: Path) -> None:
         assert found["overflow"] <= 0, width
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_even_the_longest_page_takes_no_more_than_two_sheets(tmp_path: Path, code: str) -> None:
     assert sheets(written(tmp_path, REVIEWED, code)) <= 2
     assert sheets(written(tmp_path, REVIEWED, code, COUNT_MAX)) <= 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sent", [APPROVED, BEYOND_HELP], ids=["approved", "beyond help"])
 def test_where_there_is_no_way_to_show_one_sheet_is_enough(
     tmp_path: Path, sent: dict[str, Any]

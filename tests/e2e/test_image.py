@@ -30,7 +30,7 @@ from tests.wheelhouses import wheelhouse
 START_S_MAX = 60.0  # a second or two; the machine may be busy with every other test
 STOP_S_MAX = 30.0
 
-pytestmark = [pytest.mark.wheel, pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.long, pytest.mark.wheel, pytest.mark.xdist_group("wheel")]
 
 
 class Installation(NamedTuple):

@@ -8,7 +8,7 @@ from alama.pages.monitoring import render
 from tests.browser import measured, needs_chromium
 from tests.reports import states
 
-pytestmark = [needs_chromium, pytest.mark.xdist_group("monitoring-in-browser")]
+pytestmark = [pytest.mark.long, needs_chromium, pytest.mark.xdist_group("monitoring-in-browser")]
 
 
 @pytest.mark.parametrize(("state", "drawings"), [("empty", 0), ("troubled", 8)])

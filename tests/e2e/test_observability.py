@@ -330,6 +330,7 @@ def test_promtool_finds_nothing_wrong_with_the_rules_and_the_configuration() -> 
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @needs_promtool
 def test_each_alert_fires_when_it_should_and_no_other_does(tmp_path: Path) -> None:
     cases = [([name], USUAL | series) for name, series in FIRES.items()]
@@ -340,6 +341,7 @@ def test_each_alert_fires_when_it_should_and_no_other_does(tmp_path: Path) -> No
     _run(tmp_path, cases, every="3m")
 
 
+@pytest.mark.long
 @needs_promtool
 def test_no_alert_fires_for_what_is_usual_or_passes(tmp_path: Path) -> None:
     _run(tmp_path, [([], USUAL | series) for series in QUIET.values()], every="2m")

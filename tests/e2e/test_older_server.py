@@ -16,6 +16,8 @@ from tests.databases import Postgres
 from tests.native import path_with_programs, programs
 from tests.vaults import MASTER_KEY
 
+pytestmark = pytest.mark.long
+
 
 class Older(Postgres):
     """PostgreSQL 16: the last that has no `transaction_timeout`."""

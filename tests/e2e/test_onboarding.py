@@ -173,6 +173,7 @@ def test_the_service_takes_a_lender_from_terms_to_a_live_score(
     assert pilot.told("")["next"] is None
 
 
+@pytest.mark.long
 def test_a_training_run_outlives_its_workers(
     pilot: Pilot, handed_in: httpx.Response, room: Path
 ) -> None:

@@ -21,6 +21,8 @@ from tests.lending import open_live
 from tests.onboarded import MODEL, a_candidate, a_history
 from tests.walks import ADDRESS
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[2] / "docs" / "onboarding-http.md").read_text("utf-8")
 COMMANDS = re.findall(r"^    (curl .*?)$(?!\n      )", PAGE, re.MULTILINE | re.DOTALL)
 LIVE = Book("demo", Mode.LIVE)

@@ -14,6 +14,8 @@ from tests.databases import sqlite_url
 from tests.server import Server
 from tests.walks import Walk
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "onboarding.md").read_text("utf-8")
 README = (ROOT / "README.md").read_text("utf-8")

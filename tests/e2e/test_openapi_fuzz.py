@@ -20,6 +20,8 @@ from tests.databases import sqlite_url
 from tests.server import Server
 from tests.tries import TIMES
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 SCHEMATHESIS = ROOT / ".venv-api" / "bin" / "schemathesis"
 CONFIG = Path(__file__).with_name("schemathesis.toml")

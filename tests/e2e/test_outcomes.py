@@ -147,6 +147,7 @@ def test_whatever_order_many_senders_send_in_the_same_is_left(lender: Lender) ->
     assert len(lender.rows()) == 40
 
 
+@pytest.mark.long
 def test_the_walk_goes_as_the_page_says(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -53,6 +53,7 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
     return finished.stdout
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("readme")
 def test_the_commands_that_train_and_score_work_in_their_order(tmp_path: Path) -> None:
     # On a quarter of the rows, and coarsely: the steps are the same, and nobody reads the model.
@@ -90,6 +91,7 @@ def test_somebody_who_is_declined_is_told_what_the_readme_shows(tmp_path: Path) 
     assert (tmp_path / "page.html").exists()
 
 
+@pytest.mark.long
 def test_the_way_to_postgresql_works(tmp_path: Path, postgres: Postgres) -> None:
     block = block_with("export ALAMA_DATABASE")
     *prepare, serve = commands(block)

@@ -7,11 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from alama.core import receipts
 from tests.databases import sqlite_url
 from tests.receipts import a_receipt
 from tests.server import Server
 from tests.walks import Walk
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "receipts.md").read_text("utf-8")

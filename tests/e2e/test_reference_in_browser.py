@@ -5,6 +5,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from alama.api import openapi
 from alama.api.reference.page import Reference
 from tests.browser import chromium, needs_chromium
@@ -43,7 +45,7 @@ onload = async () => {{
 }};
 </script></body></html>"""
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.long, needs_chromium]
 
 
 def test_nothing_runs_out_of_the_page_and_every_block_can_be_copied(tmp_path: Path) -> None:

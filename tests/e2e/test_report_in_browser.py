@@ -10,7 +10,7 @@ from tests.browser import chromium, measured, needs_chromium
 from tests.factories import a_dataset, a_model
 
 # One worker makes the page that the tests here share, once.
-pytestmark = [needs_chromium, pytest.mark.xdist_group("report-in-browser")]
+pytestmark = [pytest.mark.long, needs_chromium, pytest.mark.xdist_group("report-in-browser")]
 
 
 @pytest.fixture(scope="module")

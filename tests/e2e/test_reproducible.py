@@ -14,7 +14,7 @@ from tests.patterned import QUICK, patterned, unwatched
 from tests.processors import lesser_processor
 
 # One worker makes what the tests here share, once.
-pytestmark = pytest.mark.xdist_group("reproducible")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("reproducible")]
 
 ORDER = Order(name="small", label="default", recipe=replace(QUICK, portable=True))
 

@@ -51,10 +51,6 @@ NUMERIC = [row for row in ROWS if row.kind != "string"]
 WORDS = [row for row in ROWS if row.kind == "string"]
 
 
-def by_name(rows: list[Row]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("row", rows, ids=[row.name for row in rows])
-
-
 def faults(reply: httpx.Response) -> dict[str, str]:
     assert reply.status_code == 422, reply.text
     return {fault["pointer"]: fault["code"] for fault in reply.json()["errors"]}
@@ -69,80 +65,106 @@ def written(name: str, text: str) -> bytes:
 # ------------------------------------------------------------------------------------- the table
 
 
-@by_name(NUMERIC)
-def test_a_number_keeps_its_range(service: Service, row: Row) -> None:
-    step = 1 if row.kind == "integer" else 1e-6
-    lowest = row.low if row.low_belongs else row.low + step
-    for inside in (lowest, row.high):
-        reply = service.score({**FULL, row.name: inside})
-        assert reply.status_code == 200, reply.text
-    for outside in (lowest - step, math.nextafter(row.high, math.inf) * 1.001, -1e300, 1e300):
-        assert faults(service.score({**FULL, row.name: outside})) == {
-            f"/{row.name}": "out_of_range"
-        }
+def test_a_number_keeps_its_range(service: Service, subtests: pytest.Subtests) -> None:
+    for row in NUMERIC:
+        with subtests.test(row.name):
+            step = 1 if row.kind == "integer" else 1e-6
+            lowest = row.low if row.low_belongs else row.low + step
+            for inside in (lowest, row.high):
+                reply = service.score({**FULL, row.name: inside})
+                assert reply.status_code == 200, reply.text
+            for outside in (
+                lowest - step,
+                math.nextafter(row.high, math.inf) * 1.001,
+                -1e300,
+                1e300,
+            ):
+                assert faults(service.score({**FULL, row.name: outside})) == {
+                    f"/{row.name}": "out_of_range"
+                }
 
 
-@by_name(NUMERIC)
-def test_a_number_is_a_json_number(service: Service, row: Row) -> None:
-    for text in ('"1"', f'"{MARK}"', "true", "false", "[1]", '{"a":1}'):
-        assert faults(service.score(written(row.name, text))) == {f"/{row.name}": "wrong_type"}
-    for text in ("NaN", "Infinity", "-Infinity", "01", "1_0", "0x1"):
-        reply = service.score(written(row.name, text))
-        assert (reply.status_code, reply.json()["code"]) == (400, "malformed_json")
-    assert faults(service.score(written(row.name, "1e400"))) == {f"/{row.name}": "out_of_range"}
+def test_a_number_is_a_json_number(service: Service, subtests: pytest.Subtests) -> None:
+    for row in NUMERIC:
+        with subtests.test(row.name):
+            for text in ('"1"', f'"{MARK}"', "true", "false", "[1]", '{"a":1}'):
+                assert faults(service.score(written(row.name, text))) == {
+                    f"/{row.name}": "wrong_type"
+                }
+            for text in ("NaN", "Infinity", "-Infinity", "01", "1_0", "0x1"):
+                reply = service.score(written(row.name, text))
+                assert (reply.status_code, reply.json()["code"]) == (400, "malformed_json")
+            assert faults(service.score(written(row.name, "1e400"))) == {
+                f"/{row.name}": "out_of_range"
+            }
 
 
-@by_name([row for row in ROWS if row.kind == "integer"])
-def test_24_0_is_an_integer_and_24_5_is_not(service: Service, row: Row) -> None:
-    assert service.score(written(row.name, "24.0")).status_code == 200
-    assert service.score(written(row.name, "2.4e1")).status_code == 200
-    assert faults(service.score(written(row.name, "24.5"))) == {f"/{row.name}": "wrong_type"}
+def test_24_0_is_an_integer_and_24_5_is_not(service: Service, subtests: pytest.Subtests) -> None:
+    for row in [row for row in ROWS if row.kind == "integer"]:
+        with subtests.test(row.name):
+            assert service.score(written(row.name, "24.0")).status_code == 200
+            assert service.score(written(row.name, "2.4e1")).status_code == 200
+            assert faults(service.score(written(row.name, "24.5"))) == {
+                f"/{row.name}": "wrong_type"
+            }
 
 
-@by_name(WORDS)
-def test_a_word_has_1_to_64_characters(service: Service, row: Row) -> None:
-    for word in ("x", "é" * 64, f"  {'x' * 64}  ", "a:b", '"\\', "😀"):
-        reply = service.score({**FULL, row.name: word})
-        assert reply.status_code == 200, reply.text
-    for word in ("", "   ", MARK + "x" * 64):
-        assert faults(service.score({**FULL, row.name: word})) == {f"/{row.name}": "out_of_range"}
-    for other in (1, True, [MARK], {MARK: 1}):
-        assert faults(service.score({**FULL, row.name: other})) == {f"/{row.name}": "wrong_type"}
+def test_a_word_has_1_to_64_characters(service: Service, subtests: pytest.Subtests) -> None:
+    for row in WORDS:
+        with subtests.test(row.name):
+            for word in ("x", "é" * 64, f"  {'x' * 64}  ", "a:b", '"\\', "😀"):
+                reply = service.score({**FULL, row.name: word})
+                assert reply.status_code == 200, reply.text
+            for word in ("", "   ", MARK + "x" * 64):
+                assert faults(service.score({**FULL, row.name: word})) == {
+                    f"/{row.name}": "out_of_range"
+                }
+            for other in (1, True, [MARK], {MARK: 1}):
+                assert faults(service.score({**FULL, row.name: other})) == {
+                    f"/{row.name}": "wrong_type"
+                }
 
 
-@by_name(ROWS)
-def test_a_field_is_required_or_may_be_left_out_or_null(service: Service, row: Row) -> None:
-    left_out = {name: value for name, value in FULL.items() if name != row.name}
-    for body in (left_out, {**FULL, row.name: None}):
-        reply = service.score(body)
-        if row.required:
-            assert faults(reply) == {f"/{row.name}": "missing_field"}
-        else:
-            assert reply.status_code == 200, reply.text
+def test_a_field_is_required_or_may_be_left_out_or_null(
+    service: Service, subtests: pytest.Subtests
+) -> None:
+    for row in ROWS:
+        with subtests.test(row.name):
+            left_out = {name: value for name, value in FULL.items() if name != row.name}
+            for body in (left_out, {**FULL, row.name: None}):
+                reply = service.score(body)
+                if row.required:
+                    assert faults(reply) == {f"/{row.name}": "missing_field"}
+                else:
+                    assert reply.status_code == 200, reply.text
 
 
-@by_name([row for row in ROWS if row.compact])
-def test_two_spellings_are_one_field(service: Service, row: Row) -> None:
-    assert row.compact is not None
-    value = FULL[row.name]
-    other = {name: sent for name, sent in FULL.items() if name != row.name} | {row.compact: value}
-    reply, respelled = service.score(FULL).json(), service.score(other).json()
-    assert reply["score"] == respelled["score"]
-    assert service.score({**FULL, row.compact: value}).json()["score"] == reply["score"]
-    assert faults(service.score({**FULL, row.compact: value / 2})) == {
-        f"/{row.compact}": "conflicting_fields"
-    }
-    features = {shap["feature"] for shap in respelled["shap_values"]}
-    assert row.compact in features
-    assert row.name not in features
+def test_two_spellings_are_one_field(service: Service, subtests: pytest.Subtests) -> None:
+    for row in [row for row in ROWS if row.compact]:
+        with subtests.test(row.name):
+            assert row.compact is not None
+            value = FULL[row.name]
+            other = {name: sent for name, sent in FULL.items() if name != row.name} | {
+                row.compact: value
+            }
+            reply, respelled = service.score(FULL).json(), service.score(other).json()
+            assert reply["score"] == respelled["score"]
+            assert service.score({**FULL, row.compact: value}).json()["score"] == reply["score"]
+            assert faults(service.score({**FULL, row.compact: value / 2})) == {
+                f"/{row.compact}": "conflicting_fields"
+            }
+            features = {shap["feature"] for shap in respelled["shap_values"]}
+            assert row.compact in features
+            assert row.name not in features
 
 
 # ------------------------------------------------------------------------------------- the rules
 
 
-@pytest.mark.parametrize(
-    ("sent", "pointer", "code", "words"),
-    [
+def test_a_field_that_is_none_is_refused_by_name(
+    service: Service, subtests: pytest.Subtests
+) -> None:
+    for sent, pointer, code, words in [
         ("mm_month", "/mm_month", "unknown_field", "did you mean mm_months?"),
         ("Region", "/Region", "unknown_field", "did you mean region?"),
         ("qqq", "/qqq", "unknown_field", "is not a field"),
@@ -153,15 +175,12 @@ def test_two_spellings_are_one_field(service: Service, row: Row) -> None:
         ],
         ("ethnicity", "/ethnicity", "prohibited_field", "must never be sent"),
         ("GENDER", "/GENDER", "prohibited_field", "must never be sent"),
-    ],
-)
-def test_a_field_that_is_none_is_refused_by_name(
-    service: Service, sent: str, pointer: str, code: str, words: str
-) -> None:
-    reply = service.score({**COMPACT, sent: MARK})
-    assert faults(reply) == {pointer: code}
-    assert words in reply.json()["errors"][0]["detail"]
-    assert MARK not in reply.text
+    ]:
+        with subtests.test(sent):
+            reply = service.score({**COMPACT, sent: MARK})
+            assert faults(reply) == {pointer: code}
+            assert words in reply.json()["errors"][0]["detail"]
+            assert MARK not in reply.text
 
 
 def test_every_bad_field_is_reported_at_once_and_no_value_is_repeated(service: Service) -> None:
@@ -195,11 +214,14 @@ def test_a_field_stands_once(service: Service) -> None:
     assert faults(service.score(body.encode())) == {"/region": "duplicate_field"}
 
 
-@pytest.mark.parametrize("reference", ["+254 712 345 678", "wanjiku@example.com", "12345678"])
-def test_a_reference_that_names_a_person_is_refused(service: Service, reference: str) -> None:
-    reply = service.score({**COMPACT, "applicant_ref": reference})
-    assert faults(reply) == {"/applicant_ref": "personal_identifier"}
-    assert reference not in reply.text
+def test_a_reference_that_names_a_person_is_refused(
+    service: Service, subtests: pytest.Subtests
+) -> None:
+    for reference in ["+254 712 345 678", "wanjiku@example.com", "12345678"]:
+        with subtests.test(reference):
+            reply = service.score({**COMPACT, "applicant_ref": reference})
+            assert faults(reply) == {"/applicant_ref": "personal_identifier"}
+            assert reference not in reply.text
 
 
 def test_a_word_that_nobody_has_seen_is_scored_as_other(service: Service) -> None:
@@ -254,23 +276,20 @@ def replies_to(service: Service, packets: list[bytes], count: int) -> list[dict[
 BODY = json.dumps({**COMPACT, "region": "\r\nUpgrade: h2c\r\n\r\n"}).encode()
 
 
-@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "in chunks"])
-@pytest.mark.parametrize(
-    "mark",
-    [b"never", b"{", b"Upgrade: h2c", b"grade: h2c", b"h2c\r\nHTTP2", b"\n{", b"}"],
-    ids=repr,
-)
 def test_an_offer_of_http2_loses_no_body_wherever_the_packets_part(
-    service: Service, mark: bytes, *, chunked: bool
+    service: Service, subtests: pytest.Subtests
 ) -> None:
-    request = posted(service, BODY, chunked=chunked)
-    place = request.find(mark)
-    packets = [request] if place < 0 else [request[:place], request[place:]]
-    (reply,) = replies_to(service, packets, 1)
-    assert reply["decision"]
-    stored = service.get(f"/v1/scores/{reply['request_id']}").json()
-    assert stored["application"] == json.loads(BODY)
-    assert stored["model"] == reply["model"]
+    for mark in [b"never", b"{", b"Upgrade: h2c", b"grade: h2c", b"h2c\r\nHTTP2", b"\n{", b"}"]:
+        for chunked in [False, True]:
+            with subtests.test(mark=mark, chunked=chunked):
+                request = posted(service, BODY, chunked=chunked)
+                place = request.find(mark)
+                packets = [request] if place < 0 else [request[:place], request[place:]]
+                (reply,) = replies_to(service, packets, 1)
+                assert reply["decision"]
+                stored = service.get(f"/v1/scores/{reply['request_id']}").json()
+                assert stored["application"] == json.loads(BODY)
+                assert stored["model"] == reply["model"]
 
 
 def test_requests_after_an_offer_of_http2_are_answered_too(service: Service) -> None:

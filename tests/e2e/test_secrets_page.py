@@ -17,6 +17,8 @@ from tests.databases import sqlite_url
 from tests.guide import OPERATING, Shell, Where, blocks, missing
 from tests.server import Server
 
+pytestmark = pytest.mark.long
+
 PAGE = (OPERATING / "secrets.md").read_text("utf-8")
 HERE = (
     "API keys",

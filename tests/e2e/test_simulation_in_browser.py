@@ -9,7 +9,7 @@ from tests.browser import chromium, measured, needs_chromium
 from tests.simulations import a_simulation
 
 # One worker makes the page that the tests here share, once.
-pytestmark = [needs_chromium, pytest.mark.xdist_group("simulation-in-browser")]
+pytestmark = [pytest.mark.long, needs_chromium, pytest.mark.xdist_group("simulation-in-browser")]
 
 
 @pytest.fixture(scope="module")

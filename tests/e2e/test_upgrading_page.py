@@ -22,6 +22,8 @@ from tests.databases import Postgres
 from tests.later_versions import Next, become_later, numbered
 from tests.vaults import MASTER_KEY
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[2] / "docs" / "operating" / "upgrading.md").read_text("utf-8")
 OWNER, SERVICE = "alama_owner", "alama"
 NEXT = Next(

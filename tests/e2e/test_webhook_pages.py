@@ -36,7 +36,7 @@ from tests.ports import HOST, free_port
 from tests.receivers import Receivers
 from tests.walks import Walk
 
-pytestmark = pytest.mark.xdist_group("webhooks")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("webhooks")]
 
 DOCS = Path(__file__).parents[2] / "docs"
 SENDING = (DOCS / "webhooks.md").read_text("utf-8")

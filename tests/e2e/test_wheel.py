@@ -21,7 +21,7 @@ from tests.wheelhouses import clean_environment, wheelhouse
 ROOT = Path(__file__).parents[2]
 
 # One group, so that parallel workers share the one environment that the fixtures make.
-pytestmark = [pytest.mark.wheel, pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.long, pytest.mark.wheel, pytest.mark.xdist_group("wheel")]
 
 
 def run(*command: str | Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.reasons import Advice, Language
@@ -14,6 +14,7 @@ from alama.core.reasons.known import shown_as
 from alama.core.recourse import FieldChange
 from alama.files.reasons import languages
 from tests.recourse import Case, random_case
+from tests.tries import tries
 
 LANGUAGES = languages()
 SEEDS = st.integers(0, 2**32 - 1)
@@ -42,7 +43,7 @@ def is_whole(text: str) -> bool:
     )
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(CASES)
 def test_a_change_is_told_with_its_new_value_in_every_language(case: Case) -> None:
     told = changes(case)
@@ -59,7 +60,7 @@ def test_a_change_is_told_with_its_new_value_in_every_language(case: Case) -> No
             assert change.after in values
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(CASES)
 def test_both_values_of_a_change_differ_the_way_it_goes(case: Case) -> None:
     english = LANGUAGES[0]
@@ -75,7 +76,7 @@ def test_both_values_of_a_change_differ_the_way_it_goes(case: Case) -> None:
         assert old != new
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(CASES)
 def test_every_obstacle_is_told_in_every_language(case: Case) -> None:
     for obstacle in case.find().binding:

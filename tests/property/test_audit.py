@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import chain
@@ -23,6 +23,7 @@ from tests.audited import audited, verdict_on
 from tests.databases import sqlite_url
 from tests.entries import NOON_US, an_entry
 from tests.stores import acts_in, registry_in
+from tests.tries import tries
 from tests.vaults import vault_of
 
 NUMBER_BITS = 64
@@ -96,7 +97,7 @@ def test_no_number_hides_the_last_act(kept: Database) -> None:
             assert verdict_on(kept).findings, bit
 
 
-@settings(max_examples=80, deadline=None)
+@tries(80)
 @given(data=st.data())
 def test_a_bit_that_flips_in_the_file_is_found(kept: Database, data: st.DataObject) -> None:
     link = data.draw(st.sampled_from(links_of(kept)))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import RowMapping
 
@@ -24,6 +24,9 @@ from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO
 from tests.protected import House
+from tests.tries import tries
+
+pytestmark = pytest.mark.long
 
 OF_ERASED_SCORES = {
     "key_id",
@@ -173,7 +176,7 @@ def another(value: Any, data: st.DataObject) -> Any:
     return raw.decode() if isinstance(value, str) else bytes(raw)
 
 
-@settings(max_examples=150, deadline=None)
+@tries(150)
 @given(data=st.data())
 def test_a_cell_that_was_changed_is_found(kept: Database, data: st.DataObject) -> None:
     before = cells(kept)  # in which nothing is found: see `kept`
@@ -183,7 +186,7 @@ def test_a_cell_that_was_changed_is_found(kept: Database, data: st.DataObject) -
     assert cells(kept) == before
 
 
-@settings(max_examples=150, deadline=None)
+@tries(150)
 @given(data=st.data())
 def test_two_cells_that_changed_places_are_found(kept: Database, data: st.DataObject) -> None:
     first = data.draw(st.sampled_from([cell for cell in cells(kept) if not cell.is_listed]))

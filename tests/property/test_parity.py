@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.batch.scoring import Options, TableScoring, score_table
@@ -26,6 +26,7 @@ from alama.core.scorecard import Scorecard
 from alama.core.units import Points
 from alama.files.reader import open_table
 from tests.factories import Case, Rng, a_model, cases, masked, random_columns, rows
+from tests.tries import tries
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -117,7 +118,7 @@ def test_scores_and_probabilities_are_shown_alike(drawn: list[float]) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@tries(30)
 def test_each_row_is_given_to_the_same_card(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = a_model(seed)
@@ -132,7 +133,7 @@ def test_each_row_is_given_to_the_same_card(seed: int) -> None:
 
 
 @given(SEEDS, st.sampled_from([None, "UGX"]), st.sampled_from([".parquet", ".csv"]))
-@settings(max_examples=20)
+@tries(20)
 def test_a_file_scores_like_its_applications(
     tmp_path_factory: pytest.TempPathFactory, seed: int, currency: str | None, ending: str
 ) -> None:
@@ -153,7 +154,7 @@ def test_a_file_scores_like_its_applications(
 
 
 @given(SEEDS, st.sampled_from([None, "UGX"]))
-@settings(max_examples=15)
+@tries(15)
 def test_sql_scores_like_core(seed: int, currency: str | None) -> None:
     model = a_model(seed)
     catalogue = model.catalogue
@@ -168,7 +169,7 @@ def test_sql_scores_like_core(seed: int, currency: str | None) -> None:
 
 
 @given(scored_tables())
-@settings(max_examples=40)
+@tries(40)
 def test_sql_of_any_card_scores_like_core(drawn: tuple[Case, list[tuple[Value, ...]]]) -> None:
     case, table = drawn
     model = msgspec.structs.replace(

@@ -50,6 +50,7 @@ from tests.entries import DEMO
 from tests.faults import Faults
 from tests.property.happenings import Given, Retry, new_database
 from tests.protected import DAY_US, House
+from tests.tries import tries
 from tests.vaults import MASTERS
 
 RETENTION_DAYS = 30
@@ -395,6 +396,4 @@ def test_whatever_happens_what_was_kept_replays_and_what_was_erased_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(retention, "DELETED_AT_ONCE", 2)  # so that a run has several batches
-    run_state_machine_as_test(
-        Protection, settings=settings(max_examples=24, stateful_step_count=20)
-    )
+    run_state_machine_as_test(Protection, settings=settings(tries(24), stateful_step_count=20))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.api import render
@@ -43,6 +43,7 @@ from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
 from tests.policies import one_of, random_policy
+from tests.tries import tries
 from tests.vaults import a_vault, to_be_kept
 
 APPLICATIONS = 25
@@ -154,7 +155,7 @@ def test_the_questions_meet_every_decision_and_loans_both_asked_for_and_not() ->
 
 
 @given(QUESTIONS)
-@settings(max_examples=100)
+@tries(100)
 def test_the_service_replies_and_records_what_the_core_says(question: Question) -> None:
     replies, kept = asyncio.run(served(question))
     answers = question.answers()
@@ -220,7 +221,7 @@ def as_named(parts: dict[str, Any], rules: tuple[str, ...]) -> Said:
 
 
 @given(QUESTIONS, st.sampled_from([".csv", ".parquet"]))
-@settings(max_examples=60)
+@tries(60)
 def test_a_file_is_decided_on_as_the_core_says(
     tmp_path_factory: pytest.TempPathFactory, question: Question, ending: str
 ) -> None:
@@ -272,7 +273,7 @@ def read(path: Path) -> pa.Table:
 
 
 @given(QUESTIONS)
-@settings(max_examples=100)
+@tries(100)
 def test_a_simulation_decides_as_the_core_says(question: Question) -> None:
     answers = question.answers()
     cases = [Case(str(row), application) for row, application in enumerate(question.applications)]

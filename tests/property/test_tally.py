@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cache
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import tally
@@ -15,6 +15,7 @@ from alama.core.model import ReadyModel
 from alama.core.tally import SCORE_STEP, Tally, seen
 from tests.applications import random_application
 from tests.factories import a_model
+from tests.tries import tries
 
 MODEL = ReadyModel(a_model(seed=3))
 CARDS = {scorecard.card.name: scorecard.card for scorecard in MODEL.scorecards}
@@ -46,7 +47,7 @@ def merged(*parts: Tally) -> Tally:
     return total
 
 
-@settings(max_examples=80)
+@tries(80)
 @given(SOME, SOME, SOME)
 def test_tallies_merge_as_sums_do(
     first: list[Assessment], second: list[Assessment], third: list[Assessment]
@@ -58,14 +59,14 @@ def test_tallies_merge_as_sums_do(
     assert (a, b, c) == (counted(first), counted(second), counted(third))  # parts stay as they are
 
 
-@settings(max_examples=80)
+@tries(80)
 @given(SOME)
 def test_a_tally_can_be_written_down_and_read_back(group: list[Assessment]) -> None:
     total = counted(group)
     assert tally.decode(tally.encode(total)) == total
 
 
-@settings(max_examples=80)
+@tries(80)
 @given(SOME)
 def test_a_tally_says_what_counting_by_hand_says(group: list[Assessment]) -> None:
     total = counted(group)

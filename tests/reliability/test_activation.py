@@ -36,7 +36,7 @@ from tests.reliability.load import OK, Load
 from tests.reliability.verdict import assert_kept
 from tests.server import Server
 
-pytestmark = pytest.mark.xdist_group("activation")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("activation")]
 
 ROUNDS = int(os.environ.get("RELIABILITY_ROUNDS", "1"))
 CONNECTIONS = 6

@@ -28,6 +28,7 @@ from tests.reliability.verdict import assert_acknowledged_are_among, stored
 from tests.server import ALAMA, Server
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's own"),
     pytest.mark.xdist_group("backups"),
 ]

@@ -36,6 +36,7 @@ from tests.server import DEMO, Server
 
 COMPILER = shutil.which("cc")
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="preloads into programs of Linux"),
     pytest.mark.skipif(COMPILER is None, reason="needs a C compiler"),
     pytest.mark.xdist_group("outages"),

@@ -25,6 +25,7 @@ from tests.reliability.verdict import assert_kept, assert_readable
 from tests.server import Server
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="preloads into programs of Linux"),
     pytest.mark.skipif(COMPILER is None, reason="needs a C compiler"),
     pytest.mark.xdist_group("outages"),

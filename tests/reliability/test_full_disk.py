@@ -26,6 +26,7 @@ from tests.reliability.verdict import assert_kept
 from tests.server import Server
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="tmpfs and prlimit are Linux's own"),
     pytest.mark.xdist_group("outages"),
 ]

@@ -32,7 +32,7 @@ from tests.reliability.client import Client, Reply, application
 from tests.reliability.test_activation import approve, two_keys_of_a_lender_in_shadow
 from tests.server import Server
 
-pytestmark = pytest.mark.xdist_group("hosts")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("hosts")]
 
 HOSTS = WORKERS = 2
 RATE = 50

@@ -19,7 +19,7 @@ from tests.reliability.outages import (
 from tests.reliability.verdict import assert_kept
 from tests.server import Server
 
-pytestmark = pytest.mark.xdist_group("outages")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("outages")]
 
 TOLD_S_MAX = 12.0
 BACK_S_MAX = 10.0

@@ -19,6 +19,7 @@ from tests.reliability.client import application
 from tests.server import Server
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
     pytest.mark.xdist_group("memory"),
 ]

@@ -22,7 +22,7 @@ from tests.reliability.outages import (
 from tests.reliability.verdict import assert_kept
 from tests.server import Server, ServerFailed
 
-pytestmark = pytest.mark.xdist_group("outages")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("outages")]
 
 CUT_S_MAX = 5.0
 STALL_S_MAX = 12.0

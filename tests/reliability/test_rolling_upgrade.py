@@ -24,6 +24,7 @@ from tests.reliability.verdict import assert_kept, assert_readable
 from tests.server import ALAMA, Server
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="kills whole groups of processes"),
     pytest.mark.xdist_group("kills"),
 ]

@@ -22,7 +22,7 @@ from alama.storage.upgrading import online as online_upgrade
 from tests.databases import Postgres, through
 from tests.proxy import Proxy
 
-pytestmark = pytest.mark.xdist_group("outages")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("outages")]
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from tests.receivers import Receivers
 from tests.reliability.client import Client, application
 from tests.server import Server
 
-pytestmark = pytest.mark.xdist_group("kills")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("kills")]
 
 EVENTS = int(os.environ.get("RELIABILITY_EVENTS", "80"))
 FULL = EVENTS >= 1_000

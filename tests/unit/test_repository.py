@@ -17,9 +17,7 @@ import alama
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
-LINES_MAX_FILE = 400  # read in one sitting
 LINES_MAX_FUNCTION = 60  # fits a screen
 
 # What `git` would leave out, for a copy of the repository that came as an archive.
@@ -143,41 +141,54 @@ def test_every_dependency_is_argued_for() -> None:
     assert [name for name in dependencies() if f"| `{name}` |" not in reasons] == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_is_read_in_one_sitting_and_a_function_fits_a_screen(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert len(text.splitlines()) <= LINES_MAX_FILE
+def test_a_function_fits_a_screen() -> None:
     long_functions = [
-        node.name
-        for node in ast.walk(ast.parse(text))
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path, tree in trees()
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or node.lineno) - node.lineno >= LINES_MAX_FUNCTION
     ]
     assert long_functions == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_code_runs_data_as_code(path: Path) -> None:
+def test_no_code_runs_data_as_code() -> None:
     # A model artefact, a table or a name from a lender must never become a program.
-    found = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        match node:
-            case ast.Import(names=names):
-                found += [alias.name for alias in names if runs_data(alias.name)]
-            case ast.ImportFrom(module="joblib", names=[ast.alias(name="parallel_config")]):
-                pass  # how the trainer spreads its bags; it loads nothing
-            case ast.ImportFrom(module=str(module)) if runs_data(module):
-                found.append(module)
-            case ast.Call(func=ast.Name(id="eval" | "exec" as call)):
-                found.append(call)
-            case ast.keyword(arg="shell" | "allow_pickle" as argument, value=ast.Constant(True)):
-                found.append(f"{argument}=True")
-            case _:
-                pass
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        for name in runs_data(node)
+    ]
     assert found == []
 
 
-def runs_data(module: str) -> bool:
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    """Every source file of the package, parsed."""
+    sources = sorted((ROOT / "src").rglob("*.py"))
+    assert sources
+    for path in sources:
+        yield path, ast.parse(path.read_text("utf-8"))
+
+
+def runs_data(node: ast.AST) -> list[str]:
+    """What in a piece of syntax could turn data into a program."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names if loads_objects(alias.name)]
+        case ast.ImportFrom(module="joblib", names=[ast.alias(name="parallel_config")]):
+            return []  # how the trainer spreads its bags; it loads nothing
+        case ast.ImportFrom(module=str(module)) if loads_objects(module):
+            return [module]
+        case ast.Call(func=ast.Name(id="eval" | "exec" as call)):
+            return [call]
+        case ast.keyword(arg="shell" | "allow_pickle" as argument, value=ast.Constant(True)):
+            return [f"{argument}=True"]
+        case _:
+            return []
+
+
+def loads_objects(module: str) -> bool:
     library = module.partition(".")[0]
     return library in {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
 
@@ -205,3 +216,34 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
 def test_the_changelog_knows_the_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert f"\n## {alama.__version__}" in changelog
+
+
+def test_every_test_belongs_to_one_lane() -> None:
+    # What neither lane ran would be green for ever.
+    lanes = recipes("test", "test-long")
+    marks = [re.findall(r'\$\(PYTEST\) -m ("[^"]+"|\w+)(.*)', recipe) for recipe in lanes]
+    assert marks == [[('"not long"', "")], [("long", "")]]
+    run = (ROOT / ".ci" / "run").read_text("utf-8")
+    made = re.findall(r"^(?:exec )?make (.*)$", run, re.MULTILINE)
+    assert made == ["test", "test-long"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]
+    assert settings["testpaths"] == ["tests"]
+    assert not {"-m", "-k", "--ignore", "--deselect"}.intersection(settings["addopts"])
+    named = [path.relative_to(ROOT) for path in our_files() if path.match("test_*.py")]
+    assert [path for path in named if path.parts[0] != "tests"] == []
+
+
+def test_the_quick_lane_is_a_part_of_the_others() -> None:
+    (quick,) = recipes("quick")
+    assert '$(PYTEST) -m "not long" $(QUICK)' in quick
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    folders = re.findall(r"^QUICK := (.*)$", makefile, re.MULTILINE)[0].split()
+    assert folders
+    assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []
+
+
+def recipes(*targets: str) -> list[str]:
+    """What `make` does for each target, after what the target stands on."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    recipe_of = dict(re.findall(r"^([\w-]+):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE))
+    return [recipe_of[target] for target in targets]

@@ -27,7 +27,7 @@ from alama.api.wire_events import DATA
 from alama.api.wire_explanation import ExplainReply
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
-from alama.core.catalogue import Field, Kind
+from alama.core.catalogue import Kind
 from alama.core.intake import Intake, request_type
 from alama.core.lending import policy_check
 from alama.core.lending.draft import default_policy
@@ -183,17 +183,22 @@ def test_the_request_has_the_names_of_the_type_that_decodes_it_and_no_others() -
     assert APPLICATION["additionalProperties"] is False
 
 
-@pytest.mark.parametrize("field", PRODUCT.fields, ids=lambda field: field.name)
-def test_a_field_of_the_request_has_the_type_and_range_of_the_catalogue(field: Field) -> None:
-    for name in filter(None, (field.name, field.other_spelling)):
-        told = APPLICATION["properties"][name]
-        kind = {Kind.INTEGER: "integer", Kind.NUMBER: "number", Kind.WORD: "string"}[field.kind]
-        alone = field.required and field.other_spelling is None
-        assert told["type"] == (kind if alone else [kind, "null"])
-        assert told.get("minimum") == field.minimum
-        assert told.get("exclusiveMinimum") == field.above
-        assert told.get("maximum") == field.maximum
-        assert ("pattern" in told) == (field.kind is Kind.WORD)
+def test_a_field_of_the_request_has_the_type_and_range_of_the_catalogue(
+    subtests: pytest.Subtests,
+) -> None:
+    for field in PRODUCT.fields:
+        with subtests.test(field.name):
+            for name in filter(None, (field.name, field.other_spelling)):
+                told = APPLICATION["properties"][name]
+                kind = {Kind.INTEGER: "integer", Kind.NUMBER: "number", Kind.WORD: "string"}[
+                    field.kind
+                ]
+                alone = field.required and field.other_spelling is None
+                assert told["type"] == (kind if alone else [kind, "null"])
+                assert told.get("minimum") == field.minimum
+                assert told.get("exclusiveMinimum") == field.above
+                assert told.get("maximum") == field.maximum
+                assert ("pattern" in told) == (field.kind is Kind.WORD)
 
 
 def test_either_spelling_of_a_required_field_will_do() -> None:
@@ -232,9 +237,10 @@ def test_the_example_receipt_holds() -> None:
     assert receipts.failures(receipt) == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
+def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
+    subtests: pytest.Subtests,
+) -> None:
+    for name, kind in [
         ("full_reply", wire.ScoreReply),
         ("compact_reply", wire.ScoreReply),
         ("expanded_reply", wire.ScoreReply),
@@ -246,14 +252,11 @@ def test_the_example_receipt_holds() -> None:
         ("unhealthy", wire.Health),
         ("receipt", Receipt),
         *((code, wire.Problem) for code in EXAMPLES if code in meanings.PROBLEMS),
-    ],
-)
-def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
-    name: str, kind: type[msgspec.Struct]
-) -> None:
-    msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)
-    allowed = DOCUMENT["components"]["schemas"][kind.__name__]["properties"]
-    assert EXAMPLES[name]["value"].keys() <= allowed.keys()
+    ]:
+        with subtests.test(name=name, kind=kind):
+            msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)
+            allowed = DOCUMENT["components"]["schemas"][kind.__name__]["properties"]
+            assert EXAMPLES[name]["value"].keys() <= allowed.keys()
 
 
 @pytest.mark.parametrize("kind", EventKind)

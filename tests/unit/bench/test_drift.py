@@ -1,5 +1,7 @@
 """The measurement of drift, in small: what it says of a few streams."""
 
+import pytest
+
 from alama.core.application import read
 from alama.core.asked import assumed
 from alama.core.assess import assess
@@ -11,6 +13,8 @@ from alama.core.tally import Tally, seen
 from alama.files.models import builtin
 from alama.training.population.people import PopulationOptions, batches
 from bench.monitoring.drift import CALM_WINDOWS, People, measure
+
+pytestmark = pytest.mark.long
 
 
 def test_what_is_measured_is_counted_as_the_service_counts_it() -> None:

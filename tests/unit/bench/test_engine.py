@@ -12,6 +12,8 @@ from bench.engine.folds import folds, paired, subsample
 from bench.engine.options import parse
 from bench.store import Store, as_text, code_hash
 
+pytestmark = pytest.mark.long
+
 LABELS = np.array([1] * 20 + [0] * 80, dtype=np.int8)
 
 

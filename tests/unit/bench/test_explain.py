@@ -15,6 +15,8 @@ from bench.explain.figures import Asked, Spent
 from bench.explain.judge import Breach, Judge, Judged
 from bench.explain.options import SIZES, parse
 
+pytestmark = pytest.mark.long
+
 DECLINED = {
     "mm_months": 10,
     "avg_inflow": 8_466.9,

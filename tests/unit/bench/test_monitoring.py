@@ -8,6 +8,8 @@ from bench.monitoring import coverage
 from bench.monitoring.__main__ import NOTHING, block, broken
 from bench.page import Document
 
+pytestmark = pytest.mark.long
+
 
 def ignore(_share: float, _doing: str) -> None:
     """Nobody looks."""

@@ -16,6 +16,8 @@ from bench.pilot.__main__ import (
     limits_missed,
 )
 
+pytestmark = pytest.mark.long
+
 NEAR = Gaps(mean=0.002, banded=0.005, auc_short=0.01)
 FAR = Gaps(mean=0.05, banded=0.05, auc_short=0.07)
 SOUND = Compared(

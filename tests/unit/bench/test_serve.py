@@ -21,6 +21,8 @@ from bench.serve.server import ServerFailed, started
 from bench.serve.subjects import EARLIER, SUBJECTS
 from bench.serve.wrk import Run
 
+pytestmark = pytest.mark.long
+
 BODY = b'{"score": 700}'
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(BODY), BODY)
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"

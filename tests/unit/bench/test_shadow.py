@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bench.shadow import __main__ as front
 from bench.shadow import rows
+
+pytestmark = pytest.mark.long
 
 
 def measured() -> dict[str, Any]:

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench import page as pages
 from bench.environment import ROOT
 from bench.serve.machine import now
@@ -15,6 +17,8 @@ from bench.sizing import __main__ as front
 from bench.sizing import page, speed, stage, storage
 from bench.sizing.options import SIZES
 from bench.sizing.stage import DATABASES, POSTGRESQL, SQLITE, Weight
+
+pytestmark = pytest.mark.long
 
 
 def half(scores: int, rows: int, indexes: int = 0, journal: int = 0) -> dict[str, int]:

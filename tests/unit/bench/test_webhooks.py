@@ -20,6 +20,8 @@ from bench.webhooks import __main__ as front
 from bench.webhooks import kills, rows, subjects
 from bench.webhooks.receiver import Taken
 
+pytestmark = pytest.mark.long
+
 SECRET = b"s" * 32
 KILLED: dict[str, Any] = {
     "scores": 100,

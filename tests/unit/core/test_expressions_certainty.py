@@ -13,9 +13,8 @@ from alama.core.product import PRODUCT
 from tests.tries import tries
 
 
-@pytest.mark.parametrize(
-    ("text", "certainly"),
-    [
+def test_what_is_certain_follows_from_the_ranges_of_the_fields(subtests: pytest.Subtests) -> None:
+    for text, certainly in [
         ("balance_stability > 40", False),
         ("balance_stability > 1", False),
         ("balance_stability >= 1", None),
@@ -43,12 +42,9 @@ from tests.tries import tries
         ("avg_inflow is missing", False),
         ("avg_inflow is given", True),
         ("region is missing", None),
-    ],
-)
-def test_what_is_certain_follows_from_the_ranges_of_the_fields(
-    text: str, *, certainly: bool | None
-) -> None:
-    assert parse(text, PRODUCT).certainly is certainly
+    ]:
+        with subtests.test(text):
+            assert parse(text, PRODUCT).certainly is certainly
 
 
 FIELDS = ("mm_months", "balance_stability", "airtime_regularity", "weekend_activity")

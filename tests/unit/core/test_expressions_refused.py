@@ -63,9 +63,8 @@ def test_a_sign_of_another_language(text: str, column: int, fault: str, advice: 
     check(text, column, fault, advice)
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "fault", "advice"),
-    [
+def test_a_value_that_is_none(subtests: pytest.Subtests) -> None:
+    for text, column, fault, advice in [
         ("avg_inflow < 10k", 16, "followed by 'k'", "without a unit"),
         ("avg_inflow < 5.", 15, "followed by '.'", "0.5"),
         ("avg_inflow < .5", 14, "'.' means nothing", "0.5"),
@@ -86,15 +85,13 @@ def test_a_sign_of_another_language(text: str, column: int, fault: str, advice: 
         ("avg_inflow < 1e999", 14, "too large", "smaller"),
         ('region == " "', 11, "is empty", "is missing"),
         (f'region == "{"x" * 65}"', 11, "longer than 64 characters", "close its quotes"),
-    ],
-)
-def test_a_value_that_is_none(text: str, column: int, fault: str, advice: str) -> None:
-    check(text, column, fault, advice)
+    ]:
+        with subtests.test(text):
+            check(text, column, fault, advice)
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "fault", "advice"),
-    [
+def test_kinds_that_do_not_fit(subtests: pytest.Subtests) -> None:
+    for text, column, fault, advice in [
         ("mm_months", 1, "a number stands where a condition", "compare it"),
         ("not region", 5, "a word stands where a condition", "compare it"),
         ("mm_months < 3 and region", 19, "a word stands where a condition", "compare it"),
@@ -113,15 +110,13 @@ def test_a_value_that_is_none(text: str, column: int, fault: str, advice: str) -
         ("1 < 2", 1, "without reading a field", "name a field"),
         ("3 in [3]", 1, "without reading a field", "name a field"),
         ("mm_months + 1 is missing", 1, "only a field", "one field before `is`"),
-    ],
-)
-def test_kinds_that_do_not_fit(text: str, column: int, fault: str, advice: str) -> None:
-    check(text, column, fault, advice)
+    ]:
+        with subtests.test(text):
+            check(text, column, fault, advice)
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "fault", "advice"),
-    [
+def test_a_sentence_that_is_none(subtests: pytest.Subtests) -> None:
+    for text, column, fault, advice in [
         ("", 1, "is empty", "mm_months < 3"),
         (" \n ", 1, "is empty", "mm_months < 3"),
         ("1 < mm_months < 3", 15, "'<' is out of place", "write a < b and b < c"),
@@ -139,10 +134,9 @@ def test_kinds_that_do_not_fit(text: str, column: int, fault: str, advice: str) 
         ("mm_months in [-'a']", 16, "'a' is out of place", "a list holds"),
         ("mm_months in [avg_inflow]", 15, "'avg_inflow' is out of place", "a list holds"),
         ("mm_months in [1 2]", 17, "'2' is out of place", "commas"),
-    ],
-)
-def test_a_sentence_that_is_none(text: str, column: int, fault: str, advice: str) -> None:
-    check(text, column, fault, advice)
+    ]:
+        with subtests.test(text):
+            check(text, column, fault, advice)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ MODEL = models.decode((FOLDER / "model.json").read_bytes())
 READY = {None: models.ReadyModel(MODEL), "UGX": models.ReadyModel(MODEL, "UGX")}
 
 
-@pytest.mark.parametrize("number", range(len(CORPUS)))
-def test_the_answer_is_the_one_that_was_given(number: int) -> None:
-    entry = CORPUS[number]
-    application = read(MODEL.catalogue, entry["request"])
-    assert reply(explain_score(READY[entry["currency"]], application)) == entry["reply"]
+def test_every_answer_is_the_one_that_was_given(subtests: pytest.Subtests) -> None:
+    for number, entry in enumerate(CORPUS):
+        with subtests.test(number=number):
+            application = read(MODEL.catalogue, entry["request"])
+            assert reply(explain_score(READY[entry["currency"]], application)) == entry["reply"]
 
 
 def test_both_cards_and_many_scores_are_in_the_corpus() -> None:

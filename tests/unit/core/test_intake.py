@@ -73,10 +73,8 @@ def test_a_number_is_a_float_however_it_is_written(text: str) -> None:
     assert type(read) is float
 
 
-@pytest.mark.parametrize("field", [f for f in PRODUCT.fields if f.numeric], ids=lambda f: f.name)
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
+def test_a_number_is_a_json_number_in_its_range(subtests: pytest.Subtests) -> None:
+    for text, code in [
         ('"24"', "wrong_type"),
         ("true", "wrong_type"),
         ("[1]", "wrong_type"),
@@ -84,27 +82,33 @@ def test_a_number_is_a_float_however_it_is_written(text: str) -> None:
         ("-1", "out_of_range"),
         ("1e400", "out_of_range"),
         ("9" * 5_000, "out_of_range"),
-    ],
-    ids=["text", "truth", "list", "object", "negative", "infinite", "endless"],
-)
-def test_a_number_is_a_json_number_in_its_range(field: Any, text: str, code: str) -> None:
-    sent = {f.name: "0.5" if f.kind is Kind.NUMBER else "1" for f in PRODUCT.fields if f.required}
-    sent[field.name] = text
-    written = "{" + ",".join(f'"{name}":{value}' for name, value in sent.items()) + "}"
-    assert problems(written.encode()) == [(f"/{field.name}", code)]
+    ]:
+        for field in [f for f in PRODUCT.fields if f.numeric]:
+            with subtests.test(field.name, text=text[:24], code=code):
+                sent = {
+                    f.name: "0.5" if f.kind is Kind.NUMBER else "1"
+                    for f in PRODUCT.fields
+                    if f.required
+                }
+                sent[field.name] = text
+                written = "{" + ",".join(f'"{name}":{value}' for name, value in sent.items()) + "}"
+                assert problems(written.encode()) == [(f"/{field.name}", code)]
 
 
-@pytest.mark.parametrize("field", [f for f in PRODUCT.fields if f.numeric], ids=lambda f: f.name)
-def test_the_ends_of_a_range_belong_to_it(field: Any) -> None:
-    ends = [end for end in (field.minimum, field.maximum) if end is not None]
-    for end in ends:
-        sent = body(**{field.name: end})
-        if field.required:
-            sent = json.dumps({**_by_own_name(), field.name: end}).encode()
-        assert value_of(field.name, sent) == end
-        assert is_read_quickly(sent)
-    if field.above is not None:
-        assert problems(body(**{field.name: field.above})) == [(f"/{field.name}", "out_of_range")]
+def test_the_ends_of_a_range_belong_to_it(subtests: pytest.Subtests) -> None:
+    for field in [f for f in PRODUCT.fields if f.numeric]:
+        with subtests.test(field.name):
+            ends = [end for end in (field.minimum, field.maximum) if end is not None]
+            for end in ends:
+                sent = body(**{field.name: end})
+                if field.required:
+                    sent = json.dumps({**_by_own_name(), field.name: end}).encode()
+                assert value_of(field.name, sent) == end
+                assert is_read_quickly(sent)
+            if field.above is not None:
+                assert problems(body(**{field.name: field.above})) == [
+                    (f"/{field.name}", "out_of_range")
+                ]
 
 
 def _by_own_name() -> dict[str, Any]:
@@ -181,13 +185,14 @@ def test_a_word_has_1_to_64_characters(word: str) -> None:
     assert problems(body(device_type=word)) == [("/device_type", "out_of_range")]
 
 
-@pytest.mark.parametrize("character", ["\x1b", "\x9b", "\u202e", "\n", "\t", "\x00"], ids=ascii)
-@pytest.mark.parametrize("name", ["region", "device_type", "loan_purpose", "applicant_ref"])
-def test_a_word_that_would_steer_a_terminal_is_refused(name: str, character: str) -> None:
-    sent = body(**{name: f"a{character}b"})
-    assert problems(sent) == [(f"/{name}", "out_of_range")]
-    stored = Intake(PRODUCT, may_have_been_word).read(sent)
-    assert stored.values[PRODUCT.position[name]] == f"a{character}b"
+def test_a_word_that_would_steer_a_terminal_is_refused(subtests: pytest.Subtests) -> None:
+    for name in ["region", "device_type", "loan_purpose", "applicant_ref"]:
+        for character in ["\x1b", "\x9b", "\u202e", "\n", "\t", "\x00"]:
+            with subtests.test(name=name, character=character):
+                sent = body(**{name: f"a{character}b"})
+                assert problems(sent) == [(f"/{name}", "out_of_range")]
+                stored = Intake(PRODUCT, may_have_been_word).read(sent)
+                assert stored.values[PRODUCT.position[name]] == f"a{character}b"
 
 
 @pytest.mark.parametrize("word", ["\u0915\u094d\u200d\u0937", "Lagos\u00a0Island"], ids=ascii)
@@ -212,9 +217,8 @@ def test_an_opaque_reference_is_kept() -> None:
     assert value_of("applicant_ref", body(applicant_ref="loan-2026-4711")) == "loan-2026-4711"
 
 
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
+def test_what_is_no_json_object_is_malformed_and_says_where(subtests: pytest.Subtests) -> None:
+    for sent, words in [
         (b"", "the body is empty"),
         (b" \r\n", "the body is empty"),
         (b"{", "line 1, column 2"),
@@ -230,12 +234,12 @@ def test_an_opaque_reference_is_kept() -> None:
         (b"\xef\xbb\xbf{}", "line 1, column 1"),
         (b'{"region":"\\ud800"}', "half of a surrogate pair"),
         (b'{"\\udfff":1}', "half of a surrogate pair"),
-    ],
-    ids=lambda value: repr(value)[:24],
-)
-def test_what_is_no_json_object_is_malformed_and_says_where(sent: bytes, words: str) -> None:
-    with pytest.raises(MalformedDocument, match=words):
-        INTAKE.read(sent)
+    ]:
+        with (
+            subtests.test(repr(sent[:24]), words=words),
+            pytest.raises(MalformedDocument, match=words),
+        ):
+            INTAKE.read(sent)
 
 
 @pytest.mark.parametrize(

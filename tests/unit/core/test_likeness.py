@@ -193,15 +193,16 @@ DISTRIBUTION = FULL.branches[1].beside[0]
 GROUPS = FULL.branches[1].groups
 
 
-@pytest.mark.parametrize(
-    ("broken", "told"),
-    [
+def test_a_likeness_that_does_not_hold_is_refused(subtests: pytest.Subtests) -> None:
+    for broken, told in [
         (msgspec.structs.replace(FULL, card="other"), "of no card"),
         (msgspec.structs.replace(FULL, branches=FULL.branches[:-1]), "a branch for each feature"),
         (with_branch(1, parent=99), "parent is not there"),
         (with_branch(1, parent=-1), "parent is not there"),
-        (with_branch(0, parent=0, beside=FULL.branches[0].beside * len(FULL.branches[0].groups)),
-         "ring"),
+        (
+            with_branch(0, parent=0, beside=FULL.branches[0].beside * len(FULL.branches[0].groups)),
+            "ring",
+        ),
         (with_branch(1, groups=GROUPS[:-1]), "slots where its table has"),
         (with_branch(1, groups=(1, *GROUPS[1:])), "missing as 0"),
         (with_branch(1, groups=(0, *GROUPS[2:], GROUPS[-1])), "missing as 0"),
@@ -218,11 +219,9 @@ GROUPS = FULL.branches[1].groups
         (msgspec.structs.replace(FULL, limits=(Limit(0.0, 1.0),)), "share of its likeness"),
         (msgspec.structs.replace(FULL, limits=FULL.limits[::-1]), "do not fall"),
         (msgspec.structs.replace(FULL, limits=(Limit(0.01, 3.0), Limit(0.001, 2.0))), "limits"),
-    ],
-)  # fmt: skip
-def test_a_likeness_that_does_not_hold_is_refused(broken: Likeness, told: str) -> None:
-    with pytest.raises(InvalidModel, match=told):
-        models.decode(sealed(broken))
+    ]:
+        with subtests.test(told), pytest.raises(InvalidModel, match=told):
+            models.decode(sealed(broken))
 
 
 def test_a_limit_that_is_no_number_is_a_fault_though_no_document_can_hold_it() -> None:

@@ -2,10 +2,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.lines import line_of
+from tests.tries import tries
 
 POLICY = """\
 # A policy as a person writes it.
@@ -48,9 +49,8 @@ notice_days = 3
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
+def test_a_value_has_the_line_it_is_written_on(subtests: pytest.Subtests) -> None:
+    places: list[tuple[list[str | int], int]] = [
         (["name"], 2),
         (["terms_days"], 3),
         (["terms_days", 1], 3),
@@ -80,12 +80,12 @@ notice_days = 3
         (["law", "kenya", "since"], 34),
         (["law"], 36),
         (["law", "notice_days"], 37),
-    ],
-)
-def test_a_value_has_the_line_it_is_written_on(path: list[str | int], line: int) -> None:
-    assert value_at(tomllib.loads(POLICY), path) is not None
-    assert line_of(POLICY, path) == line
-    assert line_of(POLICY.replace("\n", "\r\n"), path) == line
+    ]
+    for path, line in places:
+        with subtests.test(path=path, line=line):
+            assert value_at(tomllib.loads(POLICY), path) is not None
+            assert line_of(POLICY, path) == line
+            assert line_of(POLICY.replace("\n", "\r\n"), path) == line
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
     return [leaf for step in steps for leaf in leaves(value_at(value, [step]), (*path, step))]
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(documents())
 def test_every_number_of_a_document_stands_on_the_line_that_is_given_for_it(text: str) -> None:
     parsed = tomllib.loads(text)
@@ -263,7 +263,7 @@ def test_every_number_of_a_document_stands_on_the_line_that_is_given_for_it(text
             assert line == number
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(documents(), st.integers(0), st.integers(0, 2), st.text("[]{}\"'\\=.,#\n ax1", max_size=3))
 def test_whatever_tomllib_reads_has_lines(text: str, place: int, cut: int, piece: str) -> None:
     place %= len(text)

@@ -19,9 +19,8 @@ def anything(_: float) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("language", "shown", "expected"),
-    [
+def test_nouns_agree_with_their_numbers(subtests: pytest.Subtests) -> None:
+    for language, shown, expected in [
         (ENGLISH, Shown.MONTHS, "0 months|1 month|2 months|1.5 months|1,000 months"),
         (ENGLISH, Shown.DAYS, "0 days|1 day|2 days|1.5 days|1,000 days"),
         (
@@ -52,11 +51,10 @@ def anything(_: float) -> bool:
                 "|1_000 renseignements"
             ),
         ),
-    ],
-)
-def test_nouns_agree_with_their_numbers(language: Language, shown: Shown, expected: str) -> None:
-    written = [quantity(language, shown, Decimal(count), None) for count in NUMBERS]
-    assert "|".join(written).replace("\u00a0", " ").replace("\u202f", "_") == expected
+    ]:
+        with subtests.test(language=language, shown=shown, expected=expected):
+            written = [quantity(language, shown, Decimal(count), None) for count in NUMBERS]
+            assert "|".join(written).replace("\u00a0", " ").replace("\u202f", "_") == expected
 
 
 def test_people_and_businesses_agree_too() -> None:

@@ -30,9 +30,8 @@ def test_a_sound_card_has_no_faults() -> None:
     assert told() == []
 
 
-@pytest.mark.parametrize(
-    ("found", "fault"),
-    [
+def test_each_fault_is_told(subtests: pytest.Subtests) -> None:
+    for found, fault in [
         (told(base=1e-13), "base is off the grid"),
         (told(base=float("nan")), "base is off the grid"),
         (told(base=5000.0), "reach beyond 4096 points"),
@@ -54,10 +53,9 @@ def test_a_sound_card_has_no_faults() -> None:
         (pair(columns=(0, 1, -1)), "outside the table"),
         (pair(halves=((0.0, 0.1, 0.25), (0.0, -0.5, 0.125))), "a cell is off the grid"),
         (pair(halves=()), "outside the table"),
-    ],
-)
-def test_each_fault_is_told(found: list[str], fault: str) -> None:
-    assert any(fault in line for line in found), found
+    ]:
+        with subtests.test(fault):
+            assert any(fault in line for line in found), found
 
 
 def test_a_word_in_two_groups_is_told() -> None:

@@ -65,13 +65,10 @@ def test_bytes_of_one_length_may_grow_by_an_apostrophe(tmp_path: Path) -> None:
     assert (tmp_path / "table.csv").read_bytes() == b'"raw"\n"a="\n"\'=a"\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [*FORMULAS.items(), *((one, one) for one in HARMLESS if one is not None)],
-    ids=ascii,
-)
-def test_a_cell_by_itself_is_written_as_in_a_table(text: str, told: str) -> None:
-    assert cells.inert(text) == told
+def test_a_cell_by_itself_is_written_as_in_a_table(subtests: pytest.Subtests) -> None:
+    for text, told in [*FORMULAS.items(), *((one, one) for one in HARMLESS if one is not None)]:
+        with subtests.test(text):
+            assert cells.inert(text) == told
 
 
 UNSEEN = " \t\r\n\v\f\x00\x1c\x85\u00a0\u200b\u200f\u2028\u2060\u3000\ufeff\ufe0f"

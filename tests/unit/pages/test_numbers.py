@@ -11,9 +11,8 @@ SPACE = "\N{NARROW NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
+def test_numbers_are_written_for_people(subtests: pytest.Subtests) -> None:
+    for written, expected in [
         (numbers.fixed(0.81234, 3), "0.812"),
         (numbers.fixed(-0.0001, 3), "0.000"),
         (numbers.fixed(-1234.5, 1), f"{MINUS}1,234.5"),
@@ -39,10 +38,9 @@ DASH = "\N{EN DASH}"
         (numbers.plural(1, "pair"), "1 pair"),
         (numbers.plural(4, "pair"), "4 pairs"),
         (numbers.between("1", "2"), "1 to 2"),
-    ],
-)
-def test_numbers_are_written_for_people(written: str, expected: str) -> None:
-    assert written == expected
+    ]:
+        with subtests.test(written=written, expected=expected):
+            assert written == expected
 
 
 def test_no_number_is_a_dash() -> None:

@@ -59,11 +59,12 @@ def test_all_moments_of_a_day_have_one_beginning(
     assert first_hour(began * HOUR_US + later_us, offset_hours) == began
 
 
-@pytest.mark.parametrize("offset_hours", UTC_OFFSETS)
-def test_the_day_changes_in_the_very_microsecond(offset_hours: int) -> None:
-    midnight_us = MIDNIGHT_US - offset_hours * HOUR_US
-    assert first_hour(midnight_us, offset_hours) * HOUR_US == midnight_us
-    assert first_hour(midnight_us - 1, offset_hours) * HOUR_US == midnight_us - US_PER_DAY
+def test_the_day_changes_in_the_very_microsecond(subtests: pytest.Subtests) -> None:
+    for offset_hours in UTC_OFFSETS:
+        with subtests.test(offset_hours=offset_hours):
+            midnight_us = MIDNIGHT_US - offset_hours * HOUR_US
+            assert first_hour(midnight_us, offset_hours) * HOUR_US == midnight_us
+            assert first_hour(midnight_us - 1, offset_hours) * HOUR_US == midnight_us - US_PER_DAY
 
 
 def test_the_day_of_nairobi_begins_at_nine_in_the_evening_of_utc() -> None:

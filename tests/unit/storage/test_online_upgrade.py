@@ -27,7 +27,7 @@ from tests.databases import Postgres
 from tests.later_versions import Next, become_later, make_version, numbered
 from tests.reliability.processes import wait_until
 
-pytestmark = pytest.mark.xdist_group("online upgrades")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("online upgrades")]
 
 THIS = schema.HEAD
 NEXT = numbered(1)

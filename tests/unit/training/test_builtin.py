@@ -13,6 +13,8 @@ from alama.training import builtin as maker
 from tests.coarse import coarse_training
 from tests.patterned import QUICK
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

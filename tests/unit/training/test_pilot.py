@@ -42,7 +42,8 @@ ORDER = PilotOrder(
 )
 DOUBLE_THE_ODDS_POINTS = 40.0
 
-pytestmark = pytest.mark.xdist_group("pilot")  # which trains once for all of them
+# One worker trains once for all of them.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("pilot")]
 
 
 @pytest.fixture(scope="module", autouse=True)

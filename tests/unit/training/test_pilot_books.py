@@ -22,6 +22,8 @@ from tests.coarse import coarse_training
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, blocked, lean, policy_for, read_loans
 
+pytestmark = pytest.mark.long
+
 POPULATION = PopulationOptions(rows=8_000, seed=3)
 ORDER = PilotOrder(
     name="pilot",

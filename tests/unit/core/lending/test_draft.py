@@ -9,7 +9,6 @@ import pytest
 
 from alama.core.errors import InvalidPolicy
 from alama.core.lending.draft import NEUTRAL, default_policy, default_text, draft, draft_text
-from alama.core.lending.jurisdiction import Jurisdiction
 from alama.core.lending.policy import Decision
 from alama.core.lending.policy_check import unsteady
 from alama.core.lending.policy_text import read
@@ -28,9 +27,6 @@ FIGURES: Final = (
     "notice_days",
     "forbidden_fields",
 )
-every_place = pytest.mark.parametrize(
-    ("place", "currency"), PLACES, ids=[f"{place.code}-{currency}" for place, currency in PLACES]
-)
 
 
 def test_the_default_tiers_are_the_published_ones() -> None:
@@ -43,17 +39,24 @@ def test_the_default_tiers_are_the_published_ones() -> None:
     ]
 
 
-@pytest.mark.parametrize("currency", CURRENCIES)
-def test_the_default_is_sound_and_in_round_figures_in_every_currency(currency: str) -> None:
-    policy = read(default_text(currency))
-    assert policy == default_policy(currency)
-    inflow = REFERENCE_INFLOW_MONTHLY[currency]
-    amounts = [policy.limit_step, policy.standard_loan.amount, *(t.limit_max for t in policy.tiers)]
-    for amount in amounts:
-        assert float(f"{amount:.3g}") == amount
-        assert amount % policy.limit_step == 0
-    assert [tier.limit_max / inflow for tier in policy.tiers] == [2.5, 1.5, 0.75, 0.5, 0.25]
-    assert 1 / 60 <= policy.limit_step / inflow <= 1 / 40
+def test_the_default_is_sound_and_in_round_figures_in_every_currency(
+    subtests: pytest.Subtests,
+) -> None:
+    for currency in CURRENCIES:
+        with subtests.test(currency):
+            policy = read(default_text(currency))
+            assert policy == default_policy(currency)
+            inflow = REFERENCE_INFLOW_MONTHLY[currency]
+            amounts = [
+                policy.limit_step,
+                policy.standard_loan.amount,
+                *(t.limit_max for t in policy.tiers),
+            ]
+            for amount in amounts:
+                assert float(f"{amount:.3g}") == amount
+                assert amount % policy.limit_step == 0
+            assert [tier.limit_max / inflow for tier in policy.tiers] == [2.5, 1.5, 0.75, 0.5, 0.25]
+            assert 1 / 60 <= policy.limit_step / inflow <= 1 / 40
 
 
 def test_steps_are_round_figures() -> None:
@@ -70,41 +73,54 @@ def test_a_currency_without_a_reference_has_no_default() -> None:
     assert str(caught.value.hint).startswith("did you mean KES? there is one for ")
 
 
-@every_place
-def test_a_draft_is_sound_and_its_text_says_the_same(place: Jurisdiction, currency: str) -> None:
-    policy = draft(currency, place, "of ours")
-    assert read(draft_text(policy, place).encode()) == policy
-    assert (policy.name, policy.jurisdiction, policy.currency) == ("of ours", place.code, currency)
-    assert list(unsteady(policy)) == []
+def test_a_draft_is_sound_and_its_text_says_the_same(subtests: pytest.Subtests) -> None:
+    for place, currency in PLACES:
+        with subtests.test(f"{place.code}-{currency}"):
+            policy = draft(currency, place, "of ours")
+            assert read(draft_text(policy, place).encode()) == policy
+            assert (policy.name, policy.jurisdiction, policy.currency) == (
+                "of ours",
+                place.code,
+                currency,
+            )
+            assert list(unsteady(policy)) == []
 
 
-@every_place
-def test_a_draft_keeps_every_figure_of_the_law(place: Jurisdiction, currency: str) -> None:
-    policy = draft(currency, place)
-    if place.apr_max:
-        assert policy.caps.apr_max == place.apr_max.value
-    if place.inflow_share_max:
-        assert policy.tiers[0].inflow_share <= place.inflow_share_max.value
-    assert policy.caps.charges_max == (place.charges_max.value if place.charges_max else None)
-    law = policy.law
-    assert law.retention_days == (place.retention_days.value if place.retention_days else None)
-    assert law.notice_days == (place.notice_days.value if place.notice_days else None)
-    assert law.forbidden_fields == (place.forbidden_fields.value if place.forbidden_fields else ())
+def test_a_draft_keeps_every_figure_of_the_law(subtests: pytest.Subtests) -> None:
+    for place, currency in PLACES:
+        with subtests.test(f"{place.code}-{currency}"):
+            policy = draft(currency, place)
+            if place.apr_max:
+                assert policy.caps.apr_max == place.apr_max.value
+            if place.inflow_share_max:
+                assert policy.tiers[0].inflow_share <= place.inflow_share_max.value
+            assert policy.caps.charges_max == (
+                place.charges_max.value if place.charges_max else None
+            )
+            law = policy.law
+            assert law.retention_days == (
+                place.retention_days.value if place.retention_days else None
+            )
+            assert law.notice_days == (place.notice_days.value if place.notice_days else None)
+            assert law.forbidden_fields == (
+                place.forbidden_fields.value if place.forbidden_fields else ()
+            )
 
 
-@every_place
 def test_a_draft_says_the_source_and_the_date_of_every_figure_of_the_law(
-    place: Jurisdiction, currency: str
+    subtests: pytest.Subtests,
 ) -> None:
-    # A comment may break anywhere.
-    text = re.sub(r"\s*\n# ", " ", draft_text(draft(currency, place), place))
-    for name in FIGURES:
-        figure = getattr(place, name)
-        if figure is not None:
-            cited = f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"
-            assert " ".join(cited.split()) in text
-    for note in place.notes:
-        assert " ".join(note.split()) in text
+    for place, currency in PLACES:
+        with subtests.test(f"{place.code}-{currency}"):
+            # A comment may break anywhere.
+            text = re.sub(r"\s*\n# ", " ", draft_text(draft(currency, place), place))
+            for name in FIGURES:
+                figure = getattr(place, name)
+                if figure is not None:
+                    cited = f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"
+                    assert " ".join(cited.split()) in text
+            for note in place.notes:
+                assert " ".join(note.split()) in text
 
 
 @pytest.mark.parametrize(
@@ -116,13 +132,14 @@ def test_the_day_of_a_draft_begins_when_it_does_there(code: str, hours: int) -> 
     assert draft(place.currencies[0], place).daily.utc_offset_hours == hours
 
 
-@every_place
-def test_a_draft_says_which_of_its_prices_are_no_law_s(place: Jurisdiction, currency: str) -> None:
-    policy = draft(currency, place)
-    text = draft_text(policy, place)
-    assert ("No law's that we know of" in text) == (place.apr_max is None)
-    is_lowered = policy.pricing.margin < default_policy(currency).pricing.margin
-    assert ("Lower than elsewhere, to leave room below a cap of" in text) == is_lowered
+def test_a_draft_says_which_of_its_prices_are_no_law_s(subtests: pytest.Subtests) -> None:
+    for place, currency in PLACES:
+        with subtests.test(f"{place.code}-{currency}"):
+            policy = draft(currency, place)
+            text = draft_text(policy, place)
+            assert ("No law's that we know of" in text) == (place.apr_max is None)
+            is_lowered = policy.pricing.margin < default_policy(currency).pricing.margin
+            assert ("Lower than elsewhere, to leave room below a cap of" in text) == is_lowered
 
 
 def test_a_draft_of_a_place_says_that_it_is_no_legal_advice() -> None:

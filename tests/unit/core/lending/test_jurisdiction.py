@@ -70,9 +70,8 @@ def test_a_figure_without_its_value_rule_source_or_date_is_refused(line: str) ->
         read("\n".join(lines))
 
 
-@pytest.mark.parametrize(
-    ("good", "bad", "where"),
-    [
+def test_a_value_that_cannot_be_is_refused_with_its_place(subtests: pytest.Subtests) -> None:
+    for good, bad, where in [
         ('code = "XA"', 'code = "X A"', "code"),
         ('name = "Atlantis"', 'name = ""', "name"),
         ('["USD"]', '["usd"]', "currencies"),
@@ -90,13 +89,12 @@ def test_a_figure_without_its_value_rule_source_or_date_is_refused(line: str) ->
         ("2020-02-29", "2020-02-29T00:00:00", "apr_max.dated"),
         ('["contacts", "call_log"]', "[]", "forbidden_fields.value"),
         ('["contacts", "call_log"]', '["call log"]', "forbidden_fields.value"),
-    ],
-)
-def test_a_value_that_cannot_be_is_refused_with_its_place(good: str, bad: str, where: str) -> None:
-    with pytest.raises(InvalidJurisdiction) as refused:
-        read(PACK.replace(good, bad))
-    assert f"at `$.{where}" in str(refused.value)
-    assert refused.value.hint == "docs/jurisdictions.md says what a pack holds"
+    ]:
+        with subtests.test(good=good, bad=bad, where=where):
+            with pytest.raises(InvalidJurisdiction) as refused:
+                read(PACK.replace(good, bad))
+            assert f"at `$.{where}" in str(refused.value)
+            assert refused.value.hint == "docs/jurisdictions.md says what a pack holds"
 
 
 @pytest.mark.parametrize(

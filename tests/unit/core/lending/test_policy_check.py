@@ -64,9 +64,8 @@ def test_a_step_that_cannot_be_hides_no_other_fault(step: int) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("policy", "told"),
-    [
+def test_the_head_of_a_policy_is_sound_or_told(subtests: pytest.Subtests) -> None:
+    for policy, told in [
         (altered(name=" "), f"name {LINE}"),
         (altered(name="a\nb"), f"name {LINE}"),
         (altered(name="a" * 201), f"name {LINE}"),
@@ -84,19 +83,17 @@ def test_a_step_that_cannot_be_hides_no_other_fault(step: int) -> None:
         (part_with("standard_loan", amount=0.0), f"standard_loan.amount {UP_TO_A_TRILLION}"),
         (part_with("standard_loan", amount=math.nan), f"standard_loan.amount {UP_TO_A_TRILLION}"),
         (part_with("standard_loan", amount=1e300), f"standard_loan.amount {UP_TO_A_TRILLION}"),
-    ],
-)
-def test_the_head_of_a_policy_is_sound_or_told(policy: Policy, told: str) -> None:
-    assert told_of(policy) == [told]
+    ]:
+        with subtests.test(told):
+            assert told_of(policy) == [told]
 
 
 def test_a_policy_offers_a_term() -> None:
     assert told_of(altered(terms_days=()))[0] == "terms_days must offer 1 to 24 terms"
 
 
-@pytest.mark.parametrize(
-    ("policy", "told"),
-    [
+def test_tiers_fall_from_the_best_to_the_worst_or_it_is_told(subtests: pytest.Subtests) -> None:
+    for policy, told in [
         (altered(tiers=()), f"tiers must be 1 to {TIERS_MAX} tiers"),
         (altered(tiers=POLICY.tiers[-1:] * 27), f"tiers must be 1 to {TIERS_MAX} tiers"),
         (tier_with(0, name=""), "tiers[1].name must be 1 to 8 letters, digits, + or -"),
@@ -127,10 +124,9 @@ def test_a_policy_offers_a_term() -> None:
         (tier_with(4, limit_max=-500), f"tiers.E.limit_max {STEPS}"),
         (tier_with(0, limit_max=500_500), f"tiers.A.limit_max {STEPS}"),
         (tier_with(0, limit_max=50_001), f"tiers.A.limit_max {STEPS}"),
-    ],
-)
-def test_tiers_fall_from_the_best_to_the_worst_or_it_is_told(policy: Policy, told: str) -> None:
-    assert told_of(policy) == [told]
+    ]:
+        with subtests.test(told):
+            assert told_of(policy) == [told]
 
 
 @pytest.mark.parametrize("name", ["A1", "1A", "700+", "-700", "APPROVE"])
@@ -179,9 +175,8 @@ def test_an_expression_that_cannot_be_read_is_told_with_its_column(when: str) ->
     assert told.startswith("rules.a.when is wrong at column ")
 
 
-@pytest.mark.parametrize(
-    ("policy", "told"),
-    [
+def test_what_is_asked_of_the_data_is_possible_or_told(subtests: pytest.Subtests) -> None:
+    for policy, told in [
         *(
             (
                 part_with("affordability", existing_repayments_share=share),
@@ -226,15 +221,13 @@ def test_an_expression_that_cannot_be_read_is_told_with_its_column(when: str) ->
             )
             for name in ("avg_inflow", "monthly_inflow")
         ),
-    ],
-)
-def test_what_is_asked_of_the_data_is_possible_or_told(policy: Policy, told: str) -> None:
-    assert told_of(policy) == [told]
+    ]:
+        with subtests.test(told):
+            assert told_of(policy) == [told]
 
 
-@pytest.mark.parametrize(
-    ("policy", "told"),
-    [
+def test_prices_caps_and_days_are_possible_or_told(subtests: pytest.Subtests) -> None:
+    for policy, told in [
         *(
             (
                 part_with("pricing", loss_given_default=share),
@@ -290,10 +283,9 @@ def test_what_is_asked_of_the_data_is_possible_or_told(policy: Policy, told: str
             )
             for hours in (-13, 15, 10**400)
         ),
-    ],
-)
-def test_prices_caps_and_days_are_possible_or_told(policy: Policy, told: str) -> None:
-    assert told_of(policy) == [told]
+    ]:
+        with subtests.test(told):
+            assert told_of(policy) == [told]
 
 
 def test_an_unsound_policy_is_not_sealed_and_all_its_faults_are_told() -> None:

@@ -151,9 +151,8 @@ REVIEW = "must be one of APPROVED, REVIEW, DECLINED: did you mean REVIEW?"
 HUGE = "1" + "0" * 400
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "key", "told"),
-    [
+def test_a_value_of_the_wrong_kind_is_named_with_its_line(subtests: pytest.Subtests) -> None:
+    for old, new, key, told in [
         *(
             ("limit_step = 500", f"limit_step = {value}", "limit_step", WHOLE)
             for value in ("true", "1.5", "nan", "inf", "-0.0", "[1]", "{a = 1}")
@@ -193,13 +192,10 @@ HUGE = "1" + "0" * 400
         ("score_min = 650", "score_mim = 650", "tiers.B.score_mim", MEANT),
         ("score_min = 650", '"score.min" = 650', 'tiers.B."score.min"', MEANT),
         ("name = ", '"a` - at `$.b`" = 650\nname = ', '"a` - at `$.b`"', TYPING),
-    ],
-)
-def test_a_value_of_the_wrong_kind_is_named_with_its_line(
-    old: str, new: str, key: str, told: str
-) -> None:
-    written, line = with_line(old, new)
-    assert refusal_of(written).faults == ((line, key, told),)
+    ]:
+        with subtests.test(old=old, new=new):
+            written, line = with_line(old, new)
+            assert refusal_of(written).faults == ((line, key, told),)
 
 
 @pytest.mark.parametrize(

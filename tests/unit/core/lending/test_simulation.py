@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.application import Application
@@ -27,6 +27,7 @@ from alama.core.units import Money
 from tests.applications import random_application
 from tests.policies import random_policy
 from tests.simulations import a_simulation, a_wider_policy, some_cases, the_model
+from tests.tries import tries
 
 MODEL = the_model()
 POSITION = MODEL.catalogue.position
@@ -64,7 +65,7 @@ def terms(said: Assessment) -> tuple[int, int, float]:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60)
+@tries(60)
 def test_every_decision_limit_term_and_price_is_the_one_of_assess(seed: int) -> None:
     rng = np.random.default_rng(seed)
     old, new = (ReadyPolicy(random_policy(rng), MODEL) for _ in range(2))

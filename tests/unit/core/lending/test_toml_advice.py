@@ -22,9 +22,8 @@ def fault_of(old: str, new: str) -> str:
     return fault.fault
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "advice"),
-    [
+def test_a_common_mistake_is_told_by_what_to_write(subtests: pytest.Subtests) -> None:
+    for old, new, advice in [
         ('name = "C"', 'name = "C', 'a quote is not closed: it ends with "'),
         ('name = "C"', "name = 'C", "a quote is not closed: it ends with '"),
         ('name = "C"', "name = “C”", "write straight quotes, \" or '"),
@@ -50,10 +49,9 @@ def fault_of(old: str, new: str) -> str:
         ("[[tiers]]", "[[tiers]", "close the brackets as they were opened"),
         ("120, 180]", "120, 180", "a [ is not closed, here or above"),
         ("[30, 60,", "[30 60,", "or a comma is missing in the list"),
-    ],
-)
-def test_a_common_mistake_is_told_by_what_to_write(old: str, new: str, advice: str) -> None:
-    assert advice in fault_of(old, new)
+    ]:
+        with subtests.test(old=old, new=new):
+            assert advice in fault_of(old, new)
 
 
 def test_the_line_is_shown() -> None:

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.monitoring.calibration_shift import shift
+from tests.tries import tries
 
 LOANS = st.integers(1, 2_000).flatmap(
     lambda n: st.tuples(st.floats(0.0, 1.0), st.just(n), st.integers(0, n))
@@ -19,7 +20,7 @@ def moved(probability: float, by: float) -> float:
     return 1.0 / (1.0 + math.exp(-(math.log(inside / (1.0 - inside)) + by)))
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.lists(LOANS, min_size=1, max_size=8))
 def test_with_the_shift_as_many_defaults_are_predicted_as_there_were(
     predicted: list[tuple[float, int, int]],

@@ -74,9 +74,10 @@ def a_history(moved: str) -> list[dict[str, Figure]]:
     return [{"region": MOVED if one == "x" else STEADY, SCORE: STEADY} for one in moved]
 
 
-@pytest.mark.parametrize(
-    ("earlier", "latest", "is_told"),
-    [
+def test_drift_is_told_once_if_it_is_there_in_the_last_two_windows(
+    subtests: pytest.Subtests,
+) -> None:
+    for earlier, latest, is_told in [
         ("", "x", False),
         (".", "x", False),
         ("x", "x", True),
@@ -93,13 +94,10 @@ def a_history(moved: str) -> list[dict[str, Figure]]:
         ("xx", "x.x", False),
         ("..", "xx.", False),
         ("..", "xx.xx", True),
-    ],
-)
-def test_drift_is_told_once_if_it_is_there_in_the_last_two_windows(
-    earlier: str, latest: str, *, is_told: bool
-) -> None:
-    found = newly_drifted(a_history(earlier), a_history(latest))
-    assert found == ({"region": MOVED} if is_told else {})
+    ]:
+        with subtests.test(earlier=earlier, latest=latest, is_told=is_told):
+            found = newly_drifted(a_history(earlier), a_history(latest))
+            assert found == ({"region": MOVED} if is_told else {})
 
 
 @given(st.text("x.", max_size=14), st.integers(0, 14))

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from alama.core.monitoring.paired import Difference, difference
 from alama.core.monitoring.ranking import ranked
+from tests.tries import tries
 
 CELLS = st.dictionaries(
     st.tuples(st.integers(0, 8), st.integers(0, 8)),
@@ -38,7 +39,7 @@ def counts(cells: Cells) -> tuple[int, int]:
     return sum(good for good, _ in cells.values()), sum(bad for _, bad in cells.values())
 
 
-@settings(max_examples=80)
+@tries(80)
 @given(CELLS)
 def test_the_difference_and_its_interval_are_those_of_all_pairs(cells: Cells) -> None:
     assume(min(counts(cells)) > 1)
@@ -51,7 +52,7 @@ def test_the_difference_and_its_interval_are_those_of_all_pairs(cells: Cells) ->
     assert found.high == pytest.approx(min(1.0, value + reach), abs=1e-6)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(CELLS)
 def test_it_is_the_difference_of_the_two_areas_and_turns_with_the_sides(cells: Cells) -> None:
     assume(min(counts(cells)) > 0)

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from alama.core.monitoring.ranking import Ranked, ranked
 from alama.core.monitoring.rates import wilson
+from tests.tries import tries
 
 BY_SCORE = st.dictionaries(
     st.integers(300, 850), st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=15
@@ -31,7 +32,7 @@ def brute_force(goods: list[int], bads: list[int]) -> tuple[float, float]:
     return float(won.mean()), float(variance)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(BY_SCORE)
 def test_the_area_and_its_variance_are_those_of_all_pairs(
     by_score: dict[int, tuple[int, int]],

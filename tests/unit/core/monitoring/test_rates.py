@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from alama.core.monitoring.rates import Interval, deviations, wilson
+from tests.tries import tries
 
 LOANS = st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(LOANS, st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_the_interval_holds_the_rate_and_stays_between_0_and_1(
     loans: tuple[int, int], level: float
@@ -22,7 +23,7 @@ def test_the_interval_holds_the_rate_and_stays_between_0_and_1(
     assert found.high > found.low
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(LOANS)
 def test_more_loans_of_the_same_rate_know_more(loans: tuple[int, int]) -> None:
     defaults, count = loans
@@ -30,7 +31,7 @@ def test_more_loans_of_the_same_rate_know_more(loans: tuple[int, int]) -> None:
     assert many.high - many.low < few.high - few.low
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(LOANS)
 def test_defaults_and_repayments_are_told_alike(loans: tuple[int, int]) -> None:
     defaults, count = loans
@@ -39,7 +40,7 @@ def test_defaults_and_repayments_are_told_alike(loans: tuple[int, int]) -> None:
     assert found.high == pytest.approx(1.0 - other.low, abs=1e-12)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(LOANS)
 def test_a_higher_level_is_wider(loans: tuple[int, int]) -> None:
     wide, narrow = wilson(*loans, 0.99), wilson(*loans, 0.9)

@@ -114,16 +114,18 @@ def wrapped(inner: IPv4Address) -> dict[str, IPv6Address]:
     }
 
 
-@pytest.mark.parametrize("text", REGISTERED)
-def test_every_registered_range_is_refused_from_its_first_to_its_last(text: str) -> None:
-    network = ip_network(text)
-    assert forbidden(network.network_address, ()) is not None
-    assert forbidden(network.broadcast_address, ()) is not None
+def test_every_registered_range_is_refused_from_its_first_to_its_last(
+    subtests: pytest.Subtests,
+) -> None:
+    for text in REGISTERED:
+        with subtests.test(text):
+            network = ip_network(text)
+            assert forbidden(network.network_address, ()) is not None
+            assert forbidden(network.broadcast_address, ()) is not None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_lies_just_outside_is_public(subtests: pytest.Subtests) -> None:
+    for text in [
         "1.0.0.0",
         "9.255.255.255",
         "11.0.0.0",
@@ -154,10 +156,9 @@ def test_every_registered_range_is_refused_from_its_first_to_its_last(text: str)
         "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
         "3fff:1000::",
         *PUBLIC,
-    ],
-)
-def test_what_lies_just_outside_is_public(text: str) -> None:
-    assert forbidden(ip_address(text), ()) is None
+    ]:
+        with subtests.test(text):
+            assert forbidden(ip_address(text), ()) is None
 
 
 @pytest.mark.parametrize("text", METADATA_OF_CLOUDS)

@@ -139,9 +139,8 @@ def test_a_delivery_after_five_days_disables_nothing() -> None:
 # -------------------------------------------------------------------------------------- Retry-After
 
 
-@pytest.mark.parametrize(
-    ("header", "wait_s"),
-    [
+def test_retry_after_is_read_in_both_forms(subtests: pytest.Subtests) -> None:
+    for header, wait_s in [
         ("0", 0),
         (" 120 ", 120),
         ("007", 7),
@@ -162,10 +161,9 @@ def test_a_delivery_after_five_days_disables_nothing() -> None:
         ("Sat, 15 Nov 9999 09:47:40 GMT", DAY_S),
         ("Sat, 45 Nov 2025 09:47:40 GMT", None),
         ("Sat, 15 Nov 2025 99:47:40 GMT", None),
-    ],
-)
-def test_retry_after_is_read_in_both_forms(header: str, wait_s: int | None) -> None:
-    assert retry_after_s(header, NOW_US) == wait_s
+    ]:
+        with subtests.test(header=header, wait_s=wait_s):
+            assert retry_after_s(header, NOW_US) == wait_s
 
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001 - below

@@ -51,9 +51,9 @@ def test_a_public_address_over_tls_may_be_entered(url: str) -> None:
     assert code(url) is None
 
 
-@pytest.mark.parametrize(
-    ("url", "rule"),
-    [
+def test_what_no_event_can_be_sent_to_is_refused_by_its_rule(subtests: pytest.Subtests) -> None:
+    # Older Pythons read some brackets that newer ones do not; either way they are refused.
+    for url, rule in [
         ("", "scheme"),
         ("https://example.com/" + "a" * (LENGTH_MAX - 19), "too_long"),
         ("https://münchen.example/", "malformed"),
@@ -97,17 +97,14 @@ def test_a_public_address_over_tls_may_be_entered(url: str) -> None:
         ("https://[::1]a/", "host"),
         ("https://[fe80::1%25eth0]/", "host"),
         ("https://[::1%25lo]/", "host"),
-    ],
-)
-def test_what_no_event_can_be_sent_to_is_refused_by_its_rule(url: str, rule: str) -> None:
-    # Older Pythons read some brackets that newer ones do not; either way they are refused.
-    found = code(url)
-    assert found == rule or ("[" in url and found in {"host", "malformed"})
+    ]:
+        with subtests.test(url):
+            found = code(url)
+            assert found == rule or ("[" in url and found in {"host", "malformed"})
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
+def test_an_address_that_is_not_public_is_refused_at_once(subtests: pytest.Subtests) -> None:
+    for host in [
         "127.0.0.1",
         "10.0.0.1",
         "169.254.169.254",
@@ -123,10 +120,9 @@ def test_what_no_event_can_be_sent_to_is_refused_by_its_rule(url: str, rule: str
         "LocalHost",
         "localhost.",
         "a.b.localhost",
-    ],
-)
-def test_an_address_that_is_not_public_is_refused_at_once(host: str) -> None:
-    assert code(f"https://{host}/") == "address"
+    ]:
+        with subtests.test(host):
+            assert code(f"https://{host}/") == "address"
 
 
 @pytest.mark.parametrize(
@@ -146,9 +142,8 @@ def test_nobody_is_advised_to_open_the_metadata_of_a_cloud(host: str, *, advised
     assert ("ALAMA_WEBHOOK_ALLOW" in (refused.value.hint or "")) == advised
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
+def test_an_odd_spelling_is_refused_whatever_it_means(subtests: pytest.Subtests) -> None:
+    for host in [
         "0",
         "127.1",
         "127.0.1",
@@ -167,10 +162,9 @@ def test_nobody_is_advised_to_open_the_metadata_of_a_cloud(host: str, *, advised
         "8.8.2056",
         "example.0x",
         "example.1",
-    ],
-)
-def test_an_odd_spelling_is_refused_whatever_it_means(host: str) -> None:
-    assert code(f"https://{host}/") == "host"
+    ]:
+        with subtests.test(host):
+            assert code(f"https://{host}/") == "host"
 
 
 @pytest.mark.parametrize(

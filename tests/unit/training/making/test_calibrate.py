@@ -33,20 +33,21 @@ def test_the_intercept_makes_the_mean_probability_the_default_rate() -> None:
     )
 
 
-@pytest.mark.parametrize("slope", [0.2, 1.0, 1.7, 2.5, 5.0])
-@pytest.mark.parametrize("rate", [0.005, 0.02, 0.3, 0.5])
-def test_the_mean_probability_is_the_rate_whatever_the_slope(slope: float, rate: float) -> None:
-    rng = np.random.default_rng(1)
-    margins = rng.normal(np.log(rate / (1.0 - rate)), 0.8, 4_000)
-    labels = (rng.random(4_000) < rate).astype(np.int8)
-    intercept = intercept_for(margins, labels, slope)
-    assert portable.logistic(intercept + slope * margins).mean() == pytest.approx(
-        labels.mean(), abs=1e-5
-    )
-    fitted = calibrate(margins, labels)
-    assert portable.logistic(fitted.intercept + fitted.slope * margins).mean() == pytest.approx(
-        labels.mean(), abs=1e-5
-    )
+def test_the_mean_probability_is_the_rate_whatever_the_slope(subtests: pytest.Subtests) -> None:
+    for rate in [0.005, 0.02, 0.3, 0.5]:
+        for slope in [0.2, 1.0, 1.7, 2.5, 5.0]:
+            with subtests.test(rate=rate, slope=slope):
+                rng = np.random.default_rng(1)
+                margins = rng.normal(np.log(rate / (1.0 - rate)), 0.8, 4_000)
+                labels = (rng.random(4_000) < rate).astype(np.int8)
+                intercept = intercept_for(margins, labels, slope)
+                assert portable.logistic(intercept + slope * margins).mean() == pytest.approx(
+                    labels.mean(), abs=1e-5
+                )
+                fitted = calibrate(margins, labels)
+                assert portable.logistic(
+                    fitted.intercept + fitted.slope * margins
+                ).mean() == pytest.approx(labels.mean(), abs=1e-5)
 
 
 def test_margins_that_part_the_outcomes_without_error_keep_a_finite_slope() -> None:

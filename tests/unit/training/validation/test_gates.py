@@ -65,9 +65,8 @@ def test_a_sound_candidate_passes_every_gate() -> None:
     assert failed(SOUND) == set()
 
 
-@pytest.mark.parametrize(
-    ("change", "gate"),
-    [
+def test_each_fault_is_stopped_by_its_own_gate(subtests: pytest.Subtests) -> None:
+    faults: list[tuple[dict[str, Any], Gate]] = [
         ({"defaults": 299}, Gate.EVIDENCE),
         ({"out_of_time_defaults": 149}, Gate.EVIDENCE),
         ({"auc_low": 0.5999}, Gate.DISCRIMINATION),
@@ -85,10 +84,10 @@ def test_a_sound_candidate_passes_every_gate() -> None:
         ({"score_psi": math.nan}, Gate.STABILITY),
         ({"recent_psi": 0.25}, Gate.STABILITY),
         ({"recent_psi": math.nan}, Gate.STABILITY),
-    ],
-)
-def test_each_fault_is_stopped_by_its_own_gate(change: dict[str, Any], gate: Gate) -> None:
-    assert failed(replace(SOUND, **change)) == {gate}
+    ]
+    for change, gate in faults:
+        with subtests.test(change=change, gate=gate):
+            assert failed(replace(SOUND, **change)) == {gate}
 
 
 def tiers_result(*tiers: TierRate) -> GateResult:
@@ -134,9 +133,8 @@ def test_a_tighter_limit_stops_what_passed_before() -> None:
     assert failed(SOUND, limits) == {Gate.DISCRIMINATION, Gate.STABILITY}
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_a_limit_can_not_be_loosened_nor_made_impossible(subtests: pytest.Subtests) -> None:
+    loosened: list[dict[str, float]] = [
         {"auc_low_min": 0.55},
         {"slope_max": 1.3},
         {"psi_max": 0.3},
@@ -152,12 +150,12 @@ def test_a_tighter_limit_stops_what_passed_before() -> None:
         {"defaults_min": 400.5},
         {"defaults_min": math.inf},
         {"out_of_time_defaults_min": 2_000_000.0},
-    ],
-)
-def test_a_limit_can_not_be_loosened_nor_made_impossible(asked: dict[str, float]) -> None:
-    with pytest.raises(InvalidGate) as error:
-        tightened(asked)
-    assert error.value.hint
+    ]
+    for asked in loosened:
+        with subtests.test(asked=asked):
+            with pytest.raises(InvalidGate) as error:
+                tightened(asked)
+            assert error.value.hint
 
 
 @given(

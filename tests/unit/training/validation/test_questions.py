@@ -24,7 +24,8 @@ from tests.pilots import SEED, judged_again, policy_for, read_loans
 RECIPE = replace(QUICK, pairs=0, learning_rate=0.3)
 ORDER = PilotOrder(name="pilot", currency="KES", days_past_due=30, seed=SEED, jobs=1, recipe=RECIPE)
 
-pytestmark = pytest.mark.xdist_group("pilot-questions")  # which trains once for all of them
+# One worker trains once for all of them.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("pilot-questions")]
 
 
 @pytest.fixture(scope="module", autouse=True)

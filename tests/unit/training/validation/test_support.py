@@ -33,7 +33,7 @@ from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, judged_again, policy_for, read_loans
 
 # One worker trains the candidate that the tests here share, once.
-pytestmark = pytest.mark.xdist_group("booked-support")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("booked-support")]
 
 ORDER = PilotOrder(
     name="pilot",
