@@ -104,7 +104,7 @@ bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score
 	$(BIN)/python -m bench.onboarding
 	$(BIN)/python -m bench.pilot
 
-bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: 7 minutes, into docs/operating/sizing.md)
+bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: 7 minutes, into docs/generated/sizing.md)
 	$(BIN)/python -m bench.sizing $(SIZE)
 
 sbom: setup .venv-deploy/.installed ## Write the bills of materials (build/sbom) and the tables of docs/generated/licences.md
