@@ -24,11 +24,11 @@ _WRITTEN: Final = "Written by `python -m tools.reference` from the code; change 
 
 def pages() -> dict[str, str]:
     """Give each page by its name."""
-    return {"errors.md": errors(), "jurisdictions.md": packs()}
+    return {"codes.md": codes(), "jurisdictions.md": packs()}
 
 
-def errors() -> str:
-    """List every code of a problem and of a field, as the service tells it."""
+def codes() -> str:
+    """List every code of a problem, a field and a rule, as the service tells it."""
     problems = [
         (f"`{code}`", str(told["status"]), str(told["when"]), str(told["remedy"]))
         for code, told in schemas.problem_codes().items()
@@ -36,13 +36,18 @@ def errors() -> str:
     fields = [
         (f"`{code}`", meaning.when, meaning.remedy) for code, meaning in meanings.FIELDS.items()
     ]
+    rules = [
+        (f"`{code}`", meaning.when, meaning.remedy) for code, meaning in meanings.RULES.items()
+    ]
     parts = (
-        "# Codes of errors",
-        f"{_WRITTEN} [Errors](../errors.md) says how to handle them.",
+        "# Codes",
+        f"{_WRITTEN} See [errors](../errors.md) and the [policy](../policy.md).",
         "## Codes of problems",
         _table(("code", "status", "when", "what to do"), problems),
         "## Codes of fields",
         _table(("code", "when", "what to do"), fields),
+        "## Codes of rules",
+        _table(("code", "when", "what to do"), rules),
     )
     return "\n\n".join(parts) + "\n"
 

@@ -116,7 +116,7 @@ def test_the_page_on_failures_names_only_what_there_is() -> None:
     page = (OPERATING / "failures.md").read_text("utf-8")
     told = [
         (ROOT / "docs" / name).read_text("utf-8")
-        for name in ("logs-and-metrics.md", "generated/errors.md")
+        for name in ("logs-and-metrics.md", "generated/codes.md")
     ]
     known = "\n".join(told)
     ours = {"exit_code", "default_transaction_read_only", "synchronous_standby_names"}

@@ -1,6 +1,6 @@
 """Problems: each error of the service as a status, a code and a sentence (RFC 9457).
 
-The only place where an error meets a status code. docs/generated/errors.md is made of it.
+The only place where an error meets a status code. docs/generated/codes.md is made of it.
 """
 
 from __future__ import annotations

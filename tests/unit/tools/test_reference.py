@@ -4,7 +4,10 @@ import pytest
 
 from tools import reference
 
+PAGES = reference.pages()
 
-@pytest.mark.parametrize(("name", "text"), reference.pages().items())
-def test_a_generated_page_is_what_the_code_says(name: str, text: str) -> None:
-    assert (reference.FOLDER / name).read_text("utf-8") == text, "run `python -m tools.reference`"
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_what_the_code_says(name: str) -> None:
+    text = (reference.FOLDER / name).read_text("utf-8")
+    assert text == PAGES[name], "run `python -m tools.reference`"
