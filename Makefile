@@ -92,35 +92,35 @@ $(API_LINT)/node_modules/.installed: $(API_LINT)/package-lock.json
 
 SIZE := quick
 
-bench: setup ## Measure the engine beside its peers (SIZE=full: an hour or two, into docs/benchmarks.md)
+bench: setup ## Measure the engine beside its peers (SIZE=full: an hour or two, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.engine $(SIZE)
 
-bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minutes, into docs/benchmarks.md)
+bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minutes, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.serve $(SIZE)
 
-bench-lending: setup ## Measure what deciding costs, and a simulation: a minute, into docs/benchmarks.md
+bench-lending: setup ## Measure what deciding costs, and a simulation: a minute, into docs/generated/benchmarks.md
 	$(BIN)/python -m bench.lending
 
-bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 minutes, into docs/benchmarks.md)
+bench-explain: setup ## Measure recourse beside DiCE and shap (SIZE=full: 10 minutes, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.explain $(SIZE)
 
-bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 12 minutes, into docs/benchmarks.md)
+bench-webhooks: setup ## Measure what webhooks cost scoring, and kill their worker (SIZE=full: 12 minutes, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.webhooks $(SIZE)
 
-bench-shadow: setup ## Measure what a challenger costs scoring (SIZE=full: 16 minutes, into docs/benchmarks.md)
+bench-shadow: setup ## Measure what a challenger costs scoring (SIZE=full: 16 minutes, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.shadow $(SIZE)
 
-bench-monitoring: setup ## Hold drift, intervals and the report of a large book to what is promised (SIZE=full: 15 minutes, into docs/benchmarks.md)
+bench-monitoring: setup ## Hold drift, intervals and the report of a large book to what is promised (SIZE=full: 15 minutes, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.monitoring $(SIZE)
 
 bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score, then hold a model against the truth: some minutes
 	$(BIN)/python -m bench.onboarding
 	$(BIN)/python -m bench.pilot
 
-bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: 7 minutes, into docs/operating/sizing.md)
+bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: 7 minutes, into docs/generated/sizing.md)
 	$(BIN)/python -m bench.sizing $(SIZE)
 
-sbom: setup .venv-deploy/.installed ## Write the bills of materials (build/sbom) and the tables of docs/licences.md
+sbom: setup .venv-deploy/.installed ## Write the bills of materials (build/sbom) and the tables of docs/generated/licences.md
 	$(BIN)/python -m tools.materials
 
 model: setup ## Rebuild the built-in model, to the same hash

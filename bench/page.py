@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: measured tables between markers, and the prose around them left alone."""
+"""docs/generated/benchmarks.md: measured tables between markers; the prose around them stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts on docs/reasons.md, as the dictionary has them: `python -m tests.reasons_page`."""
+"""The texts on docs/generated/reasons.md, from the dictionary: `python -m tests.reasons_page`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alama.files.reasons import languages
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "reasons.md"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "generated" / "reasons.md"
 BEGINNING: Final = "## The codes, version "
 
 _LANGUAGES: Final = languages()

@@ -32,7 +32,7 @@ def parse(arguments: Sequence[str]) -> Options:
     """Read the command line, or leave with a message."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.engine",
-        description="Measure the engine beside its peers and write docs/benchmarks.md.",
+        description="Measure the engine beside its peers and write docs/generated/benchmarks.md.",
         epilog="An interrupted run goes on where it stopped. quick writes into build/bench alone.",
     )
     parser.add_argument("size", nargs="?", choices=("quick", "full"), default="quick")

@@ -1,4 +1,4 @@
-"""The engine's blocks of docs/benchmarks.md."""
+"""The engine's blocks of docs/generated/benchmarks.md."""
 
 from __future__ import annotations
 

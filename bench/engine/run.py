@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bench.engine.options import Options
 
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "generated" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "engine.json"
 PARTS: Final[dict[str, Callable[[Options, Store, Bar], None]]] = {
     "rows": rows.measure,

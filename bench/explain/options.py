@@ -71,7 +71,7 @@ def parse(arguments: Sequence[str]) -> Options:
     parser = argparse.ArgumentParser(
         prog="python -m bench.explain",
         description="Measure recourse and contributions beside their peers.",
-        epilog="full writes docs/benchmarks.md; quick writes into build/bench alone.",
+        epilog="full writes docs/generated/benchmarks.md; quick writes into build/bench alone.",
     )
     parser.add_argument("size", nargs="?", choices=tuple(SIZES), default="quick")
     given = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The blocks of docs/benchmarks.md about recourse and contributions."""
+"""The blocks of docs/generated/benchmarks.md about recourse and contributions."""
 
 from __future__ import annotations
 

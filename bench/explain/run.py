@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bench.explain.options import Options
     from bench.page import Document
 
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "generated" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "explain.json"
 _VERSIONS: Final = ("dice-ml", "shap", "lightgbm", "pandas", "numpy")
 

@@ -1,4 +1,4 @@
-"""The front door: `python -m bench.lending`, a minute, into docs/benchmarks.md.
+"""The front door: `python -m bench.lending`, a minute, into docs/generated/benchmarks.md.
 
 Deciding is timed beside scoring, its neighbour on the hot path, round by round in turn: the ratio
 holds on a busy machine, the microseconds are those of the quietest round.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Application
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "generated" / "benchmarks.md"
 APPLICATIONS: Final = 2_000
 ROUNDS: Final = 7
 SIMULATED: Final = 100_000

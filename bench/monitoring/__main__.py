@@ -1,4 +1,4 @@
-"""The front door: `python -m bench.monitoring [quick|full]`, into docs/benchmarks.md when full.
+"""The front door: `python -m bench.monitoring [quick|full]`; full writes the benchmarks page.
 
 Whether drift is told of and nothing else is, whether the intervals of realised default rates cover
 the truth, and how long the report of a large book takes. Exits with 1 where a full run does not
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bench.page import Document
 
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "generated" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "monitoring.json"
 NOTHING: Final = "*Not measured yet: `make bench-monitoring SIZE=full`.*"
 
@@ -119,7 +119,7 @@ def broken(document: Document) -> Iterator[str]:
 
 
 def block(document: Document) -> str:
-    """Give what docs/benchmarks.md shows."""
+    """Give what docs/generated/benchmarks.md shows."""
     if not document.get("drift"):
         return NOTHING
     drifted, calm = document["drift"]["drifted"], document["drift"]["calm"]

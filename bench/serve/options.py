@@ -48,7 +48,7 @@ def parse(arguments: Sequence[str]) -> Options:
     """Read the command line, or leave with a message."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.serve",
-        description="Measure the service beside its peers and write docs/benchmarks.md.",
+        description="Measure the service beside its peers and write docs/generated/benchmarks.md.",
         epilog="quick, and a run with --only, writes into build/bench alone.",
     )
     parser.add_argument("size", nargs="?", choices=tuple(SIZES), default="quick")

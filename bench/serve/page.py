@@ -1,4 +1,4 @@
-"""The service's blocks of docs/benchmarks.md."""
+"""The service's blocks of docs/generated/benchmarks.md."""
 
 from __future__ import annotations
 

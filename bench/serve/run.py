@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bench.page import Document
     from bench.serve.options import Options
 
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "generated" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "serve.json"
 BUSY_MAX: Final = 0.1
 """Beyond this share of busy cores the figures are more of the others than of us."""

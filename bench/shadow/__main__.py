@@ -1,4 +1,4 @@
-"""The front door: `python -m bench.shadow [quick|full]`, into docs/benchmarks.md when full.
+"""The front door: `python -m bench.shadow [quick|full]`; full writes the benchmarks page.
 
 One service scores on one core for two lenders in turn, round by round: one without a challenger,
 and one with, whose scores a worker shows to a second model; then the same while the worker has no
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bench.page import Document
 
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "generated" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "shadow.json"
 KEPT_MIN: Final = 0.95
 """Share of the throughput that a challenger leaves: what we promise."""
@@ -87,7 +87,7 @@ def broken(document: Document) -> Iterator[str]:
 
 
 def block(document: Document) -> str:
-    """Give what docs/benchmarks.md shows."""
+    """Give what docs/generated/benchmarks.md shows."""
     return rows.shown(document) if document.get("databases") else NOTHING
 
 

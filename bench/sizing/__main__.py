@@ -1,4 +1,4 @@
-"""The front door: `python -m bench.sizing [quick|full]`, into docs/operating/sizing.md when full.
+"""The front door: `python -m bench.sizing [quick|full]`, into docs/generated/sizing.md when full.
 
 First what a core carries: one process on one core and two on two, on SQLite and on PostgreSQL,
 beside a service that does nothing, in the same rounds. Then what a score takes: thousands of each
@@ -26,7 +26,7 @@ from bench.store import as_text
 if TYPE_CHECKING:
     from bench.page import Document
 
-PAGE: Final = ROOT / "docs" / "operating" / "sizing.md"
+PAGE: Final = ROOT / "docs" / "generated" / "sizing.md"
 RESULTS: Final = ROOT / "bench" / "results" / "sizing.json"
 
 

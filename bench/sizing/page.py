@@ -1,4 +1,4 @@
-"""The tables of docs/operating/sizing.md."""
+"""The tables of docs/generated/sizing.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front door: `python -m bench.webhooks [quick|full]`, into docs/benchmarks.md when full.
+"""The front door: `python -m bench.webhooks [quick|full]`; full writes the benchmarks page.
 
 One service scores on one core for four lenders in turn, round by round: one that tells nobody, one
 with twenty webhook endpoints, one with twenty of which seven are bad, the worker killed in each
@@ -27,7 +27,7 @@ from bench.webhooks import kills, rows
 if TYPE_CHECKING:
     from bench.page import Document
 
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "generated" / "benchmarks.md"
 RESULTS: Final = ROOT / "bench" / "results" / "webhooks.json"
 NOTHING: Final = "*Not measured yet: `make bench-webhooks SIZE=full`.*"
 
@@ -81,7 +81,7 @@ def _measure(size: Size) -> Document:
 
 
 def block(document: Document) -> str:
-    """Give what docs/benchmarks.md shows."""
+    """Give what docs/generated/benchmarks.md shows."""
     if not document.get("rates"):
         return NOTHING
     return f"{rows.shown(document)}\n\n{kills.told(document['killed'])}"

@@ -17,7 +17,6 @@ from tests.coarse import coarse_path
 from tests.databases import Postgres, sqlite_url
 from tests.server import Server
 from tests.vaults import MASTER_KEY
-from tests.walks import Walk
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -57,7 +56,7 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 @pytest.mark.xdist_group("readme")
 def test_the_commands_that_train_and_score_work_in_their_order(tmp_path: Path) -> None:
     # On a quarter of the rows, and coarsely: the steps are the same, and nobody reads the model.
-    block = block_with("alama population").replace("--rows 8000", "--rows 2000")
+    block = block_with("alama train").replace("--rows 8000", "--rows 2000")
     assert "--rows 2000" in block
     for command in commands(block):
         run(command, tmp_path, PYTHONPATH=coarse_path(os.environ))
@@ -81,14 +80,6 @@ def test_the_first_score_is_the_one_that_the_readme_shows(tmp_path: Path) -> Non
     }
     first = json.loads(re.findall(r'({"feature".*?}), \.\.\.', README)[0])
     assert reply["shap_values"][0] == first
-
-
-def test_somebody_who_is_declined_is_told_what_the_readme_shows(tmp_path: Path) -> None:
-    _, _, section = README.partition("## Why, and what would help\n")
-    walk = Walk(section.partition("\n## ")[0])
-    assert len(walk.steps) == 2
-    walk.go(tmp_path, os.environ)
-    assert (tmp_path / "page.html").exists()
 
 
 @pytest.mark.long

@@ -93,13 +93,6 @@ def test_every_rule_has_a_meaning_and_no_other_code_has() -> None:
     assert [*meanings.RULES] == [*Rule]
 
 
-@pytest.mark.parametrize(("code", "meaning"), meanings.RULES.items())
-def test_every_rule_stands_there_as_the_service_tells_it(
-    code: str, meaning: meanings.Meaning
-) -> None:
-    assert f"| `{code}` | {meaning.when} | {meaning.remedy} |\n" in PAGE
-
-
 def test_the_rules_are_in_the_openapi_document_and_in_the_reference() -> None:
     document = openapi.document()
     for name in ("OfferDetail", "ExplainReply"):

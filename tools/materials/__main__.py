@@ -1,6 +1,6 @@
 """The front door: `python -m tools.materials`, for `make sbom`.
 
-Writes build/sbom/serve.cdx.json and train.cdx.json, and the tables of docs/licences.md.
+Writes build/sbom/serve.cdx.json and train.cdx.json, and the tables of docs/generated/licences.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tools.materials.page import Refused
 ROOT: Final = Path(__file__).parents[2]
 TOOLS: Final = ROOT / ".venv-deploy"
 BILLS: Final = ROOT / "build" / "sbom"
-PAGE: Final = ROOT / "docs" / "licences.md"
+PAGE: Final = ROOT / "docs" / "generated" / "licences.md"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""docs/licences.md: the tables between their markers; the prose around them stays."""
+"""docs/generated/licences.md: the tables between their markers; the prose around them stays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def filled(page: str, blocks: Mapping[str, str]) -> str:
     for name, block in blocks.items():
         before, start, rest = page.partition(f"<!-- made: {name} -->\n")
         _old, end, after = rest.partition(_END)
-        assert start, f"docs/licences.md has no place for {name}"
+        assert start, f"docs/generated/licences.md has no place for {name}"
         assert end, f"the place for {name} has no end"
         page = f"{before}{start}{block}\n{end}{after}"
     return page

@@ -1,6 +1,6 @@
 """What each public code means and what a caller can do about it.
 
-The OpenAPI document, the reference page, docs/errors.md and docs/policy.md say it in these words.
+The OpenAPI document, the reference page and the docs say it in these words.
 Codes are a promise: one that was given is never given another meaning.
 """
 

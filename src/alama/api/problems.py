@@ -1,7 +1,6 @@
 """Problems: each error of the service as a status, a code and a sentence (RFC 9457).
 
-The only place where an error meets a status code. `docs/errors.md` lists the same codes; a test
-holds the two together.
+The only place where an error meets a status code. docs/generated/codes.md is made of it.
 """
 
 from __future__ import annotations

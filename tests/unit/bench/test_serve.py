@@ -246,7 +246,7 @@ def test_a_void_line_is_shown_as_void() -> None:
 
 
 def test_every_block_has_its_place_on_the_page_of_benchmarks() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "benchmarks.md").read_text("utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "generated" / "benchmarks.md").read_text("utf-8")
     assert [name for name in page.BLOCKS if f"<!-- measured: {name} -->" not in text] == []
 
 

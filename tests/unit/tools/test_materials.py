@@ -16,7 +16,7 @@ from tools.materials import bill, licences, lock, page, rules
 from tools.materials.lock import Package
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "docs" / "generated" / "licences.md"
 IMAGES = {image: lock.of_image(ROOT, image) for image in lock.LOCKS}
 EVERYTHING = {one.name: one for packages in IMAGES.values() for one in packages}
 
@@ -32,7 +32,7 @@ def bills() -> dict[str, dict[str, Any]]:
 
 def test_the_page_of_licences_is_that_of_the_lock() -> None:
     text = PAGE.read_text("utf-8")
-    assert page.filled(text, page.blocks(ROOT)) == text, "docs/licences.md is stale: `make sbom`"
+    assert page.filled(text, page.blocks(ROOT)) == text, "the page is stale: `make sbom`"
 
 
 @pytest.mark.parametrize("name", ["serve", "train"])

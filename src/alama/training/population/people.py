@@ -2,7 +2,7 @@
 
 Rows are made in chunks, each from its own child of the seed, so a row depends on the seed and on
 its number alone: a longer file begins with the shorter one, and ten million rows need the memory
-of one chunk. docs/population.md gives the recipe in words and formulas.
+of one chunk. docs/population.md gives the recipe in words.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The true default probability of a synthetic loan: a known function of its 17 complete fields.
 
 Real data never tell the true risk of an applicant, so no claim about a model can be checked on
-them to the last digit. Here the risk is a formula, printed in docs/population.md. It is smooth,
-and monotone as a whole in the seven fields with a risk direction: each curve is, and each pair and
-the three-way term multiply non-negative factors that all move the risk the same way.
+them to the last digit. Here the risk is the formula below. It is smooth, and monotone as a whole
+in the seven fields with a risk direction: each curve is, and each pair and the three-way term
+multiply non-negative factors that all move the risk the same way.
 """
 
 from __future__ import annotations
