@@ -31,11 +31,11 @@ from alama.storage.monitoring_tables import monitoring_tables
 from alama.storage.onboarding_tables import onboarding_tables
 from alama.storage.webhook_tables import webhook_tables
 
-HEAD: Final = "0007"
+HEAD: Final = "0008"
 """The migration that this code was written for."""
 
-OLDEST: Final = "0002"
-"""The first migration that was promised to be carried on."""
+OLDEST: Final = "0008"
+"""The first migration: schemas before it were never released."""
 
 METADATA: Final = MetaData(
     naming_convention={
