@@ -16,7 +16,7 @@ from alama.core.assess import Assessment
 from alama.service.days import date_of
 from alama.service.errors import InvalidName, StoreUnfit
 from alama.service.outcomes.reviewing import opened
-from alama.service.vault.plain import reference_of
+from alama.service.records import reference_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

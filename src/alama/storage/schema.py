@@ -149,8 +149,8 @@ scores = Table(
     Column("recommended_term_days", Integer, nullable=False),
     Column("recommended_apr", Float(53), nullable=False),
     Column("processing_ms", Integer, nullable=False),
-    # Sealed under the key of the applicant; or under one of its own that it carries, wrapped by
-    # this one of the lender; or, with neither, not at all: given before anything was.
+    # Sealed under the key of the applicant, or under one of its own that it carries, wrapped by
+    # this one of the lender.
     Column("seal_key_id", String(40)),
     Column("sealed", LargeBinary, nullable=False),
     Column("expected_loss", Float(53), nullable=False),

@@ -151,8 +151,6 @@ class Vault:
     def plain(self, stored: StoredScore) -> bytes:
         """Give the same as it was packed, to the byte: that is what its digest covers."""
         row = stored.row
-        if row.seal_key_id is None and stored.applicant is None:
-            return row.sealed  # kept before anything was sealed
         locked = _Locked(row.book, row.request_id, envelope.RECORD, row.sealed)
         return self._opened(locked, row.seal_key_id, stored.applicant)
 
