@@ -98,4 +98,4 @@ def resource() -> Resource:
 def try_out() -> None:
     """Have OpenTelemetry read its variables before anything serves; `ValueError` as it says."""
     TracerProvider(shutdown_on_exit=False)
-    BatchSpanProcessor(SpanExporter()).shutdown()
+    BatchSpanProcessor(SpanExporter()).shutdown()  # type: ignore[no-untyped-call]

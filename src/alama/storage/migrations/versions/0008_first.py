@@ -1,4 +1,7 @@
-"""The first schema: what 0001 to 0007 held was never released."""
+"""The first schema: what 0001 to 0007 held was never released.
+
+Keys and constraints are named by the convention of `alama.storage.schema.METADATA`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,17 @@ down_revision = None
 def upgrade() -> None:
     _who_may_ask()
     _what_answers()
-    _what_was_answered()
-    _what_protects()
+    _scores_and_approvals()
+    _idempotency_and_daily_counts()
+    _vault()
+    _audit()
     _events()
-    _webhooks()
-    _onboarding()
-    _monitoring()
+    _endpoints_and_deliveries()
+    _attempts()
+    _pilots_and_histories()
+    _candidates_and_jobs()
+    _outcomes_and_reviews()
+    _drift_and_challengers()
 
 
 def _who_may_ask() -> None:
@@ -25,7 +33,7 @@ def _who_may_ask() -> None:
         "facts",
         sa.Column("name", sa.String(40), nullable=False),
         sa.Column("value", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_facts")),
+        sa.PrimaryKeyConstraint("name"),
         comment="what must stay true of this database, such as the pepper its keys are hashed with",
     )
     op.create_table(
@@ -34,12 +42,12 @@ def _who_may_ask() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("currency", sa.String(3), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_lenders")),
+        sa.PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "keys",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("mode", sa.String(4), nullable=False),
         sa.Column("digest", sa.LargeBinary(32), nullable=False),
         sa.Column("hint", sa.String(8), nullable=False),
@@ -49,9 +57,8 @@ def _who_may_ask() -> None:
         sa.Column("expires_us", sa.BigInteger()),
         sa.Column("revoked_us", sa.BigInteger()),
         sa.Column("last_used_us", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_keys_lender")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_keys")),
-        sa.UniqueConstraint("digest", name=op.f("uq_keys_digest")),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("digest"),
     )
     # Nothing of it is worth a write to the journal: after a crash every key starts anew.
     unlogged = ["UNLOGGED"] if op.get_bind().dialect.name == "postgresql" else []
@@ -59,7 +66,7 @@ def _who_may_ask() -> None:
         "rates",
         sa.Column("key_id", sa.String(40), nullable=False),
         sa.Column("full_at_us", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("key_id", name=op.f("pk_rates")),
+        sa.PrimaryKeyConstraint("key_id"),
         comment="when each key may send a whole burst again, by the clock of the database",
         prefixes=unlogged,
     )
@@ -71,47 +78,41 @@ def _what_answers() -> None:
         sa.Column("id", sa.String(80), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_models")),
+        sa.PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "policies",
         sa.Column("id", sa.String(80), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_policies")),
+        sa.PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "deployments",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("mode", sa.String(4), nullable=False),
-        sa.Column("model_id", sa.String(80)),
-        sa.Column("policy_id", sa.String(80)),
+        sa.Column("model_id", sa.String(80), sa.ForeignKey("models.id")),
+        sa.Column("policy_id", sa.String(80), sa.ForeignKey("policies.id")),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
         sa.Column("signed_by", sa.Text()),
         sa.Column("note", sa.Text()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_deployments_lender")),
-        sa.ForeignKeyConstraint(["model_id"], ["models.id"], name=op.f("fk_deployments_model_id")),
-        sa.ForeignKeyConstraint(
-            ["policy_id"], ["policies.id"], name=op.f("fk_deployments_policy_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_deployments")),
+        sa.PrimaryKeyConstraint("id"),
         comment="what answers in each book, newest last; a null stands for what the package brings",
     )
-    op.create_index(op.f("ix_deployments_lender_mode_id"), "deployments", ["lender", "mode", "id"])
+    _index("deployments", "lender", "mode", "id")
     op.create_table(
         "pauses",
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("mode", sa.String(4), nullable=False),
         sa.Column("paused_us", sa.BigInteger(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_pauses_lender")),
-        sa.PrimaryKeyConstraint("lender", "mode", name=op.f("pk_pauses")),
+        sa.PrimaryKeyConstraint("lender", "mode"),
         comment="books whose every decision is left to a person",
     )
 
 
-def _what_was_answered() -> None:
+def _scores_and_approvals() -> None:
     op.create_table(
         "scores",
         sa.Column("lender", sa.String(40), nullable=False),
@@ -133,24 +134,12 @@ def _what_was_answered() -> None:
         sa.Column("sealed", sa.LargeBinary(), nullable=False),
         sa.Column("expected_loss", sa.Float(53), nullable=False),
         sa.Column("applicant_key_id", sa.String(40)),
-        sa.PrimaryKeyConstraint("lender", "mode", "request_id", name=op.f("pk_scores")),
+        sa.PrimaryKeyConstraint("lender", "mode", "request_id"),
     )
     named = sa.column("applicant_key_id").is_not(None)
-    op.create_index(
-        op.f("ix_scores_applicant_key_id"),
-        "scores",
-        ["applicant_key_id"],
-        sqlite_where=named,
-        postgresql_where=named,
-    )
+    _index("scores", "applicant_key_id", where=named)
     left_open = sa.column("decision") == "REVIEW"
-    op.create_index(
-        op.f("ix_scores_lender_mode_request_id"),
-        "scores",
-        ["lender", "mode", "request_id"],
-        sqlite_where=left_open,
-        postgresql_where=left_open,
-    )
+    _index("scores", "lender", "mode", "request_id", where=left_open)
     op.create_table(
         "approvals",
         sa.Column("lender", sa.String(40), nullable=False),
@@ -159,9 +148,12 @@ def _what_was_answered() -> None:
         sa.Column("writer", sa.String(40), nullable=False),
         sa.Column("volume", sa.Float(53), nullable=False),
         sa.Column("expected_loss", sa.Float(53), nullable=False),
-        sa.PrimaryKeyConstraint("lender", "mode", "hour", "writer", name=op.f("pk_approvals")),
+        sa.PrimaryKeyConstraint("lender", "mode", "hour", "writer"),
         comment="what was approved in each hour since 1970, a row for each process that wrote it",
     )
+
+
+def _idempotency_and_daily_counts() -> None:
     op.create_table(
         "idempotency",
         sa.Column("lender", sa.String(40), nullable=False),
@@ -174,11 +166,9 @@ def _what_was_answered() -> None:
         sa.Column("seal_key_id", sa.String(40)),
         sa.Column("reply", sa.LargeBinary(), nullable=False),
         sa.Column("applicant_key_id", sa.String(40)),
-        sa.PrimaryKeyConstraint(
-            "lender", "mode", "operation", "key_digest", name=op.f("pk_idempotency")
-        ),
+        sa.PrimaryKeyConstraint("lender", "mode", "operation", "key_digest"),
     )
-    op.create_index(op.f("ix_idempotency_created_us"), "idempotency", ["created_us"])
+    _index("idempotency", "created_us")
     op.create_table(
         "daily_counts",
         sa.Column("lender", sa.String(40), nullable=False),
@@ -187,31 +177,28 @@ def _what_was_answered() -> None:
         sa.Column("model_id", sa.String(80), nullable=False),
         sa.Column("writer", sa.String(40), nullable=False),
         sa.Column("counts", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint(
-            "lender", "mode", "day", "model_id", "writer", name=op.f("pk_daily_counts")
-        ),
+        sa.PrimaryKeyConstraint("lender", "mode", "day", "model_id", "writer"),
         comment="how often each field fell into each band, and each score and decision was given; "
         "once a day is over, without the bands of few scores: it outlives what was erased",
     )
 
 
-def _what_protects() -> None:
+def _vault() -> None:
     op.create_table(
         "vault_keys",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("lender", sa.String(40)),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id")),
         sa.Column("purpose", sa.String(8), nullable=False),
         sa.Column("wrapped", sa.LargeBinary(), nullable=False),
         sa.Column("master_id", sa.String(16), nullable=False),
         sa.Column("public", sa.LargeBinary(32)),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
         sa.Column("retired_us", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_vault_keys_lender")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_vault_keys")),
+        sa.PrimaryKeyConstraint("id"),
         comment="keys of a lender (seal, find) and of the installation (sign), "
         "under the master key",
     )
-    op.create_index(op.f("ix_vault_keys_lender_purpose"), "vault_keys", ["lender", "purpose"])
+    _index("vault_keys", "lender", "purpose")
     op.create_table(
         "applicant_keys",
         sa.Column("id", sa.String(40), nullable=False),
@@ -222,29 +209,27 @@ def _what_protects() -> None:
         sa.Column("lender_key_id", sa.String(40), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
         sa.Column("erased_us", sa.BigInteger()),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_applicant_keys")),
-        sa.UniqueConstraint(
-            "lender", "mode", "subject", name=op.f("uq_applicant_keys_lender_mode_subject")
-        ),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("lender", "mode", "subject"),
         comment="one for each applicant; erased: neither the key nor whom it was for is known "
         "any more",
     )
     op.create_table(
         "legal_holds",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("mode", sa.String(4), nullable=False),
         sa.Column("subject", sa.LargeBinary(32), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("placed_us", sa.BigInteger(), nullable=False),
         sa.Column("released_us", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_legal_holds_lender")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_legal_holds")),
+        sa.PrimaryKeyConstraint("id"),
         comment="applicants whose data must not be erased",
     )
-    op.create_index(
-        op.f("ix_legal_holds_lender_mode_subject"), "legal_holds", ["lender", "mode", "subject"]
-    )
+    _index("legal_holds", "lender", "mode", "subject")
+
+
+def _audit() -> None:
     op.create_table(
         "audit_entries",
         sa.Column("writer", sa.String(40), nullable=False),
@@ -256,10 +241,10 @@ def _what_protects() -> None:
         sa.Column("hash", sa.LargeBinary(32), nullable=False),
         sa.Column("signer", sa.String(40), nullable=False),
         sa.Column("signature", sa.LargeBinary(64), nullable=False),
-        sa.PrimaryKeyConstraint("writer", "number", name=op.f("pk_audit_entries")),
+        sa.PrimaryKeyConstraint("writer", "number"),
         comment="a chain for each writer; docs/audit.md says what each hash covers",
     )
-    op.create_index(op.f("ix_audit_entries_created_us"), "audit_entries", ["created_us"])
+    _index("audit_entries", "created_us")
 
 
 def _events() -> None:
@@ -273,7 +258,7 @@ def _events() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
         sa.Column("events", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("lender", "mode", "id", name=op.f("pk_bundles")),
+        sa.PrimaryKeyConstraint("lender", "mode", "id"),
         comment="what is yet to be announced, in the transaction of what it speaks of",
     )
     op.create_table(
@@ -285,24 +270,18 @@ def _events() -> None:
         sa.Column("subject_id", sa.String(80), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
         sa.Column("payload", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("lender", "mode", "id", name=op.f("pk_events")),
+        sa.PrimaryKeyConstraint("lender", "mode", "id"),
         comment="what webhooks announce, once a worker has made its deliveries",
     )
     rare = sa.and_(sa.column("kind") != "score.created", sa.column("kind") != "outcome.recorded")
-    op.create_index(
-        op.f("ix_events_lender_mode_id_kind"),
-        "events",
-        ["lender", "mode", "id", "kind"],
-        sqlite_where=rare,
-        postgresql_where=rare,
-    )
+    _index("events", "lender", "mode", "id", "kind", where=rare)
 
 
-def _webhooks() -> None:
+def _endpoints_and_deliveries() -> None:
     op.create_table(
         "webhook_endpoints",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("mode", sa.String(4), nullable=False),
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("kinds", sa.Text(), nullable=False),
@@ -316,15 +295,10 @@ def _webhooks() -> None:
         sa.Column("disabled_us", sa.BigInteger()),
         sa.Column("disabled_reason", sa.Text()),
         sa.Column("generation", sa.Integer(), server_default="0", nullable=False),
-        sa.ForeignKeyConstraint(
-            ["lender"], ["lenders.id"], name=op.f("fk_webhook_endpoints_lender")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_endpoints")),
+        sa.PrimaryKeyConstraint("id"),
         comment="where the events of a book are sent",
     )
-    op.create_index(
-        op.f("ix_webhook_endpoints_lender_mode_id"), "webhook_endpoints", ["lender", "mode", "id"]
-    )
+    _index("webhook_endpoints", "lender", "mode", "id")
     op.create_table(
         "deliveries",
         sa.Column("endpoint_id", sa.String(40), nullable=False),
@@ -335,26 +309,14 @@ def _webhooks() -> None:
         sa.Column("claimed_by", sa.String(40)),
         sa.Column("delivered_us", sa.BigInteger()),
         sa.Column("failed_us", sa.BigInteger()),
-        sa.PrimaryKeyConstraint("endpoint_id", "event_id", name=op.f("pk_deliveries")),
+        sa.PrimaryKeyConstraint("endpoint_id", "event_id"),
         comment="one event on its way to one endpoint",
     )
-    op.create_index(op.f("ix_deliveries_event_id"), "deliveries", ["event_id"])
+    _index("deliveries", "event_id")
     due = sa.column("next_us").is_not(None)
-    op.create_index(
-        op.f("ix_deliveries_endpoint_id_generation_next_us"),
-        "deliveries",
-        ["endpoint_id", "generation", "next_us"],
-        sqlite_where=due,
-        postgresql_where=due,
-    )
+    _index("deliveries", "endpoint_id", "generation", "next_us", where=due)
     claimed = sa.column("claimed_by").is_not(None)
-    op.create_index(
-        op.f("ix_deliveries_claimed_by_next_us"),
-        "deliveries",
-        ["claimed_by", "next_us"],
-        sqlite_where=claimed,
-        postgresql_where=claimed,
-    )
+    _index("deliveries", "claimed_by", "next_us", where=claimed)
     op.create_table(
         "webhook_resends",
         sa.Column("endpoint_id", sa.String(40), nullable=False),
@@ -362,9 +324,12 @@ def _webhooks() -> None:
         sa.Column("after_id", sa.String(40), nullable=False),
         sa.Column("until_id", sa.String(40), nullable=False),
         sa.Column("carried_us", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("endpoint_id", name=op.f("pk_webhook_resends")),
+        sa.PrimaryKeyConstraint("endpoint_id"),
         comment="who wishes to be sent everything since a time again, until that is done",
     )
+
+
+def _attempts() -> None:
     op.create_table(
         "webhook_attempts",
         sa.Column("id", sa.String(40), nullable=False),
@@ -378,20 +343,16 @@ def _webhooks() -> None:
         sa.Column("status", sa.Integer()),
         sa.Column("error", sa.String(40)),
         sa.Column("answer", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_attempts")),
+        sa.PrimaryKeyConstraint("id"),
         comment="each time that a delivery was tried, for thirty days",
     )
-    op.create_index(
-        op.f("ix_webhook_attempts_lender_mode_endpoint_id_id"),
-        "webhook_attempts",
-        ["lender", "mode", "endpoint_id", "id"],
-    )
+    _index("webhook_attempts", "lender", "mode", "endpoint_id", "id")
 
 
-def _onboarding() -> None:
+def _pilots_and_histories() -> None:
     op.create_table(
         "pilots",
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("jurisdiction", sa.String(20)),
         sa.Column("days_past_due", sa.Integer(), nullable=False),
         sa.Column("approvers", sa.Integer(), nullable=False),
@@ -399,14 +360,13 @@ def _onboarding() -> None:
         sa.Column("set_us", sa.BigInteger(), nullable=False),
         sa.Column("set_by", sa.Text(), nullable=False),
         sa.Column("shadow_us", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_pilots_lender")),
-        sa.PrimaryKeyConstraint("lender", name=op.f("pk_pilots")),
+        sa.PrimaryKeyConstraint("lender"),
         comment="the terms by which a lender is onboarded",
     )
     op.create_table(
         "histories",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("digest", sa.String(80), nullable=False),
         sa.Column("file_format", sa.String(8), nullable=False),
         sa.Column("row_count", sa.Integer(), nullable=False),
@@ -417,11 +377,10 @@ def _onboarding() -> None:
         sa.Column("kept_by", sa.Text(), nullable=False),
         sa.Column("forgotten_us", sa.BigInteger()),
         sa.Column("report", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_histories_lender")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_histories")),
+        sa.PrimaryKeyConstraint("id"),
         comment="files of past loans, and what was found out about each",
     )
-    op.create_index(op.f("ix_histories_lender_id"), "histories", ["lender", "id"])
+    _index("histories", "lender", "id")
     op.create_table(
         "history_parts",
         sa.Column("history_id", sa.String(40), nullable=False),
@@ -429,18 +388,19 @@ def _onboarding() -> None:
         sa.Column("lender", sa.String(40), nullable=False),
         sa.Column("seal_key_id", sa.String(40), nullable=False),
         sa.Column("sealed", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("history_id", "number", name=op.f("pk_history_parts")),
+        sa.PrimaryKeyConstraint("history_id", "number"),
         comment="the files themselves, sealed",
     )
-    op.create_index(
-        op.f("ix_history_parts_lender_seal_key_id"), "history_parts", ["lender", "seal_key_id"]
-    )
+    _index("history_parts", "lender", "seal_key_id")
+
+
+def _candidates_and_jobs() -> None:
     op.create_table(
         "candidates",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("model_id", sa.String(80), nullable=False),
-        sa.Column("history_id", sa.String(40), nullable=False),
+        sa.Column("history_id", sa.String(40), sa.ForeignKey("histories.id"), nullable=False),
         sa.Column("days_past_due", sa.Integer(), nullable=False),
         sa.Column("limits", sa.Text(), nullable=False),
         sa.Column("gates", sa.Text(), nullable=False),
@@ -449,33 +409,26 @@ def _onboarding() -> None:
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("pack", sa.LargeBinary(), nullable=False),
         sa.Column("page", sa.LargeBinary()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_candidates_lender")),
-        sa.ForeignKeyConstraint(
-            ["history_id"], ["histories.id"], name=op.f("fk_candidates_history_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_candidates")),
+        sa.PrimaryKeyConstraint("id"),
         comment="models that were trained and validated, and may be signed",
     )
-    op.create_index(op.f("ix_candidates_lender_id"), "candidates", ["lender", "id"])
+    _index("candidates", "lender", "id")
     op.create_table(
         "signatures",
-        sa.Column("candidate_id", sa.String(40), nullable=False),
+        sa.Column("candidate_id", sa.String(40), sa.ForeignKey("candidates.id"), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("lender", sa.String(40), nullable=False),
         sa.Column("person", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("key_id", sa.String(40)),
         sa.Column("signed_us", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["candidate_id"], ["candidates.id"], name=op.f("fk_signatures_candidate_id")
-        ),
-        sa.PrimaryKeyConstraint("candidate_id", "number", name=op.f("pk_signatures")),
+        sa.PrimaryKeyConstraint("candidate_id", "number"),
         comment="who stands for a candidate, and why",
     )
     op.create_table(
         "jobs",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("lender", sa.String(40), nullable=False),
+        sa.Column("lender", sa.String(40), sa.ForeignKey("lenders.id"), nullable=False),
         sa.Column("kind", sa.String(20), nullable=False),
         sa.Column("wanted", sa.LargeBinary(), nullable=False),
         sa.Column("state", sa.String(8), nullable=False),
@@ -488,18 +441,15 @@ def _onboarding() -> None:
         sa.Column("lease_us", sa.BigInteger()),
         sa.Column("error", sa.Text()),
         sa.Column("ended_us", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["lender"], ["lenders.id"], name=op.f("fk_jobs_lender")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
+        sa.PrimaryKeyConstraint("id"),
         comment="what workers with the training libraries are asked to do",
     )
-    op.create_index(op.f("ix_jobs_lender_id"), "jobs", ["lender", "id"])
+    _index("jobs", "lender", "id")
     is_open = sa.column("ended_us").is_(None)
-    op.create_index(
-        op.f("ix_jobs_id"), "jobs", ["id"], sqlite_where=is_open, postgresql_where=is_open
-    )
+    _index("jobs", "id", where=is_open)
 
 
-def _monitoring() -> None:
+def _outcomes_and_reviews() -> None:
     op.create_table(
         "outcomes",
         sa.Column("lender", sa.String(40), nullable=False),
@@ -522,7 +472,7 @@ def _monitoring() -> None:
         sa.Column("tier", sa.String(8), nullable=False),
         sa.Column("default_probability", sa.Float(53), nullable=False),
         sa.Column("decision", sa.String(20), nullable=False),
-        sa.PrimaryKeyConstraint("lender", "mode", "request_id", name=op.f("pk_outcomes")),
+        sa.PrimaryKeyConstraint("lender", "mode", "request_id"),
         comment="what became of loans, one row for each; months are written as 202611",
     )
     op.create_table(
@@ -544,17 +494,14 @@ def _monitoring() -> None:
         sa.Column("seal_key_id", sa.String(40)),
         sa.Column("applicant_key_id", sa.String(40)),
         sa.Column("note", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("lender", "mode", "request_id", name=op.f("pk_reviews")),
+        sa.PrimaryKeyConstraint("lender", "mode", "request_id"),
         comment="what officers decided on scores, one row for each score that somebody looked at",
     )
     named = sa.column("applicant_key_id").is_not(None)
-    op.create_index(
-        op.f("ix_reviews_applicant_key_id"),
-        "reviews",
-        ["applicant_key_id"],
-        sqlite_where=named,
-        postgresql_where=named,
-    )
+    _index("reviews", "applicant_key_id", where=named)
+
+
+def _drift_and_challengers() -> None:
     op.create_table(
         "drift_windows",
         sa.Column("lender", sa.String(40), nullable=False),
@@ -566,9 +513,7 @@ def _monitoring() -> None:
         sa.Column("scores", sa.Integer(), nullable=False),
         sa.Column("figures", sa.LargeBinary(), nullable=False),
         sa.Column("created_us", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint(
-            "lender", "mode", "model_id", "card", "first_day", name=op.f("pk_drift_windows")
-        ),
+        sa.PrimaryKeyConstraint("lender", "mode", "model_id", "card", "first_day"),
         comment="whole days of a thousand scores or more, and how far each field was from training",
     )
     op.create_table(
@@ -584,9 +529,7 @@ def _monitoring() -> None:
         sa.Column("scored", sa.BigInteger(), nullable=False),
         sa.Column("failed", sa.BigInteger(), nullable=False),
         sa.Column("error", sa.Text()),
-        sa.PrimaryKeyConstraint(
-            "lender", "mode", "model_id", "since_us", name=op.f("pk_challengers")
-        ),
+        sa.PrimaryKeyConstraint("lender", "mode", "model_id", "since_us"),
         comment="models that score what others decide on, each for a time",
     )
     op.create_table(
@@ -604,8 +547,11 @@ def _monitoring() -> None:
         sa.Column("given_tier", sa.String(8), nullable=False),
         sa.Column("given_default_probability", sa.Float(53), nullable=False),
         sa.Column("given_decision", sa.String(20), nullable=False),
-        sa.PrimaryKeyConstraint(
-            "lender", "mode", "model_id", "request_id", name=op.f("pk_shadow_scores")
-        ),
+        sa.PrimaryKeyConstraint("lender", "mode", "model_id", "request_id"),
         comment="what a challenger would have said to an application that another model decided on",
     )
+
+
+def _index(table: str, *columns: str, where: sa.ColumnElement[bool] | None = None) -> None:
+    name = op.f(f"ix_{table}_{'_'.join(columns)}")
+    op.create_index(name, table, columns, sqlite_where=where, postgresql_where=where)
