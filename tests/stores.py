@@ -6,6 +6,7 @@ from sqlalchemy import insert
 
 from alama.service import lenders
 from alama.service.records import ScoreRow
+from alama.service.vault.envelope import RECORD, place
 from alama.service.vault.vault import Vault
 from alama.storage import schema
 from alama.storage.acts import ActLog
@@ -44,7 +45,15 @@ def lenders_in(database: Database, *names: str) -> None:
         vault_of(database).ring(name)
 
 
-def keep_plain(database: Database, *scores: ScoreRow) -> None:
-    """Keep scores as they were written before anything was sealed; nothing writes so any more."""
+def sealed_row(vault: Vault, row: ScoreRow, record: bytes) -> ScoreRow:
+    """A score with another record, sealed under a key of its own."""
+    where = place(row.lender, row.mode, row.request_id, RECORD)
+    ring = vault.ring(row.lender)
+    sealed = ring.own_key(where).seal(record, where)
+    return row._replace(sealed=sealed, seal_key_id=ring.seal_key_id, applicant_key_id=None)
+
+
+def insert_scores(database: Database, *scores: ScoreRow) -> None:
+    """Put rows of scores into a database as they are, without entries in the audit."""
     with database.writing() as connection:
         connection.execute(insert(schema.scores), [score._asdict() for score in scores])

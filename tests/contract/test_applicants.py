@@ -35,9 +35,8 @@ from alama.storage.outcomes import SqlOutcomes
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
-from tests.entries import DEMO, NOON_US, a_request_id, an_entry
+from tests.entries import DEMO, NOON_US
 from tests.protected import APPLICATION, DAY_US, House
-from tests.stores import keep_plain
 
 LIVE = Book("demo", Mode.LIVE)
 TODAY = NOON_US // DAY_US
@@ -188,22 +187,6 @@ def test_a_score_that_is_being_sealed_is_erased_too_or_is_somebody_new(
     for request_id in given:
         assert house.is_erased(request_id) or house.replayed(request_id) == ()
     assert verdict_on(house.database).findings == []
-
-
-def test_while_scores_are_not_sealed_nobody_is_erased_or_exported(
-    house: House, clock: HandClock
-) -> None:
-    house.score("A-1")
-    old = an_entry(request_id=a_request_id(NOON_US - DAY_US), at_us=NOON_US - DAY_US)
-    keep_plain(house.database, old.score)
-    clock.now_us += 1
-    with pytest.raises(StoreUnfit, match="not sealed yet") as caught:
-        house.applicants.erase(DEMO, "A-1")
-    assert caught.value.hint == "run `alama vault seal` first"
-    with pytest.raises(StoreUnfit):
-        house.applicants.export(DEMO, "A-1")
-    house.score("A-1", LIVE)
-    house.applicants.erase(LIVE, "A-1")
 
 
 # ------------------------------------------------------------------------------------- holds

@@ -25,7 +25,7 @@ from alama.storage.database import Database
 from alama.storage.monitoring import SqlMonitoring
 from alama.storage.tallies import fold_counts
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
-from tests.stores import keep_plain
+from tests.stores import insert_scores
 
 MODEL = "sha256:model"
 OTHER = "sha256:other"
@@ -279,7 +279,7 @@ def test_the_oldest_score_that_is_kept_has_a_day(store: SqlMonitoring, database:
     days = [(DEMO, 3), (DEMO, 5), (UMOJA, 9), (LIVE, 7)]
     entries = [an_entry(book, at_us=NOON_US - ago * DAY_US) for book, ago in days]
     assert store.oldest_day(DEMO) is None
-    keep_plain(database, *(entry.score for entry in entries))
+    insert_scores(database, *(entry.score for entry in entries))
     assert store.oldest_day(DEMO) == DAY - 5
 
 

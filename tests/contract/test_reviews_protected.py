@@ -10,26 +10,23 @@ from sqlalchemy import select, text
 from alama.core.digest import SALT_BYTES
 from alama.service.audit.findings import Trouble
 from alama.service.book import Book
-from alama.service.errors import Erased, StoreUnavailable, StoreUnfit
+from alama.service.errors import Erased, StoreUnfit
 from alama.service.outcomes.notes import Noted
 from alama.service.outcomes.records import APPROVED, Judgement, ReviewReason
 from alama.service.outcomes.reviewing import Reviews
 from alama.service.vault import envelope
-from alama.service.vault.plain import seal_plain
 from alama.service.vault.rotation import Rotation
 from alama.service.vault.vault import Vault
 from alama.storage import audit as audits
 from alama.storage import schema
 from alama.storage.database import Database
-from alama.storage.plain import SqlPlain
 from alama.storage.reviews import SqlReviews
 from alama.storage.rotation import SqlRotation
 from tests.audited import verdict_on
 from tests.clocks import HandClock
-from tests.entries import DEMO, LIVE, an_entry
+from tests.entries import DEMO, LIVE
 from tests.protected import DAY_US, House
-from tests.stores import keep_plain
-from tests.vaults import a_record, sent_by, vault_of
+from tests.vaults import vault_of
 
 NOTE = "her brother stands for her"
 SAID = Judgement(APPROVED, ReviewReason.GUARANTEED, "W. Mutua", NOTE)
@@ -143,22 +140,6 @@ def test_a_note_that_was_moved_to_another_score_does_not_open(house: House) -> N
     assert note_of(house, first, house.vault) == NOTE
     with pytest.raises(StoreUnfit, match=second):
         note_of(house, second, house.vault)
-
-
-@pytest.mark.parametrize("reference", [None, "A-1"])
-def test_a_score_is_reviewed_once_it_is_sealed(house: House, reference: str | None) -> None:
-    plain = an_entry().score._replace(sealed=a_record(sent_by(reference)))
-    keep_plain(house.database, plain)
-    with pytest.raises(StoreUnavailable, match="not sealed yet") as refused:
-        house.reviews.review(DEMO, plain.request_id, SAID)
-    assert "alama vault seal" in str(refused.value.hint)
-    assert keys_of_notes(house.database) == []
-    assert house.acts("score_reviewed") == []
-    store = SqlPlain(house.database, house.vault, house.log, house.clock)
-    assert seal_plain(store, lambda _: None, None) == 1
-    house.reviews.review(DEMO, plain.request_id, SAID)
-    ((_, key_id),) = keys_of_notes(house.database)
-    assert key_id == house.scores.find(DEMO, plain.request_id).row.applicant_key_id
 
 
 def test_a_review_of_one_book_is_nothing_to_the_keys_of_another(

@@ -59,7 +59,7 @@ def assert_audited(database_url: str) -> None:
     finally:
         database.close()
     assert verdict.findings == []
-    assert (verdict.erased, verdict.deleted, verdict.earlier) == (0, 0, 0)
+    assert (verdict.erased, verdict.deleted) == (0, 0)
 
 
 def assert_told_to_come_back(refused: Reply) -> None:

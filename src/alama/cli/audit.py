@@ -190,7 +190,6 @@ def _facts(verdict: Verdict, heads: int) -> list[tuple[str, str]]:
     for count, meaning in (
         (verdict.erased, "more: not proved any more, their applicants were erased as acts say"),
         (verdict.deleted, "more: deleted, each named by a retention run"),
-        (verdict.earlier, "more: not proved, from before there was an audit, as many as then"),
     ):
         if count:
             rows.append(("", f"{count:,} {meaning}"))

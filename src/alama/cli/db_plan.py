@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from alama.cli import words
 from alama.storage import schema
 from alama.storage.upgrading import migrate
-from alama.storage.upgrading.other_versions import LAST_UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,11 +37,6 @@ def _lines(plan: Plan, *, embedded: bool) -> Iterator[str]:
     serves = plan.steps[-1].serves
     if serves <= plan.found:
         yield f"The version that serves schema {plan.found} can go on serving meanwhile."
-        if plan.found <= LAST_UNNAMED:
-            yield (
-                "It does not start again on the new schema: a process of it that ends is replaced "
-                "by this version."
-            )
     elif embedded:
         yield f"Stop everything first that is older than a version with schema {serves}."
     else:

@@ -27,8 +27,8 @@ one. The audit notes every rotation."""
 STATUS_DESCRIPTION: Final = """\
 Show the master key in force by its id, the keys of each lender and of the installation with their
 age, and whether anything is left to do: keys under another master key, a rotation that was
-interrupted, records that are not sealed. It exits with 1 where the master key is missing or another
-than that of the database."""
+interrupted. It exits with 1 where the master key is missing or another than that of the
+database."""
 
 ROTATE_DESCRIPTION: Final = """\
 Replace a key by a new one. The service goes on, and everything that was sealed can still be opened;
@@ -67,10 +67,6 @@ SIGNING_DESCRIPTION: Final = """\
 Have the audit signed by a new key from now on. The public half of the old one stays, so that all
 it has signed can be verified; the other half is destroyed."""
 
-SEAL_DESCRIPTION: Final = """\
-Seal the records of versions of Alama that sealed nothing. They can be read and replayed as they
-are, but a stolen disk can read them too. An interrupted run is gone on with by the next."""
-
 _EXIT_WRONG: Final = 1
 _CONFIRMATION: Final = "rotate"
 _SET_NEW: Final = (
@@ -98,11 +94,6 @@ def register(subparsers: Subparsers) -> None:
         "rotate", help="replace a key by a new one", description=ROTATE_DESCRIPTION
     )
     _register_rotations(rotated)
-    sealed = actions.add_parser(
-        "seal", help="seal what was kept before anything was", description=SEAL_DESCRIPTION
-    )
-    add_by(sealed)
-    sealed.set_defaults(run=seal)
 
 
 def _register_rotations(parser: argparse.ArgumentParser) -> None:
@@ -139,7 +130,7 @@ def status(_: argparse.Namespace) -> int:
 
     with existing_installation() as opened:
         keys = standing(opened.rotation.everything())
-        applicants, plain = opened.rotation.count_applicants(), opened.plain.count_plain()
+        applicants = opened.rotation.count_applicants()
         endpoints = opened.rotation.count_endpoints()
         at_hand, fits, advice = _masters(opened.vault, keys)
     words.say(f"master key {at_hand}\n")
@@ -149,7 +140,7 @@ def status(_: argparse.Namespace) -> int:
     if endpoints:
         have = "endpoint has" if endpoints == 1 else "endpoints have"
         words.say(f"{endpoints:,} webhook {have} secrets under the key of their lender.")
-    left = [*advice, *_left_to_do(keys, plain)]
+    left = [*advice, *_interrupted(keys)]
     for line in left or ["Nothing is left to do."]:
         words.remark(line)
     for line in _old(keys, opened.clock()):
@@ -257,26 +248,6 @@ def rotate_signing(args: argparse.Namespace) -> int:
     return 0
 
 
-def seal(args: argparse.Namespace) -> int:
-    """Seal every plain record."""
-    from alama.cli import terminal, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.vault.plain import seal_plain  # noqa: PLC0415
-
-    with existing_installation() as opened:
-        total = opened.plain.count_plain()
-        if not total:
-            words.say("Every record is sealed already: nothing to do.")
-            return 0
-        with terminal.progress("Sealing", total, unit="records") as progress:
-            count = seal_plain(opened.plain, progress.advance, args.by)
-        emptied = opened.database.empty_journal()
-    say_journal(emptied)
-    words.say(f"{count} records are sealed.")
-    words.remark("Backups of before hold them in clear: remove those when you can.")
-    return 0
-
-
 def _table(keys: Iterable[VaultKey], now_us: int) -> Table:
     from alama.cli import words  # noqa: PLC0415  see `status`
     from alama.cli.tables import plain_table  # noqa: PLC0415
@@ -295,15 +266,12 @@ def _table(keys: Iterable[VaultKey], now_us: int) -> Table:
     return table
 
 
-def _left_to_do(keys: Iterable[VaultKey], plain: int) -> list[str]:
-    lines = [
+def _interrupted(keys: Iterable[VaultKey]) -> list[str]:
+    return [
         f"A rotation was interrupted: `alama vault rotate lender {key.lender}` goes on with it"
         for key in keys
         if key.retired_us and key.lender
     ]
-    if plain:
-        lines.append(f"{plain:,} records are not sealed: `alama vault seal`")
-    return lines
 
 
 def _old(keys: Iterable[VaultKey], now_us: int) -> list[str]:

@@ -17,7 +17,7 @@ from alama.service.days import date_of
 from alama.service.errors import InvalidName, StoreUnfit
 from alama.service.opening import open_packed, open_score
 from alama.service.outcomes.reviewing import opened
-from alama.service.vault.plain import reference_of
+from alama.service.records import reference_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

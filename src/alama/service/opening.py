@@ -22,8 +22,6 @@ def open_score(vault: Vault, stored: StoredScore) -> Sealed:
 def open_packed(vault: Vault, stored: StoredScore) -> bytes:
     """Give the same as it was packed, to the byte: that is what its digest covers."""
     row = stored.row
-    if row.seal_key_id is None and stored.applicant is None:
-        return row.sealed  # kept before anything was sealed
     locked = Locked(row.book, row.request_id, envelope.RECORD, row.sealed)
     return vault.opened(locked, row.seal_key_id, stored.applicant)
 

@@ -30,8 +30,7 @@ class ScoreRow(NamedTuple):
     """One score as stored. What the applicant said is in `sealed` alone.
 
     It is sealed under the key of the applicant, whom `applicant_key_id` names; or under a key of
-    its own that it carries, wrapped by the lender's key `seal_key_id`. With neither it was given
-    before anything was sealed, and is plain.
+    its own that it carries, wrapped by the lender's key `seal_key_id`.
     """
 
     lender: str
@@ -89,7 +88,7 @@ class Sealed(msgspec.Struct, frozen=True):
 
     Kept as MessagePack: numbers stay what they are, and it is written in half the time of JSON.
     `salt` keys the digest by which the audit knows the record: with it gone, nobody can confirm a
-    guess at what was sent. Empty in what was kept before there was an audit.
+    guess at what was sent.
     """
 
     application: bytes
@@ -107,6 +106,13 @@ def unpack(plain: bytes, request_id: str) -> Sealed:
         return _unpack(plain)
     except msgspec.DecodeError as error:
         raise damaged(request_id) from error
+
+
+def reference_of(plain: bytes, request_id: str) -> str | None:
+    """Read whom a score is about from what was kept of it, or raise `StoreUnfit`."""
+    sent = unpack(plain, request_id).application
+    reference = msgspec.json.decode(sent, type=dict[str, object]).get("applicant_ref")
+    return reference.strip() if isinstance(reference, str) else None
 
 
 def damaged(request_id: str) -> StoreUnfit:

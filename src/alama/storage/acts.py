@@ -53,17 +53,10 @@ class ActLog:
         """Write an act down; it stands if and only if the transaction is committed."""
         self.append_driving(connection.connection.cursor(), act)
 
-    def wait_for_others(self, connection: Connection) -> None:
-        """Keep everybody else from appending until the transaction is over."""
-        self._wait(connection.connection.cursor())
-
-    def _wait(self, cursor: DBAPICursor) -> None:
-        if not self._embedded:
-            cursor.execute(_WAIT_FOR_OTHERS)
-
     def append_driving(self, cursor: DBAPICursor, act: Act) -> None:
         """Do as `append` does, with a cursor of the driver."""
-        self._wait(cursor)
+        if not self._embedded:
+            cursor.execute(_WAIT_FOR_OTHERS)
         cursor.execute(_HEAD)
         last = cursor.fetchone()
         head, at_us = chain.start(MAIN), self._clock()

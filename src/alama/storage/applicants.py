@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import delete, func, insert, null, select, update
+from sqlalchemy import delete, insert, null, select, update
 
-from alama.service import ids
 from alama.service.applicants import Erasure, Held, Hold, TakenOut
 from alama.service.audit import acts
 from alama.service.book import Book, Mode
 from alama.service.errors import (
     StoreUnavailable,
-    StoreUnfit,
     UnderHold,
     UnknownApplicant,
     UnknownHold,
@@ -54,7 +52,6 @@ class SqlApplicants:
         table = schema.applicant_keys
         query = select(table.c.id, table.c.created_us).where(_on(table, book, subject))
         with self._database.reading() as connection:
-            _require_sealed(connection, book)
             key = connection.execute(query).first()
             if key is None:
                 raise UnknownApplicant(book)
@@ -157,36 +154,10 @@ def lock_keys(connection: Connection, condition: ColumnElement[bool]) -> list[Lo
 
 def _known(connection: Connection, book: Book, subject: bytes) -> LockedKey:
     """Give the key of an applicant, locked, or raise `UnknownApplicant`."""
-    _require_sealed(connection, book)
     found = lock_keys(connection, _on(schema.applicant_keys, book, subject))
     if not found:
         raise UnknownApplicant(book)
     return found[0]
-
-
-def _require_sealed(connection: Connection, book: Book) -> None:
-    """Refuse a book in which an applicant may be named by scores that were never sealed.
-
-    They are all older than the first key of the lender.
-    """
-    keys, scores = schema.vault_keys, schema.scores
-    begun = select(func.min(keys.c.created_us)).where(keys.c.lender == book.lender)
-    begun_us: int = connection.execute(begun).scalar_one()
-    plain = (
-        select(scores.c.request_id)
-        .where(
-            _in(scores, book),
-            scores.c.request_id < ids.request_id(begun_us, bytes(ids.RANDOM_BYTES)),
-            scores.c.seal_key_id.is_(None),
-            scores.c.applicant_key_id.is_(None),
-        )
-        .limit(1)
-    )
-    if connection.execute(plain).first() is not None:
-        raise StoreUnfit(
-            f"{book.lender} has scores that are not sealed yet, and any may be the applicant's",
-            hint="run `alama vault seal` first",
-        )
 
 
 def _require_no_hold(connection: Connection, book: Book, subject: bytes) -> None:

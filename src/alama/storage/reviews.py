@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from alama.core.digest import SALT_BYTES
 from alama.service.audit.review_acts import score_reviewed
-from alama.service.errors import Erased, StoreUnavailable, UnknownScore
+from alama.service.errors import Erased, UnknownScore
 from alama.service.outcomes.notes import Noted
 from alama.service.outcomes.reviewing import Kept
 from alama.service.vault import envelope
@@ -105,7 +105,7 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
     """Give a score that nobody can erase or delete until the commit.
 
     The key of its applicant first, and then the score, as whoever deletes both does. `Erased` where
-    the key is no more. One that is not sealed yet is refused: an erasure would not find the note.
+    the key is no more.
     """
     scores, keys = schema.scores, schema.applicant_keys
     this = in_book(scores, book) & (scores.c.request_id == request_id)
@@ -116,15 +116,8 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
     if row is None:
         raise UnknownScore
     score = stored_score(row)
-    if score.row.applicant_key_id != key_id:
-        raise StoreUnavailable("the score is being sealed at this moment")
     if score.applicant is not None and score.applicant.erased_us is not None:
         raise Erased(score.applicant.erased_us, score.row.summary)
-    if score.applicant is None and score.row.seal_key_id is None:
-        raise StoreUnavailable(
-            f"{request_id} is not sealed yet, and what is noted on it must be",
-            hint="whoever runs the service has to run `alama vault seal` first",
-        )
     return score
 
 

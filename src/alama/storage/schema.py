@@ -31,11 +31,11 @@ from alama.storage.monitoring_tables import monitoring_tables
 from alama.storage.onboarding_tables import onboarding_tables
 from alama.storage.webhook_tables import webhook_tables
 
-HEAD: Final = "0007"
+HEAD: Final = "0008"
 """The migration that this code was written for."""
 
-OLDEST: Final = "0002"
-"""The first migration that was promised to be carried on."""
+OLDEST: Final = "0008"
+"""The first migration: schemas before it were never released."""
 
 METADATA: Final = MetaData(
     naming_convention={
@@ -149,8 +149,8 @@ scores = Table(
     Column("recommended_term_days", Integer, nullable=False),
     Column("recommended_apr", Float(53), nullable=False),
     Column("processing_ms", Integer, nullable=False),
-    # Sealed under the key of the applicant; or under one of its own that it carries, wrapped by
-    # this one of the lender; or, with neither, not at all: given before anything was.
+    # Sealed under the key of the applicant, or under one of its own that it carries, wrapped by
+    # this one of the lender.
     Column("seal_key_id", String(40)),
     Column("sealed", LargeBinary, nullable=False),
     Column("expected_loss", Float(53), nullable=False),

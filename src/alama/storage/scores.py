@@ -193,7 +193,7 @@ def stored_score(row: Row[Any]) -> StoredScore:
     score, key = ScoreRow._make(row[: len(_ROW)]), row[len(_ROW) :]
     if score.applicant_key_id is None:
         return StoredScore(score, None)
-    if key[0] is None:  # its row is not there: nothing opens the record, and it is not plain
+    if key[0] is None:  # its row is not there: nothing opens the record
         return StoredScore(score, ApplicantKey(score.applicant_key_id, "", None, None))
     return StoredScore(score, ApplicantKey._make(key))
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from alama import __version__
 
@@ -27,8 +28,8 @@ QUEUE: Final = "opentelemetry.sdk._shared_internal"
 """Loggers that repeat themselves with each batch, for as long as a collector is away."""
 
 INDISCREET: Final = ("opentelemetry.util.re", "urllib3.connectionpool")
-"""Loggers that repeat a header or an address as it was given, token and all. Nobody listens:
-`tracing.check` has refused what the first would complain of, and the other has its say above."""
+"""Loggers that repeat a header or an address as it was given, token and all. Nobody listens: what
+comes of it, a collector that refuses or is away, is told above."""
 
 
 class Collector(SpanExporter):
@@ -92,3 +93,9 @@ def resource() -> Resource:
         "service.instance.id": str(uuid.uuid4()),  # of this process
     }
     return Resource.create({**ours, **OTELResourceDetector().detect().attributes})
+
+
+def try_out() -> None:
+    """Have OpenTelemetry read its variables before anything serves; `ValueError` as it says."""
+    TracerProvider(shutdown_on_exit=False)
+    BatchSpanProcessor(SpanExporter()).shutdown()  # type: ignore[no-untyped-call]

@@ -7,7 +7,6 @@ an applicant is told, but the ids of the caller's own trace.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -19,7 +18,6 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, set_span_in_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from alama import __version__
-from alama.telemetry import tracing
 from alama.telemetry.collector import Collector, resource
 
 if TYPE_CHECKING:
@@ -107,8 +105,7 @@ class Traces:
     def __init__(self, log: Log) -> None:
         """Begin to send; the log is told of a collector that is away."""
         self._collector = Collector(log)
-        sizes = tracing.batches(os.environ)
-        self._processor = BatchSpanProcessor(self._collector, **sizes._asdict())
+        self._processor = BatchSpanProcessor(self._collector)
         provider = TracerProvider(resource=resource(), shutdown_on_exit=False)
         provider.add_span_processor(self._processor)
         self._tracer = provider.get_tracer("alama", __version__)

@@ -36,7 +36,6 @@ from alama.storage import database as databases
 from alama.storage.acts import ActLog
 from alama.storage.applicants import SqlApplicants
 from alama.storage.audit import SqlTrail
-from alama.storage.beginning import begin_audit
 from alama.storage.candidates import SqlCandidates
 from alama.storage.challengers import SqlChallengers
 from alama.storage.clock import SqlSeen
@@ -49,7 +48,6 @@ from alama.storage.monitoring import SqlMonitoring
 from alama.storage.outbox import SqlOutbox
 from alama.storage.outcomes import SqlOutcomes
 from alama.storage.pilots import SqlPilots
-from alama.storage.plain import SqlPlain
 from alama.storage.registry import SqlRegistry
 from alama.storage.retention import SqlRetention
 from alama.storage.reviews import SqlReviews
@@ -175,11 +173,6 @@ class Installation(NamedTuple):
         return Rotation(SqlRotation(self.database, self.log, self.vault), self.vault, self.clock)
 
     @property
-    def plain(self) -> SqlPlain:
-        """What was kept before anything was sealed."""
-        return SqlPlain(self.database, self.vault, self.log, self.clock)
-
-    @property
     def outbox(self) -> SqlOutbox:
         """What is to be sent to webhooks."""
         # Not the log of all others: a worker asks for no ring, with which they see who signs.
@@ -268,7 +261,6 @@ def open_as_it_is(settings: Settings) -> Installation:
         vault = _vault(settings, database, facts, clock)
         log = ActLog(database, vault.signer, clock, operator())
         registry = SqlRegistry(database, log)
-        begin_audit(database, registry, log)
         if database.embedded:
             _add_demo_lender(registry, clock)
     except BaseException:

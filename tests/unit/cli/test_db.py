@@ -78,6 +78,18 @@ def test_a_database_of_a_newer_version_is_left_alone(
     assert "hint: run the version of Alama that upgraded it, or a newer one" in err
 
 
+@pytest.mark.parametrize("command", [["db", "upgrade"], ["db", "upgrade", "--plan"], ["serve"]])
+def test_a_database_that_was_never_released_is_refused_with_the_way_out(
+    address: str, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["db", "upgrade"])
+    stand_at(address, "0007", serves="0007")
+    assert main(command) == EXIT_MISTAKE
+    err = capsys.readouterr().err
+    assert "stands at schema 0007, which was never released and cannot be upgraded" in err
+    assert "hint: start anew: move it away, or set ALAMA_DATABASE or ALAMA_HOME" in err
+
+
 def test_an_address_that_is_none_is_refused_and_not_repeated(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,24 +150,6 @@ def test_the_plan_says_that_the_running_version_can_go_on(
         f"  {NEXT}  A step of a version to come.\n"
         f"The version that serves schema {THIS} can go on serving meanwhile.\n"
     )
-
-
-def test_the_plan_says_that_a_version_that_asks_nothing_does_not_start_again(
-    address: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["db", "upgrade"])
-    database = connect(address)
-    with database.writing() as connection:
-        connection.execute(text("DROP TABLE rates"))
-    database.close()
-    stand_at(address, "0006", serves="0006")
-    assert plan_said(capsys).splitlines()[2:] == [
-        "The version that serves schema 0006 can go on serving meanwhile.",
-        (
-            "It does not start again on the new schema: a process of it that ends is replaced by "
-            "this version."
-        ),
-    ]
 
 
 def test_a_role_without_rights_is_told_whose_right_it_is(

@@ -19,6 +19,7 @@ from alama.storage.keeping import postgresql_backup
 from alama.storage.registry import SqlRegistry
 from alama.storage.upgrading import migrate
 from tests.databases import Postgres
+from tests.later_versions import Next, become_later, numbered
 from tests.native import path_with_programs
 from tests.vaults import MASTER_KEY
 
@@ -211,17 +212,22 @@ def test_a_restore_with_another_pepper_says_so_and_exits_with_1(
     assert lenders_in(there) == lenders_in(source)
 
 
+@pytest.mark.usefixtures("source")
 def test_a_backup_of_an_older_schema_is_restored_and_the_upgrade_named(
-    elsewhere: Elsewhere, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    elsewhere: Elsewhere,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stand_at(source, "0006")
+    older = schema.HEAD
+    become_later(monkeypatch, tmp_path, Next(numbered(1), older, "pass"))
     file = tmp_path / "today.backup"
     assert main(["db", "backup", str(file)]) == 0
     there = elsewhere()
     assert main(["db", "restore", str(file)]) == 0
     assert f"Next: alama db upgrade, to schema {schema.HEAD}" in capsys.readouterr().err
     database = databases.connect(there)
-    assert migrate.current(database) == "0006"
+    assert migrate.current(database) == older
     database.close()
 
 
@@ -229,7 +235,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_the_upgrade_named(
     ("version", "said"),
     [
         ("9999", f"stands at schema 9999, and this version of Alama knows {schema.HEAD}"),
-        ("0001", "stands at schema 0001, of before the first release"),
+        ("0007", "stands at schema 0007, which was never released"),
     ],
 )
 def test_a_backup_of_a_schema_that_is_not_known_is_refused_and_nothing_appears(

@@ -20,6 +20,7 @@ from alama.storage.registry import SqlRegistry
 from alama.storage.sqlite_driver import pysqlite3
 from alama.storage.upgrading import migrate
 from alama.storage.upgrading import plan as migration_plan
+from tests.later_versions import Next, become_later, numbered
 from tests.ports import free_port
 from tests.vaults import MASTER_KEY
 
@@ -116,16 +117,21 @@ def test_a_damaged_document_is_named_with_the_way_out(
 
 @pytest.mark.parametrize("options", [[], ["--quick"]])
 def test_an_old_schema_is_named_with_the_way_out(
-    address: str, options: list[str], capsys: pytest.CaptureFixture[str]
+    address: str,
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    execute(address, "UPDATE alembic_version SET version_num = '0006'")
+    older = schema.HEAD
+    become_later(monkeypatch, tmp_path, Next(numbered(1), older, "pass"))
     assert main(["db", "check", *options]) == EXIT_WRONG
     out = capsys.readouterr().out
     assert marks(out)["schema"] == WRONG
     assert "`alama db upgrade` brings it up to date" in out
     assert marks(out)["audit"] == UNCHECKED
     database = databases.connect(address)
-    assert migrate.current(database) == "0006", "a check has changed what it looked at"
+    assert migrate.current(database) == older, "a check has changed what it looked at"
     database.close()
 
 

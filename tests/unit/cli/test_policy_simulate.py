@@ -25,6 +25,7 @@ from alama.storage import schema
 from tests.factories import a_model
 from tests.simulations import a_wider_policy
 from tests.stored import give_score
+from tests.stores import sealed_row
 
 HEAD = (
     "applicant_ref,mobile_money_months,monthly_inflow,stability_score,airtime_regularity,region\n"
@@ -226,14 +227,15 @@ def test_a_file_meets_what_answers_where_something_is_installed(
 
 
 def replace_application(home: Path, request_id: str, change: Callable[[bytes], bytes]) -> None:
-    """Change what was sent for a score, and keep it plain, as it was before anything was sealed."""
+    """Change what was sent for a score."""
     opened = wiring.open_installation(settings.Settings(home=str(home)))
-    kept = open_score(opened.vault, opened.scores.find(Book("demo", Mode.TEST), request_id))
-    plain = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
+    stored = opened.scores.find(Book("demo", Mode.TEST), request_id)
+    kept = open_score(opened.vault, stored)
+    record = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
+    row = sealed_row(opened.vault, stored.row, record)
     with opened.database.writing() as connection:
         chosen = schema.scores.c.request_id == request_id
-        values = {"sealed": plain, "seal_key_id": None}
-        connection.execute(update(schema.scores).where(chosen).values(values))
+        connection.execute(update(schema.scores).where(chosen).values(row._asdict()))
     opened.close()
 
 

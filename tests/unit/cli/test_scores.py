@@ -13,10 +13,11 @@ from alama.cli.main import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
 from alama.service.book import Book, Mode
 from alama.service.opening import open_score
-from alama.service.records import Sealed
+from alama.service.records import Sealed, pack
 from alama.storage import schema
 from alama.storage.database import connect
 from tests.stored import give_score
+from tests.stores import sealed_row
 
 COMPACT = {
     "mobile_money_months": 14,
@@ -52,10 +53,13 @@ def kept(home: Path, request_id: str) -> Sealed:
     return found
 
 
-def keep_plain(home: Path, record: Sealed, **columns: object) -> None:
-    """Keep another record, as it was before anything was sealed."""
-    plain = msgspec.msgpack.encode(record)
-    tamper(home, sealed=plain, seal_key_id=None, applicant_key_id=None, **columns)
+def replace_record(home: Path, request_id: str, record: Sealed, **columns: object) -> None:
+    """Keep another record of a score, sealed as the service would have."""
+    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    row = opened.scores.find(Book("demo", Mode.TEST), request_id).row
+    values = sealed_row(opened.vault, row, pack(record))._asdict()
+    opened.close()
+    tamper(home, **values | columns)
 
 
 def test_scores_are_listed_newest_first_with_their_offers(
@@ -151,7 +155,7 @@ def test_words_that_were_stored_with_escapes_are_shown_without_and_replayed_with
         json.dumps(sent).encode(),
         msgspec.structs.replace(record.assessment, contributions=tuple(parts)),
     )
-    keep_plain(home, old)
+    replace_record(home, request_id, old)
     assert main(["scores", "show", request_id]) == 0
     out = capsys.readouterr().out
     assert "applicant_ref a?b?model fine" in out
@@ -185,7 +189,7 @@ def test_a_record_that_was_changed_is_found_out_number_by_number(
     record = kept(home, request_id)
     changed = msgspec.structs.replace(record.assessment, score=702, rules=())
     forged = msgspec.structs.replace(record, assessment=changed)
-    keep_plain(home, forged, recommended_limit=5_000)
+    replace_record(home, request_id, forged, recommended_limit=5_000)
     assert main(["scores", "replay", request_id]) == 1
     head, _, heads, _, *rows = capsys.readouterr().out.splitlines()
     assert head == f"{request_id} differs:"

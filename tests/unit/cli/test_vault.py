@@ -8,16 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
 from alama.files.models import sample_application
 from alama.service.book import Book, Mode
-from alama.service.opening import open_score
-from alama.service.records import pack
 from alama.service.webhooks import secrets
-from alama.storage import schema
 from alama.storage.endpoints import SqlEndpoints
 from tests.stored import give_score
 from tests.webhooked import SECRET, an_endpoint
@@ -200,27 +196,6 @@ def test_without_its_master_key_nothing_opens_and_it_is_said_what_to_do(
     (home / "master-key").write_bytes(kept)
     (home / "master-key").chmod(0o600)
     assert replayed(request_id)
-
-
-def test_records_of_before_are_sealed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = give_score(), give_score(of("A-marked-1"))
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
-    for request_id in scores:
-        record = pack(open_score(opened.vault, opened.scores.find(DEMO, request_id)))
-        chosen = update(schema.scores).where(schema.scores.c.request_id == request_id)
-        values = {"sealed": record, "seal_key_id": None, "applicant_key_id": None}
-        with opened.database.writing() as connection:
-            connection.execute(chosen.values(values))
-    opened.close()
-    assert run("status") == 0
-    assert "2 records are not sealed: `alama vault seal`" in capsys.readouterr().err
-    assert run("seal") == 0
-    assert capsys.readouterr().out == "2 records are sealed.\n"
-    assert b"A-marked-1" not in b"".join(path.read_bytes() for path in home.glob("alama.db*"))
-    assert replayed(*scores)
-    capsys.readouterr()
-    assert run("seal") == 0
-    assert "nothing to do" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["", "0a" * 31, "0a" * 33, "zz" * 32])

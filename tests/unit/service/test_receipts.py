@@ -28,8 +28,7 @@ from alama.service import receipts as receipting
 from alama.service.book import Book, Mode
 from alama.service.directory import Directory
 from alama.service.errors import Erased, NoReceipt, StoreUnfit, UnknownScore
-from alama.service.opening import open_score
-from alama.service.records import Earlier, Entry, Sealed, pack
+from alama.service.records import Earlier, Entry
 from alama.service.scoring import Arrival, Scoring
 from alama.storage import database as databases
 from alama.storage import schema
@@ -142,15 +141,6 @@ def test_a_score_of_another_book_has_no_receipt_here(opened: Installation) -> No
     request_id = give_score()
     with pytest.raises(UnknownScore):
         opened.receipts.find(Book("demo", Mode.LIVE), request_id)
-
-
-def test_a_score_from_before_the_audit_has_no_receipt(opened: Installation) -> None:
-    request_id = give_score()
-    kept = open_score(opened.vault, opened.scores.find(BOOK, request_id))
-    old = pack(Sealed(kept.application, kept.assessment))
-    change(opened, sealed=old, seal_key_id=None, applicant_key_id=None)
-    with pytest.raises(NoReceipt):
-        opened.receipts.find(BOOK, request_id)
 
 
 def test_a_score_whose_entry_is_gone_has_no_receipt(opened: Installation) -> None:

@@ -14,7 +14,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.files.models import builtin, sample_application
-from alama.service import lenders, stored_cases
+from alama.service import stored_cases
 from alama.service.errors import StoreUnfit
 from alama.service.records import Sealed, pack
 from alama.service.stored_cases import StoredCases
@@ -24,8 +24,8 @@ from alama.storage.scores import SqlScores
 from alama.storage.upgrading import migrate
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, an_entry
-from tests.stores import keep_plain, registry_in, scores_in
-from tests.vaults import a_vault, an_entry_of, vault_of
+from tests.stores import insert_scores, lenders_in, scores_in, sealed_row
+from tests.vaults import an_entry_of, vault_of
 
 COMPACT = (
     b'{"mm_months": 24, "avg_inflow": 18500, "balance_stability": 0.6, "airtime_regularity": 0.7}'
@@ -36,6 +36,7 @@ COMPACT = (
 def scores(tmp_path: Path) -> SqlScores:
     database = databases.connect(sqlite_url(tmp_path))
     migrate.upgrade(database)
+    lenders_in(database, "demo")
     return scores_in(database)
 
 
@@ -54,8 +55,9 @@ def sealed(application: bytes) -> bytes:
 def keep(scores: SqlScores, *records: bytes) -> list[str]:
     """Keep records, the first one oldest; gives the request ids of the newest first."""
     entries = [an_entry(at_us=NOON_US + number) for number in range(len(records))]
-    rows = [entry.score._replace(sealed=r) for entry, r in zip(entries, records, strict=True)]
-    keep_plain(scores._database, *rows)
+    vault = vault_of(scores._database)
+    rows = [sealed_row(vault, entry.score, r) for entry, r in zip(entries, records, strict=True)]
+    insert_scores(scores._database, *rows)
     return [entry.score.request_id for entry in reversed(entries)]
 
 
@@ -65,7 +67,7 @@ def test_applications_come_newest_first_however_they_are_fetched(
 ) -> None:
     monkeypatch.setattr(stored_cases, "PAGE", page)
     ids = keep(scores, *[sealed(COMPACT)] * 4, sealed(sample_application()))
-    cases = StoredCases(scores, a_vault(), DEMO, PRODUCT)
+    cases = StoredCases(scores, vault_of(scores._database), DEMO, PRODUCT)
     found = list(cases.first(10))
     assert [case.reference for case in found] == ids
     intake = Intake(PRODUCT)
@@ -77,14 +79,14 @@ def test_applications_come_newest_first_however_they_are_fetched(
 
 def test_what_the_catalogue_cannot_read_is_left_out_and_counted(scores: SqlScores) -> None:
     ids = keep(scores, sealed(COMPACT), sealed(b'{"other_field": 3}'), sealed(COMPACT))
-    cases = StoredCases(scores, a_vault(), DEMO, PRODUCT)
+    cases = StoredCases(scores, vault_of(scores._database), DEMO, PRODUCT)
     assert [case.reference for case in cases.first(10)] == [ids[0], ids[2]]
     assert cases.unfit == 1
 
 
 def test_a_word_of_the_days_when_any_character_would_do_is_read(scores: SqlScores) -> None:
     keep(scores, sealed(COMPACT[:-1] + b', "region": "a\\u001b[2Jb"}'))
-    cases = StoredCases(scores, a_vault(), DEMO, PRODUCT)
+    cases = StoredCases(scores, vault_of(scores._database), DEMO, PRODUCT)
     (case,) = cases.first(10)
     assert case.application.values[PRODUCT.position["region"]] == "a\x1b[2Jb"
     assert cases.unfit == 0
@@ -93,12 +95,11 @@ def test_a_word_of_the_days_when_any_character_would_do_is_read(scores: SqlScore
 def test_a_damaged_record_is_told(scores: SqlScores) -> None:
     (request_id,) = keep(scores, b"{")
     with pytest.raises(StoreUnfit, match=f"the record of {request_id} is damaged"):
-        list(StoredCases(scores, a_vault(), DEMO, PRODUCT).first(10))
+        list(StoredCases(scores, vault_of(scores._database), DEMO, PRODUCT).first(10))
 
 
 def test_those_who_were_erased_are_left_out_and_counted(scores: SqlScores) -> None:
     database = scores._database
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "Demo", "KES")
     vault = vault_of(database)
     scores.commit([an_entry_of(vault.ring("demo"), "A-1")])
     (kept,) = keep(scores, sealed(COMPACT))

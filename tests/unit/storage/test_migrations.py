@@ -18,7 +18,6 @@ from alama.storage import database as databases
 from alama.storage import schema
 from alama.storage.database import Database
 from alama.storage.upgrading import migrate
-from alama.storage.upgrading.other_versions import LAST_UNNAMED
 from alama.storage.upgrading.plan import SERVES_FACT, note_served, served_by
 from tests.migrated import Repeated
 
@@ -94,7 +93,7 @@ def test_an_upgrade_says_whether_there_was_anything_to_do(database: Database) ->
     ("found", "problem", "remedy"),
     [
         (None, "empty", "alama db upgrade"),
-        ("0001", "stands at schema 0001, of before the first release", "move it away"),
+        ("0007", "stands at schema 0007, which was never released", "move it away"),
         ("9999", "stands at schema 9999, this version of Alama knows", "a newer one"),
     ],
     ids=["empty", "too old", "new"],
@@ -149,7 +148,7 @@ def test_a_database_says_from_its_first_step_on_which_code_it_serves(database: D
 def test_every_step_after_the_first_release_says_which_code_may_go_on_serving() -> None:
     ids = {step.revision for step in steps()}
     for step in steps():
-        if step.revision > LAST_UNNAMED:
+        if step.revision > schema.OLDEST:
             assert step.module.serves in ids, f"{step.revision} names no schema"
             assert step.module.serves <= step.revision, f"{step.revision} serves nobody"
 
@@ -169,11 +168,11 @@ def steps() -> list[Script]:
     return list(reversed(list(ScriptDirectory(str(MIGRATIONS)).walk_revisions())))
 
 
-def test_a_schema_of_before_the_first_release_is_not_touched(database: Database) -> None:
-    set_version(database, "0001")
-    with pytest.raises(StoreUnfit, match="of before the first release"):
+def test_a_schema_that_was_never_released_is_not_touched(database: Database) -> None:
+    set_version(database, "0007")
+    with pytest.raises(StoreUnfit, match="never released"):
         migrate.upgrade(database)
-    assert migrate.current(database) == "0001"
+    assert migrate.current(database) == "0007"
 
 
 def test_a_schema_of_a_newer_version_is_not_touched(database: Database) -> None:

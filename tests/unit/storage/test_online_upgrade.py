@@ -182,7 +182,7 @@ def test_a_table_that_stays_in_use_ends_the_upgrade_and_says_by_whom(
         with pytest.raises(StoreUnfit, match=r"in use .* by a long report, process") as caught:
             migrate.upgrade(database)
     assert "upgrade again" in str(caught.value.hint)
-    assert state(database) == (THIS, "0006")
+    assert state(database) == (THIS, THIS)
 
 
 @pytest.mark.usefixtures("in_a_hurry")
@@ -246,16 +246,6 @@ def test_code_that_starts_while_the_step_runs_is_not_left_behind(
     assert state(database) == (NEXT, THIS)
 
 
-def test_sessions_without_a_schema_in_their_name_are_of_the_last_version_that_had_none(
-    url: str, later: Later
-) -> None:
-    serves_it = Next(NEXT, "0006", EXPAND.body)
-    with session(url, "alama"):
-        assert migrate.upgrade(later(serves_it))
-        with pytest.raises(StoreUnfit, match="schema 0006 or older"):
-            migrate.upgrade(later(serves_it, Next(AFTER_NEXT, "0007", CONTRACT.body)))
-
-
 def test_older_code_of_another_role_is_found_where_its_address_is_not_shown(
     url: str, later: Later
 ) -> None:
@@ -274,9 +264,7 @@ def test_older_code_of_another_role_is_found_where_its_address_is_not_shown(
             with database.session() as connection:
                 connection.execute(text("SET ROLE migrator"))
                 with pytest.raises(StoreUnfit, match="from a place this role may not see"):
-                    online_upgrade.require_nobody_outdated(
-                        connection, THIS, migrate.plan(database).steps
-                    )
+                    online_upgrade.require_nobody_outdated(connection, migrate.plan(database).steps)
         finally:
             administrator.execute("DROP ROLE migrator")
 

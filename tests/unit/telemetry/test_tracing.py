@@ -1,12 +1,6 @@
 from __future__ import annotations
 
-import logging
-
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.util.re import parse_env_headers
 
 from alama.telemetry import tracing
 from alama.telemetry.tracing import TracesUnavailable
@@ -62,79 +56,38 @@ def test_a_missing_library_is_told_by_the_name_of_its_extra(
     assert "alama[traces]" in str(refused.value.hint)
 
 
-MARK = "Zq7marked"
-HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
-
-
-def test_a_variable_that_makes_no_sense_is_refused_by_its_name_and_not_repeated(
-    subtests: pytest.Subtests,
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318/Zq7marked"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://Zq7marked@collector:4317"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:Zq7marked@collector:port"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http:///Zq7marked"),
+    ],
+)
+def test_what_is_no_address_is_refused_by_its_name_and_not_repeated(
+    name: str, address: str
 ) -> None:
-    for variables in [
-        {HEADERS: f"Bearer {MARK}"},
-        {HEADERS: f"a=b,Bearer {MARK}"},
-        {HEADERS: f'authorization="{MARK}"'},
-        {HEADERS: f"authorization=b;{MARK}"},
-        {HEADERS: f"authorization: Bearer {MARK}"},
-        {"OTEL_EXPORTER_OTLP_TRACES_HEADERS": MARK},
-        {"OTEL_RESOURCE_ATTRIBUTES": f"a=b,{MARK}"},
-        {"OTEL_EXPORTER_OTLP_ENDPOINT": f"collector:4318/{MARK}"},
-        {"OTEL_EXPORTER_OTLP_ENDPOINT": f"grpc://{MARK}@collector:4317"},
-        {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://me:{MARK}@collector:port"},
-        {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"http:///{MARK}"},
-        {"OTEL_TRACES_SAMPLER": MARK},
-        {"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": MARK},
-        {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "10"},
-        {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "nan"},
-        {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio"},
-        {"OTEL_BSP_MAX_QUEUE_SIZE": MARK},
-        {"OTEL_BSP_MAX_QUEUE_SIZE": "0"},
-        {"OTEL_BSP_MAX_QUEUE_SIZE": "64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "65"},
-        {"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "-1"},
-        {"OTEL_BSP_SCHEDULE_DELAY": "0.5"},
-        {"OTEL_BSP_EXPORT_TIMEOUT": MARK},
-        {"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": MARK},
-        {"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "-1"},
-        {"OTEL_EXPORTER_OTLP_TIMEOUT": MARK},
-    ]:
-        with subtests.test(variables=variables):
-            with pytest.raises(TracesUnavailable) as refused:
-                tracing.check(NAMED | variables)
-            said = f"{refused.value} {refused.value.hint}"
-            assert MARK not in said
-            assert list(variables)[-1] in said or "SAMPLER" in said
+    with pytest.raises(TracesUnavailable) as refused:
+        tracing.check(NAMED | {name: address})
+    assert name in str(refused.value)
+    assert "Zq7marked" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_an_address_may_hold_a_password() -> None:
+    tracing.check({"OTEL_EXPORTER_OTLP_ENDPOINT": "https://me:Zq7marked@[::1]:4318/"})
 
 
 @pytest.mark.parametrize(
-    "variables",
+    ("name", "value"),
     [
-        {HEADERS: f"authorization=Bearer%20{MARK}"},
-        {HEADERS: f"authorization=Bearer {MARK}, x-tenant = a==,"},
-        {HEADERS: ""},
-        {"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=Nyeri é, host=a b"},
-        {"OTEL_EXPORTER_OTLP_ENDPOINT": f"https://me:{MARK}@[::1]:4318/"},
-        {"OTEL_TRACES_SAMPLER": "TraceIdRatio", "OTEL_TRACES_SAMPLER_ARG": "1e-3"},
-        {"OTEL_TRACES_SAMPLER": "always_off", "OTEL_TRACES_SAMPLER_ARG": "whatever"},
-        {"OTEL_BSP_MAX_QUEUE_SIZE": "256"},
-        {"OTEL_BSP_MAX_QUEUE_SIZE": " "},
-        {"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "2048", "OTEL_BSP_SCHEDULE_DELAY": "1"},
-        {"OTEL_SPAN_LINK_COUNT_LIMIT": "", "OTEL_EXPORTER_OTLP_TIMEOUT": "2.5"},
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "-1"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "0"),
     ],
 )
-def test_what_passes_starts_and_makes_no_library_complain(
-    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_what_opentelemetry_refuses_is_told_in_its_words(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (NAMED | variables).items():
-        monkeypatch.setenv(name, value)
-    tracing.check(NAMED | variables)
-    logging.getLogger("opentelemetry.util.re").setLevel(logging.NOTSET)
-    parse_env_headers(variables.get(HEADERS, ""), liberal=True)
-    sizes = tracing.batches(NAMED | variables)
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter(), **sizes._asdict()))
-    provider.shutdown()
-    assert caplog.records == []
-
-
-def test_a_short_queue_is_sent_as_a_whole() -> None:
-    assert tracing.batches({"OTEL_BSP_MAX_QUEUE_SIZE": "256"}) == (256, 256, 5000)
-    assert tracing.batches({}) == (2048, 512, 5000)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(TracesUnavailable, match="OpenTelemetry refuses one of its variables: "):
+        tracing.check(NAMED)

@@ -21,6 +21,7 @@ from alama.storage.upgrading import plan as migration_plan
 from alama.wiring.doctor import of_clock, of_disk, of_model, of_secrets
 from alama.wiring.doctor.findings import CHECKS, GROUPS, size
 from tests.clocks import HandClock
+from tests.later_versions import Next, become_later, numbered
 from tests.patients import (
     BROKEN,
     LOOK,
@@ -227,22 +228,28 @@ def test_a_home_that_holds_nothing_may_be_open_to_its_group(home: Path, tmp_path
 # -------------------------------------------------------------------------------- the file
 
 
-def test_an_older_schema_is_brought_up_to_date_by_the_next_start(home: Path) -> None:
-    with opened(home) as installed:
-        run_sql(installed.database, "UPDATE alembic_version SET version_num = '0005'")
+def test_an_older_schema_is_brought_up_to_date_by_the_next_start(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    step = Next(numbered(1), schema.HEAD, "pass")
+    become_later(monkeypatch, tmp_path_factory.mktemp("later"), step)
     found = looked_at(home)
     assert found["database.schema"].mark is LOOK
     assert found["secrets.expiring"].mark is UNCHECKED
 
 
-@pytest.mark.parametrize("version", ["0001", "9999"])
-def test_a_schema_that_cannot_be_served_is_broken(home: Path, version: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "way_out"), [("0007", "start anew: move it away"), ("9999", "or a newer one")]
+)
+def test_a_schema_that_cannot_be_served_is_broken(home: Path, version: str, way_out: str) -> None:
     with opened(home) as installed:
         run_sql(installed.database, "UPDATE alembic_version SET version_num = :v", v=version)
         run_sql(
             installed.database, "DELETE FROM facts WHERE name = :n", n=migration_plan.SERVES_FACT
         )
-    assert looked_at(home)["database.schema"].mark is BROKEN
+    found = looked_at(home)["database.schema"]
+    assert found.mark is BROKEN
+    assert way_out in str(found)
 
 
 def test_a_newer_schema_that_serves_this_version_is_to_be_looked_at(home: Path) -> None:

@@ -14,10 +14,9 @@ import msgspec
 
 from alama.core.chain import Head
 from alama.service import ids
-from alama.service.audit.earlier import NO_EARLIER, Earlier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from alama.service.applicants import Erasure, Hold
     from alama.service.book import Book
@@ -45,7 +44,6 @@ class Kind(StrEnum):
     LENDER_KEY_ROTATED = "lender_key_rotated"
     APPLICANT_KEY_ROTATED = "applicant_key_rotated"
     SIGNING_KEY_ROTATED = "signing_key_rotated"
-    RECORDS_SEALED = "records_sealed"
     APPLICANT_ERASED = "applicant_erased"
     """The subject is the id of the applicant's key."""
     APPLICANT_EXPORTED = "applicant_exported"
@@ -53,8 +51,6 @@ class Kind(StrEnum):
     HOLD_RELEASED = "hold_released"
     RETENTION_RUN = "retention_run"
     """One for each batch: `deleted` are the scores of the book that went with it."""
-    AUDIT_BEGUN = "audit_begun"
-    """`details` has the count and the hash of the scores that stood before, by their book."""
     CHAIN_OPENED = "chain_opened"
     CHAIN_CLOSED = "chain_closed"
     """The subject is the writer of the chain; `number` and `hash` are those of its last entry."""
@@ -292,27 +288,6 @@ def deleted_in(act: Act) -> list[bytes]:
     """Give the ids of the scores that a retention run has deleted, as bytes."""
     packed = act.deleted
     return [packed[at : at + ids.RAW_BYTES] for at in range(0, len(packed), ids.RAW_BYTES)]
-
-
-# ------------------------------------------------------------------------------- the beginning
-
-
-def audit_begun(earlier: Mapping[Book, Earlier]) -> Act:
-    """Say which scores there were before: so many in each book, and no others."""
-    details: dict[str, Detail] = {
-        f"{book.lender} {book.mode}": f"{found.scores} {found.hash.hex()}"
-        for book, found in earlier.items()
-    }
-    return Act(Kind.AUDIT_BEGUN, details=details)
-
-
-def earlier_in(act: Act, book: Book) -> Earlier:
-    """Give what there was in a book before the audit; none where it does not say so."""
-    said = act.details.get(f"{book.lender} {book.mode}")
-    if not isinstance(said, str):
-        return NO_EARLIER
-    count, _, digest = said.partition(" ")
-    return Earlier(int(count), bytes.fromhex(digest))
 
 
 # ------------------------------------------------------------------------------- keys

@@ -45,9 +45,6 @@ class Told:
         """Who was erased, by the ids of their keys."""
         self.deleted: dict[tuple[str, str], set[bytes]] = {}
         """The scores that retention runs have deleted, by lender and mode: the bytes of ids."""
-        self.begun: Act | None = None
-        self.begun_us = 0
-        """When the audit began: no score of a later time is from before it."""
         self.standing = Standing()
         self.reviews = ReviewsTold()
         self.rotations: list[Act] = []
@@ -69,8 +66,6 @@ class Told:
             self.reviews.forget(act)
         elif act.kind is Kind.SCORE_REVIEWED:
             self.reviews.take(act)
-        elif act.kind is Kind.AUDIT_BEGUN:
-            self.begun, self.begun_us = act, link.created_us
         elif act.kind in {Kind.LENDER_KEY_ROTATED, Kind.SIGNING_KEY_ROTATED}:
             self.rotations.append(act)
         else:

@@ -21,7 +21,6 @@ class Trouble(StrEnum):
     GONE = "A score that was given is gone, and no retention run accounts for it."
     BACK = "A score is there again that a retention run had deleted."
     UNNAMED = "A score is in no entry: it was not written by this service."
-    EARLIER = "The scores from before the audit are not those that it began with."
     ERASED = "The key of an applicant was destroyed, and no act of erasure says so."
     RESTORED = "An applicant was erased, and their key is there again: erase them once more."
     APPLICANT = "The key of an applicant was changed, or whom it is found for."

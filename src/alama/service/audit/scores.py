@@ -2,7 +2,7 @@
 
 It goes through time in spans of some commits. Of one span it holds the names in memory and reads
 the scores past them, so that as many as there may be take the same memory; but for the ids of those
-from before the audit, and of those that were deleted.
+that were deleted.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 
 from alama.core.digest import digest
 from alama.service import ids
-from alama.service.audit import acts
 from alama.service.audit.chains import NEAR_US, names_in
-from alama.service.audit.earlier import NO_EARLIER, earlier
 from alama.service.audit.findings import Finding, Trouble
 from alama.service.errors import StoreUnfit
-from alama.service.opening import open_packed, open_score
-from alama.service.records import unpack
-from alama.service.vault.plain import reference_of
+from alama.service.opening import open_packed
+from alama.service.records import reference_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -53,13 +50,10 @@ class ScoreCheck:
         self._vault = vault
         self._lender_keys = lender_keys
         self._books = books
-        self._earlier: dict[Book, set[bytes]] = {book: set() for book in books}
         self._misfound: set[str] = set()
         self.proved = 0
         self.erased = 0
         self.deleted = 0
-        self.earlier = 0
-        """Scores from before there was an audit."""
 
     def check(self, progress: Callable[[int], None]) -> Iterator[Finding]:
         """Check everything, and say of how many scores more that are named it is known."""
@@ -73,8 +67,6 @@ class ScoreCheck:
                 break
             from_us = until_us
         yield from self._gone(self._chains.strays, progress)
-        for book in self._books:
-            yield from self._as_it_began(book)
 
     def _end_of_span(self, from_us: int) -> int | None:
         """Give the end of a span; None where the rest of time is one.
@@ -100,7 +92,8 @@ class ScoreCheck:
                 name = (row.lender, row.mode, row.request_id)
                 known = named.pop(name, None) or self._chains.strays.pop(name, None)
                 if known is None:
-                    yield from self._unnamed(book, stored)
+                    where = f"it is of {row.lender}, {row.mode} mode"
+                    yield Finding(Trouble.UNNAMED, row.request_id, where)
                 else:
                     yield from self._compare(stored, known)
                     progress(1)
@@ -150,7 +143,7 @@ class ScoreCheck:
         except StoreUnfit as error:
             yield Finding(Trouble.CHANGED, row.request_id, str(error))
         else:
-            if salt and digest(salt, row.in_clear, record) == known:
+            if digest(salt, row.in_clear, record) == known:
                 self.proved += 1
                 yield from self._found_by(stored, record)
             else:
@@ -176,53 +169,6 @@ class ScoreCheck:
             self._misfound.add(applicant.id)
             what = f"{row.request_id} is not of the applicant for whom it is found"
             yield Finding(Trouble.APPLICANT, applicant.id, what)
-
-    # ------------------------------------------------------------------- scores that none names
-
-    def _unnamed(self, book: Book, stored: StoredScore) -> Iterator[Finding]:
-        """Let stand what was given before there was an audit: its id is older, it has no salt."""
-        row = stored.row
-        foreign = Finding(
-            Trouble.UNNAMED, row.request_id, f"it is of {row.lender}, {row.mode} mode"
-        )
-        if not ids.is_request_id(row.request_id):
-            yield foreign
-            return
-        at_us = ids.time_us(row.request_id)
-        if at_us >= self._told.begun_us:
-            yield foreign
-            return
-        self._earlier[book].add(ids.raw(row.request_id))
-        if row.created_us != at_us:
-            yield Finding(Trouble.CHANGED, row.request_id, "its time is not that of its id")
-        self.erased += _is_erased(stored)
-        if _is_erased(stored) or not self._can_be_opened(stored):
-            return
-        try:
-            salt = open_score(self._vault, stored).salt
-        except StoreUnfit as error:
-            yield Finding(Trouble.CHANGED, row.request_id, str(error))
-        else:
-            self.earlier += not salt
-            yield from [foreign] if salt else []
-
-    def _as_it_began(self, book: Book) -> Iterator[Finding]:
-        """Check that the scores from before the audit are those that it began with.
-
-        Some may have been deleted since: what a retention run names and no entry does.
-        """
-        begun = self._told.begun
-        said = NO_EARLIER if begun is None else acts.earlier_in(begun, book)
-        deleted = self._told.deleted.get((book.lender, book.mode.value), set())
-        first = ids.raw(ids.first_of(self._told.begun_us))
-        there = self._earlier[book] | {one for one in deleted if one < first}
-        found = earlier(sorted(there))
-        if found != said:
-            where = f"{book.lender}, {book.mode} mode"
-            what = f"they are {found.scores:,}, and there were {said.scores:,}"
-            if found.scores == said.scores:
-                what = f"they are {found.scores:,} as there were, but not the same"
-            yield Finding(Trouble.EARLIER, where, what)
 
 
 def _is_erased(stored: StoredScore) -> bool:

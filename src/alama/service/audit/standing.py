@@ -142,7 +142,6 @@ class Standing:
     def _onboarding(self, act: Act) -> None:
         said = dict(act.details)
         if act.kind is Kind.HISTORY_KEPT:
-            # Acts of earlier versions have no hash of the report: then none is looked at.
             read: Columns = {"digest": said.pop("file", None), "row_count": said.pop("rows", None)}
             kept: Columns = {"lender": act.lender, "kept_by": act.by, **read, **said}
             self.things[HISTORY, str(act.subject)] = kept

@@ -50,8 +50,6 @@ class Verdict(NamedTuple):
     """Scores whose applicants were erased: what is left of them is not proved any more."""
     deleted: int
     """Scores that are gone, as a retention run says."""
-    earlier: int
-    """Scores from before there was an audit."""
     documents: int
     """Models and policies, those of candidates among them."""
 
@@ -107,7 +105,6 @@ def verify(
         scores.proved,
         scores.erased,
         scores.deleted,
-        scores.earlier,
         documents,
     )
 

@@ -151,8 +151,7 @@ def _require_known(path: Path, version: str | None) -> None:
         )
     if version < schema.OLDEST:
         raise FileProblem(
-            f"{path} stands at schema {version}, of before the first release: its scores cannot be "
-            "read any more",
+            f"{path} stands at schema {version}, which was never released and cannot be upgraded",
             hint="give the file of another",
         )
     if version > schema.HEAD:

@@ -83,7 +83,7 @@ def plan(database: Database) -> Plan:
         steps = migration_plan.steps_of(connection, config)
         if database.embedded or found is None:
             return Plan(found, steps, [])
-        return Plan(found, steps, outdated(connection, found, steps[-1].serves))
+        return Plan(found, steps, outdated(connection, steps[-1].serves))
 
 
 def _is_there(database: Database, found: str | None) -> bool:
@@ -121,7 +121,6 @@ def _too_new(found: str) -> StoreUnfit:
 
 def _too_old(found: str) -> StoreUnfit:
     return StoreUnfit(
-        f"the database stands at schema {found}, of before the first release: its scores cannot "
-        "be read any more",
-        hint="move it away, or set ALAMA_DATABASE or ALAMA_HOME to another place",
+        f"the database stands at schema {found}, which was never released and cannot be upgraded",
+        hint="start anew: move it away, or set ALAMA_DATABASE or ALAMA_HOME to another place",
     )

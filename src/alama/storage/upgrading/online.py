@@ -91,23 +91,22 @@ def run(session: Connection, config: Config, tell: Callable[[str], None]) -> Non
         found = found_in(session)
         steps = steps_of(session, config)
         if found is not None:
-            require_nobody_outdated(session, found, steps)
+            require_nobody_outdated(session, steps)
     if found is None:
-        _attempt(session, config, steps[-1], None)
+        _attempt(session, config, steps[-1], [])
         return
     for step in steps:
         tell(f"{step.id}: {step.about}")
         if step.outside:
-            _outside(session, config, step, found)
+            _outside(session, config, step)
         else:
-            _until_done(session, config, step, found, tell)
-        found = step.id
+            _until_done(session, config, step, tell)
 
 
-def require_nobody_outdated(session: Connection, found: str, steps: Sequence[Step]) -> None:
+def require_nobody_outdated(session: Connection, steps: Sequence[Step]) -> None:
     """Raise `StoreUnfit` where code is connected that a step would take something away from."""
     for step in steps:
-        left_behind = outdated(session, found, step.serves)
+        left_behind = outdated(session, step.serves)
         if left_behind:
             raise StoreUnfit(
                 f"step {step.id} takes away what older versions use, and some are connected: "
@@ -118,14 +117,14 @@ def require_nobody_outdated(session: Connection, found: str, steps: Sequence[Ste
 
 
 def _until_done(
-    session: Connection, config: Config, step: Step, found: str, tell: Callable[[str], None]
+    session: Connection, config: Config, step: Step, tell: Callable[[str], None]
 ) -> None:
     """Do a step, again and again while somebody holds what it has to lock."""
     gives_up = time.monotonic() + PATIENCE_S
     pauses = iter(PAUSES_S)
     while True:
         try:
-            _attempt(session, config, step, found)
+            _attempt(session, config, step, [step])
         except exc.DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) not in _LOCKED:
                 raise
@@ -139,8 +138,8 @@ def _until_done(
             return
 
 
-def _attempt(session: Connection, config: Config, step: Step, found: str | None) -> None:
-    """Do everything up to a step in one transaction."""
+def _attempt(session: Connection, config: Config, step: Step, watched: Sequence[Step]) -> None:
+    """Do everything up to a step in one transaction, unless that would leave others behind."""
     # Both are set back at the end, whatever it is.
     session.execution_options(isolation_level="READ COMMITTED")
     try:
@@ -148,19 +147,18 @@ def _attempt(session: Connection, config: Config, step: Step, found: str | None)
             session.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
             _migrate(session, config, step.id)
             note_served(session, step.serves)
-            if found is not None:
-                # Once more: one may have started since, and after the commit it is too late.
-                require_nobody_outdated(session, found, [step])
+            # Once more: one may have started since, and after the commit it is too late.
+            require_nobody_outdated(session, watched)
     finally:
         if not session.invalidated:
             session.execution_options(isolation_level="AUTOCOMMIT")
 
 
-def _outside(session: Connection, config: Config, step: Step, found: str) -> None:
+def _outside(session: Connection, config: Config, step: Step) -> None:
     """Do a step that must not be in a transaction; done twice, it must come to the same."""
     with session.begin():  # of SQLAlchemy alone: the database sees none
         # Before the step, for after it nothing would be there to note it if we were killed between.
-        require_nobody_outdated(session, found, [step])
+        require_nobody_outdated(session, [step])
         note_served(session, step.serves)
         _migrate(session, config, step.id)
 

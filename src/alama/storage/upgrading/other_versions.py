@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-LAST_UNNAMED: Final = "0006"
-"""The newest schema whose code does not name it: its sessions are called `alama` and no more."""
-
 _NAMED: Final = re.compile(r"alama (?P<version>\S+) schema (?P<schema>\d{4})")
-_UNNAMED: Final = "alama"
 
 _SESSIONS: Final = text(
     "SELECT application_name, coalesce(host(client_addr), '') FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    " AND application_name LIKE 'alama%'"
+    " AND application_name LIKE 'alama %'"
 )
 
 
@@ -51,11 +47,8 @@ def session_name() -> str:
     return f"alama {__version__} schema {schema.HEAD}"
 
 
-def outdated(connection: Connection, found: str, serves: str) -> Sequence[Outdated]:
-    """Give the sessions of code for a schema before `serves`, on a database that stands at `found`.
-
-    What has no name of its own is code that would not have started on any other schema than this.
-    """
+def outdated(connection: Connection, serves: str) -> Sequence[Outdated]:
+    """Give the sessions of code for a schema before `serves`."""
     # The list is read once a transaction, unless one asks for a new one.
     connection.execute(text("SELECT pg_stat_clear_snapshot()"))
     counted: Counter[tuple[str, str]] = Counter()
@@ -63,6 +56,4 @@ def outdated(connection: Connection, found: str, serves: str) -> Sequence[Outdat
         said = _NAMED.fullmatch(name)
         if said is not None and said["schema"] < serves:
             counted[f"{said['version']} with schema {said['schema']}", place] += 1
-        elif name == _UNNAMED and min(found, LAST_UNNAMED) < serves:
-            counted[f"a version with schema {LAST_UNNAMED} or older", place] += 1
     return [Outdated(*which, times) for which, times in sorted(counted.items())]

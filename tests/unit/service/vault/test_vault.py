@@ -71,10 +71,10 @@ def test_a_reply_does_not_open_as_a_record() -> None:
         open_score(vault, StoredScore(forged, None))
 
 
-def test_a_record_of_before_anything_was_sealed_is_read_as_it_is() -> None:
+def test_a_record_that_names_no_key_is_damaged() -> None:
     row = an_entry_of(a_vault().ring("demo")).score
-    plain = row._replace(sealed=a_record(b'{"a":1}'), seal_key_id=None)
-    assert open_score(a_vault(), StoredScore(plain, None)).application == b'{"a":1}'
+    with pytest.raises(StoreUnfit, match="is damaged"):
+        open_score(a_vault(), StoredScore(row._replace(sealed=a_record(), seal_key_id=None), None))
 
 
 def test_the_key_of_an_applicant_opens_in_its_own_row_alone() -> None:

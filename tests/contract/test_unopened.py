@@ -1,0 +1,54 @@
+"""What no key opens is damaged: nothing is ever read as it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from alama.service import lenders
+from alama.service.errors import StoreUnfit
+from alama.service.opening import open_reply, open_score
+from alama.service.records import Earlier
+from alama.service.vault.vault import Vault
+from alama.storage import schema
+from alama.storage.database import Database
+from alama.storage.scores import SqlScores
+from tests.entries import DEMO, NOON_US
+from tests.stores import registry_in, scores_in
+from tests.vaults import an_entry_of, vault_of
+
+
+@pytest.fixture
+def vault(database: Database) -> Vault:
+    lenders.add(registry_in(database), lambda: NOON_US, "demo", "Demo lender", "KES")
+    return vault_of(database)
+
+
+@pytest.fixture
+def scores(database: Database) -> SqlScores:
+    return scores_in(database)
+
+
+def test_a_reply_that_no_key_seals_is_damaged(vault: Vault) -> None:
+    with pytest.raises(StoreUnfit, match="the record of req_1 is damaged"):
+        open_reply(vault, DEMO, Earlier(b"", "req_1", b"planted"))
+
+
+def test_a_record_whose_applicant_has_no_key_is_damaged(
+    scores: SqlScores, vault: Vault, database: Database
+) -> None:
+    entry = an_entry_of(vault.ring("demo"), "A-1", idempotency_key="order-1")
+    scores.commit([entry])
+    with database.writing() as connection:
+        connection.execute(schema.applicant_keys.delete())
+    with pytest.raises(StoreUnfit, match="is damaged, or gone"):
+        open_score(vault, scores.find(DEMO, entry.score.request_id))
+    (earlier,) = scores.commit([entry])
+    assert isinstance(earlier, Earlier)
+    with pytest.raises(StoreUnfit, match="is damaged, or gone"):
+        open_reply(vault, DEMO, earlier)
+
+
+def test_a_reply_names_the_key_that_is_gone(vault: Vault) -> None:
+    lost = Earlier(b"", "req_1", b"x" * 100, "vk_gone")
+    with pytest.raises(StoreUnfit, match="the key vk_gone of demo"):
+        open_reply(vault, DEMO, lost)
