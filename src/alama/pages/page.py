@@ -83,7 +83,7 @@ def _head_of_page(title: str, style: str) -> Markup:
 
 
 def _html(head: Markup, body: Markup, language: str) -> str:
-    return "<!DOCTYPE html>\n" + tag("html", head, body, lang=language) + "\n"
+    return str(join(Markup("<!DOCTYPE html>\n"), tag("html", head, body, lang=language), "\n"))
 
 
 def tiles(listed: Sequence[Tile]) -> Markup:

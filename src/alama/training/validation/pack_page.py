@@ -146,7 +146,7 @@ def _gate_row(gate: GateResult) -> list[str]:
 
 def _only_lamps(light: Markup) -> Markup:
     """Leave the word out where another stands beside the light."""
-    return Markup(light.rpartition("</svg>")[0] + "</svg> </span>")
+    return light.rpartition("</svg>")[0] + Markup("</svg> </span>")
 
 
 def _tiles(pack: Pack) -> list[Tile]:
