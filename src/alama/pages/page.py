@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from alama.pages.handout_style import HANDOUT
 from alama.pages.markup import Markup, join, tag
 from alama.pages.style import SHEET
 
@@ -42,35 +41,17 @@ def document(title: str, header: Markup, sections: Sequence[Section], footer: st
     )
     body = join(*(tag("section", tag("h2", s.title), s.body, id=s.anchor) for s in sections))
     return _html(
-        _head_of_page(title, SHEET),
+        _head_of_page(title),
         tag(
             "body",
             tag("header", header),
             tag("div", contents, tag("main", body), class_="columns"),
             tag("footer", footer),
         ),
-        "en",
     )
 
 
-def handout(
-    title: str, header: Markup, sections: Sequence[Markup], footer: Markup, language: str
-) -> str:
-    """Give a page to be printed and handed over: no contents, and words of any language."""
-    return _html(
-        _head_of_page(title, SHEET + HANDOUT),
-        tag(
-            "body",
-            tag("header", header),
-            tag("main", *sections),
-            tag("footer", footer),
-            class_="handout",
-        ),
-        language,
-    )
-
-
-def _head_of_page(title: str, style: str) -> Markup:
+def _head_of_page(title: str) -> Markup:
     return tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -78,12 +59,12 @@ def _head_of_page(title: str, style: str) -> Markup:
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("title", title),
-        tag("style", Markup(style)),
+        tag("style", Markup(SHEET)),
     )
 
 
-def _html(head: Markup, body: Markup, language: str) -> str:
-    return str(join(Markup("<!DOCTYPE html>\n"), tag("html", head, body, lang=language), "\n"))
+def _html(head: Markup, body: Markup) -> str:
+    return str(join(Markup("<!DOCTYPE html>\n"), tag("html", head, body, lang="en"), "\n"))
 
 
 def tiles(listed: Sequence[Tile]) -> Markup:
