@@ -51,6 +51,9 @@ CORRECTIONS: Final = {
     "interpret-core": Correction(
         "0.7.8", "MIT", "metadata names none; its repository is under the MIT licence"
     ),
+    "jinja2": Correction(
+        "3.1.6", "BSD-3-Clause", "metadata says BSD; the licence file in the wheel: three clauses"
+    ),
     "pysqlite3": Correction(
         "0.6.1", "Zlib", "metadata names none; the licence file in the wheel is zlib's"
     ),

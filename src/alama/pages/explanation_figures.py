@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from alama.core import calibration
 from alama.core.reasons.levels import NOTICEABLE_POINTS
-from alama.pages import page, strips
-from alama.pages.markup import join, tag
+from alama.pages import strips
+from alama.pages.markup import Markup
 from alama.pages.strips import Mark, Stretch
 from alama.pages.svg import Linear
 
@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     from alama.core.lending.policy import Decision
     from alama.core.recourse import Counterfactual, FieldChange, ReadyRecourse
     from alama.pages.explanation_words import Words
-    from alama.pages.markup import Markup
 
 _SCORES = Linear(calibration.SCORE_MIN, calibration.SCORE_MAX, 0.0, 1.0)
+
+
+class Row(NamedTuple):
+    """A step from the average to the score: its name, its points, and both drawn."""
+
+    name: str
+    points: str
+    picture: Markup
 
 
 class Figures:
@@ -52,25 +59,14 @@ class Figures:
     def score(self, said: Assessment, told: str) -> Markup:
         """Draw where the score stands among the tiers."""
         mark = Mark(_SCORES(said.score), str(said.score))
-        return page.figure(strips.scale(self._tiers, mark, told))
+        return strips.scale(self._tiers, mark, told)
 
-    def keys(self) -> Markup:
-        """Say what the kinds of tiers mean, those that the policy has, the worst first."""
+    def keys(self) -> list[tuple[Markup, str]]:
+        """Give the kinds of tiers that the policy has, the worst first, each with its label."""
         decisions = dict.fromkeys(tier.decision for tier in self._ready.policy.tiers[::-1])
-        return tag(
-            "p",
-            *(
-                tag(
-                    "span",
-                    strips.swatch(_kind(decision)),
-                    self._words.label(f"tier_{decision.lower()}"),
-                )
-                for decision in decisions
-            ),
-            class_="keys",
-        )
+        return [(strips.swatch(_kind(one)), f"tier_{one.lower()}") for one in decisions]
 
-    def points(self, said: Assessment) -> Markup:
+    def points(self, said: Assessment) -> list[Row]:
         """Draw each field from where the one before ended; those that hardly count as one row."""
         shown = [one for one in said.contributions if abs(one.points) >= NOTICEABLE_POINTS]
         rest = sum(one.points for one in said.contributions[len(shown) :])
@@ -84,16 +80,15 @@ class Figures:
         scale = Linear(low, high if high > low else low + 1.0, 0.03, 0.97)
         start = scale(said.base)
         first = strips.place(start, start)
-        drawn = [_row(self._words.label("start"), self._words.tenths(base), first)]
+        drawn = [Row(self._words.label("start"), self._words.tenths(base), first)]
         for (name, _), shown_tenths, (before, after) in zip(
             rows, tenths, pairwise(ends), strict=True
         ):
             bar = strips.bar(scale(before), scale(after), start)
-            drawn.append(_row(name, self._words.points(shown_tenths), bar))
+            drawn.append(Row(name, self._words.points(shown_tenths), bar))
         last = strips.place(scale(ends[-1]), start)
         named = self._words.label("total", score=str(said.score))
-        drawn.append(_row(named, self._words.tenths(total), last, "total"))
-        return tag("table", tag("tbody", *drawn), class_="points")
+        return [*drawn, Row(named, self._words.tenths(total), last)]
 
     def _named(self, one: Contribution) -> str:
         """Give the name of a field and the value that was scored."""
@@ -121,7 +116,7 @@ class Figures:
         ladder = self._card.ladder(place)
         old, new = change.before, change.after
         if ladder is None or not isinstance(old, int | float) or not isinstance(new, int | float):
-            return join()
+            return Markup()
         written = self._words.two_values(change.field, old, new, ladder.cuts)
         before, after = map(Mark, map(ladder.share_below, (old, new)), written)
         return strips.crossing(before, after, f"{before.label} \N{RIGHTWARDS ARROW} {after.label}")
@@ -142,13 +137,3 @@ def _adding_up(points: Sequence[float], total: int) -> list[int]:
 
 def _kind(decision: Decision) -> str:
     return f"tier-{decision.lower()}"
-
-
-def _row(name: str, points: str, picture: Markup, class_: str | None = None) -> Markup:
-    return tag(
-        "tr",
-        tag("th", name, scope="row"),
-        tag("td", points, class_="number"),
-        tag("td", picture),
-        class_=class_,
-    )

@@ -1,32 +1,32 @@
 """Markup that cannot be forged by its content: plain text is escaped wherever it is put in.
 
-`Markup` is text already safe to send; everything else is text to show. The same elements serve
-HTML and SVG, and everything is written as well-formed XML, so that a strict parser can read it.
+`Markup` is text already safe to send, in templates too; everything else is text to show. The same
+elements serve HTML and SVG, and everything is written as well-formed XML, so that a strict parser
+can read it.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Final
+
+import markupsafe
 
 _CONTROL: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document may hold, escaped or not."""
 
+Markup = markupsafe.Markup
 Attribute = str | int | float | None
 
 
-class Markup(str):
-    """Text that is markup; only this module and literals in our own code make it."""
-
-    __slots__ = ()
+def allowed(written: str) -> str:
+    """Replace what no XML document may hold."""
+    return _CONTROL.sub("\ufffd", written)
 
 
 def text(shown: str) -> Markup:
     """Escape text so that a browser shows it as it is; markup passes unchanged."""
-    if isinstance(shown, Markup):
-        return shown
-    return Markup(html.escape(_CONTROL.sub("\ufffd", shown)))
+    return shown if isinstance(shown, Markup) else markupsafe.escape(allowed(shown))
 
 
 def tag(name: str, /, *children: str, **attributes: Attribute) -> Markup:

@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
     from alama.core.monitoring.figures import Moved, WindowFigure
 
-WORDS: Final = {
-    Movement.STEADY: "steady",
-    Movement.MOVED: "moved",
-    Movement.DRIFTED: "drifted",
-}
-
 _WIDTH: Final = 640.0
 _NAMES_PX: Final = 166.0
 _VALUE_PX: Final = 40.0
@@ -67,7 +61,7 @@ def movements(listed: Sequence[Moved], window: WindowFigure | None, title: str) 
         row = _Row(frame.y1 + place * _ROW_PX, x)
         name = svg.fitted(one.name, frame.x0 - 12.0)
         marks += [svg.label(frame.x0 - 8.0, row.base, name, anchor="end"), _bar(one, row)]
-        marks.append(svg.label(_WIDTH, row.base, WORDS[one.verdict], anchor="end"))
+        marks.append(svg.label(_WIDTH, row.base, one.verdict.value, anchor="end"))
         if window and one.name in window.psi:
             value = psi(window.psi[one.name])
             marks.append(svg.label(_WIDTH - _VERDICT_PX, row.base, value, anchor="end"))
@@ -104,4 +98,4 @@ def _told(one: Moved, window: WindowFigure | None) -> str:
     told = f"{one.name}: {numbers.fixed(one.psi)}, limit {numbers.fixed(one.limit)}"
     if window and one.name in window.psi:
         told += f", in the last window {numbers.fixed(window.psi[one.name])}"
-    return f"{told}, {WORDS[one.verdict]}"
+    return f"{told}, {one.verdict.value}"

@@ -15,12 +15,18 @@ from alama.core.monitoring.figures import (
     WindowFigure,
 )
 from alama.core.monitoring.summing import Loans, rate
-from alama.pages.monitoring import headline, render
+from alama.pages import monitoring
+from alama.pages.monitoring import headline
 from tests.reports import report, scored, states
 
 STATES = states()
 HOSTILE = '<script>alert("&")</script>'
 SPACE = "\N{NARROW NO-BREAK SPACE}"
+
+
+def render(found: MonitoringReport) -> str:
+    """The page, its lines joined as a browser joins them."""
+    return re.sub("[ \n]+", " ", monitoring.render(found))
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -57,7 +63,7 @@ def test_what_to_look_at_stands_in_words_before_any_figure(state: str) -> None:
     found = STATES[state]
     page = render(found)
     first = found.findings[0].says
-    assert page.index(first.split("`")[0].replace("'", "&#x27;")) < page.index('id="volume"')
+    assert page.index(first.split("`")[0].replace("'", "&#39;")) < page.index('id="volume"')
 
 
 def test_a_rate_stands_beside_what_was_predicted() -> None:
@@ -112,7 +118,7 @@ def test_a_field_of_two_cards_is_counted_once_and_the_score_is_no_field() -> Non
     page = render(replace(found, stability=(card, replace(card, card="compact"))))
     names = {one.name for one in card.fields}
     (tile,) = re.findall(r"Fields that moved.{0,200}", page)
-    assert re.findall(r">([^<>]+)<", tile)[:2] == ["1", f"of {len(names)} looked at"]
+    assert re.findall(r">([^<> ][^<>]*)<", tile)[:2] == ["1", f"of {len(names)} looked at"]
 
 
 def test_a_month_without_loans_has_none_yet_and_none_has_too_few() -> None:

@@ -71,7 +71,8 @@ class Reference:
             tag("footer", self._footer()),
             tag("script", Markup(script.SCRIPT)),
         )
-        return "<!DOCTYPE html>\n" + tag("html", self._head(), body, lang="en") + "\n"
+        html = tag("html", self._head(), body, lang="en")
+        return str(join(Markup("<!DOCTYPE html>\n"), html, "\n"))
 
     def _head(self) -> Markup:
         return tag(
