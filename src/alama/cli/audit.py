@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+from alama.cli import terminal, words
+from alama.cli.act_table import act_table
+from alama.cli.installed import existing_installation
+from alama.cli.tables import facts
+from alama.service.audit import verify as verifying
+from alama.service.audit.findings import Trouble
+from alama.service.audit.reading import OF_CHAINS, heads_to_keep, newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from alama.cli.command import Subparsers
     from alama.service.audit.verify import Verdict
 
 DESCRIPTION: Final = """\
@@ -74,10 +82,8 @@ _EXIT_DIFFERENT: Final = 1
 _EXIT_UNTOLD: Final = 2
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "audit", help="prove that nothing was changed, read what was done", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     verified = actions.add_parser(
         "verify",
@@ -114,11 +120,6 @@ def register(subparsers: Subparsers) -> None:
 
 def verify(args: argparse.Namespace) -> int:
     """Check everything, and say what is wrong."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.service.audit import verify as verifying  # noqa: PLC0415
-
     with existing_installation() as opened:
         lenders, wanted = opened.registry.lenders(), frozenset(args.head)
         verdict = verifying.verify(opened.trail, opened.vault, lenders, wanted, _bar)
@@ -134,13 +135,6 @@ def verify(args: argparse.Namespace) -> int:
 
 def show_log(args: argparse.Namespace) -> int:
     """List acts, and say how to go on where there are more."""
-    from itertools import islice  # noqa: PLC0415  see `verify`
-
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.act_table import act_table  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.audit.reading import OF_CHAINS, newest_first  # noqa: PLC0415
-
     with existing_installation() as opened:
         done = newest_first(opened.trail, args.before)
         chosen = (one for one in done if args.all or one.kind not in OF_CHAINS)
@@ -161,10 +155,6 @@ def show_log(args: argparse.Namespace) -> int:
 
 def show_heads(_: argparse.Namespace) -> int:
     """Print heads, as `verify` takes them."""
-    from alama.cli import words  # noqa: PLC0415  see `verify`
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.audit.reading import heads_to_keep  # noqa: PLC0415
-
     with existing_installation() as opened:
         heads = heads_to_keep(opened.trail)
     for head in heads:
@@ -174,8 +164,6 @@ def show_heads(_: argparse.Namespace) -> int:
 
 @contextmanager
 def _bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    from alama.cli import terminal  # noqa: PLC0415  see `verify`
-
     with terminal.progress(f"Verifying {what}", total, unit=what) as bar:
         yield bar.advance
 
@@ -204,10 +192,6 @@ def _facts(verdict: Verdict, heads: int) -> list[tuple[str, str]]:
 
 
 def _say_findings(verdict: Verdict) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `verify`
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.service.audit.findings import Trouble  # noqa: PLC0415
-
     findings = verdict.findings
     if verdict.can_be_told:
         count = "one thing is" if len(findings) == 1 else f"{len(findings):,} things are"

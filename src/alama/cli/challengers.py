@@ -7,8 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from alama.cli import comparison_tables, terminal, words
+from alama.cli.installed import existing_installation
+from alama.cli.pilot import named_candidate
+from alama.core.model import encode
+from alama.files.models import read_model
 from alama.files.promise import promised
 from alama.service.book import Book, Mode
+from alama.service.errors import StoreUnfit
+from alama.wiring import challenging
 
 if TYPE_CHECKING:
     from alama.cli.command import Subparsers
@@ -105,10 +114,6 @@ def _day(text: str) -> int:
 
 def challenge(args: argparse.Namespace) -> int:
     """Begin or end a challenge."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.wiring import challenging  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         challenges = challenging.challenges(opened)
@@ -125,9 +130,6 @@ def challenge(args: argparse.Namespace) -> int:
 
 
 def _require_shadow(opened: Installation) -> None:
-    from alama.service.errors import StoreUnfit  # noqa: PLC0415  not for the front door
-    from alama.wiring import challenging  # noqa: PLC0415
-
     if not challenging.can_shadow(opened):
         raise StoreUnfit(
             "this SQLite is not safe for a second process on one file, and a challenger needs one",
@@ -136,10 +138,6 @@ def _require_shadow(opened: Installation) -> None:
 
 
 def _document(opened: Installation, args: argparse.Namespace) -> bytes:
-    from alama.cli.pilot import named_candidate  # noqa: PLC0415  not for the front door
-    from alama.core.model import encode  # noqa: PLC0415
-    from alama.files.models import read_model  # noqa: PLC0415
-
     if args.model is not None:
         return encode(read_model(args.model))
     candidate = named_candidate(opened, args.lender, args.candidate)
@@ -148,12 +146,6 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
 
 def compare(args: argparse.Namespace) -> int:
     """Compare, and show or write it."""
-    import msgspec  # noqa: PLC0415  not for the front door
-
-    from alama.cli import comparison_tables, terminal  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.wiring import challenging  # noqa: PLC0415
-
     with existing_installation() as opened:
         found = challenging.comparing(opened).compare(Book(args.lender, Mode(args.mode)))
     if args.json is None:

@@ -12,11 +12,12 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 
 
 class Command(Protocol):
-    """A module of `alama.cli` named for the noun it serves.
+    """A module named for the noun it serves, imported when that noun is called.
 
-    `register` adds the noun's parser and calls `set_defaults(run=...)` on it with a function
-    `run(args: argparse.Namespace) -> int` that returns the exit code. It runs at every start of
-    `alama`, so the module imports heavy libraries inside `run`, never at its top.
+    `register` adds to the noun's parser what it takes, and calls `set_defaults(run=...)` on it or
+    on those below with a function `run(args: argparse.Namespace) -> int` that returns the exit
+    code. The module imports at its top what it needs, but for the training libraries and Arrow:
+    they take longer to load than most commands take to run, and may not be installed.
     """
 
-    def register(self, subparsers: Subparsers) -> None: ...
+    def register(self, parser: argparse.ArgumentParser) -> None: ...

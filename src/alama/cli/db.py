@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import db_backup, db_check, db_restore
+from alama.cli import db_backup, db_check, db_plan, db_restore, words
+from alama.cli.installed import bare_database
+from alama.storage import schema
+from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
 
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
 
 DESCRIPTION: Final = """\
 Look after the database that ALAMA_DATABASE names. A SQLite file is brought up to date by every
@@ -24,10 +27,8 @@ The version before this one goes on serving meanwhile, unless a step takes away 
 a step is refused while that version is connected. A step that fails leaves nothing behind."""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "db", help="upgrade the database, back it up, restore and check it", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     upgraded = actions.add_parser(
         "upgrade",
@@ -44,12 +45,6 @@ def register(subparsers: Subparsers) -> None:
 
 def upgrade(args: argparse.Namespace) -> int:
     """Migrate, and say from where to where."""
-    from alama.cli import db_plan, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import bare_database  # noqa: PLC0415
-    from alama.storage import schema  # noqa: PLC0415
-    from alama.storage.registry import SqlRegistry  # noqa: PLC0415
-    from alama.storage.upgrading import migrate  # noqa: PLC0415
-
     with bare_database() as database:
         found = migrate.current(database)
         if args.plan or not migrate.upgrade(database, words.remark):

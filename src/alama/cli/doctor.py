@@ -6,10 +6,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama import wiring
+from alama.cli import doctor_screen, terminal
+from alama.core.errors import AlamaError
+from alama.service.checkup import Mark
+from alama.wiring import doctor
+from alama.wiring.doctor.findings import GROUPS
+from alama.wiring.doctor.of_front import front_at
+
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
 
 DESCRIPTION: Final = """\
 Look at the whole installation: its settings, whether it runs, its database, the clock, the disk,
@@ -35,13 +42,9 @@ examples:
   alama doctor --json --strict"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "doctor",
-        help="look for what is wrong with an installation, and say what to do",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     add = parser.add_argument
     add("--url", metavar="URL", help="the address that callers use, https://...")
     add(
@@ -58,14 +61,6 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, print, and say by the exit code whether anything is broken, or to be looked at."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import doctor_screen, terminal  # noqa: PLC0415
-    from alama.core.errors import AlamaError  # noqa: PLC0415
-    from alama.service.checkup import Mark  # noqa: PLC0415
-    from alama.wiring import doctor  # noqa: PLC0415
-    from alama.wiring.doctor.findings import GROUPS  # noqa: PLC0415
-    from alama.wiring.doctor.of_front import front_at  # noqa: PLC0415
-
     if args.ca is not None and args.url is None:
         raise AlamaError("--ca is for --url", hint="name the address that callers use, too")
     front = front_at(args.url, args.ca) if args.url is not None else None

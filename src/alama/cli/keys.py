@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from alama import wiring
+from alama.cli import terminal, words
+from alama.cli.installed import existing_installation, installation
+from alama.cli.key_table import listing
+from alama.service import keys
 from alama.service.book import Book, Mode, is_open
+from alama.service.errors import InvalidName
 from alama.service.keys import PILOT_SCOPES, Scope
 
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
     from alama.service.keys import Key
     from alama.wiring import Installation
 
@@ -55,10 +60,8 @@ changes nothing."""
 _OVERLAP_HOURS: Final = 24
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "keys", help="issue, list, rotate and revoke API keys", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     issued = actions.add_parser(
         "issue",
@@ -116,9 +119,6 @@ def register(subparsers: Subparsers) -> None:
 
 def issue(args: argparse.Namespace) -> int:
     """Make a key; nothing but the key goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     _require_shadow_of_live(args, book)
     with installation() as opened:
@@ -134,8 +134,6 @@ def issue(args: argparse.Namespace) -> int:
 
 
 def _require_shadow_of_live(args: argparse.Namespace, book: Book) -> None:
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
-
     if args.shadow and book.mode is not Mode.LIVE:
         raise InvalidName(
             "a test key needs no shadow: the built-in model answers it",
@@ -144,9 +142,6 @@ def _require_shadow_of_live(args: argparse.Namespace, book: Book) -> None:
 
 
 def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[str, Key]:
-    from alama import wiring  # noqa: PLC0415  see `issue`
-    from alama.service import keys  # noqa: PLC0415
-
     scopes = _scopes(args.scope) if args.scope else keys.USUAL_SCOPES
     if book.mode is Mode.TEST:
         return keys.issue(opened.registry, opened.clock, opened.pepper, book, scopes, args.days)
@@ -158,10 +153,6 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
 
 def show(args: argparse.Namespace) -> int:
     """List keys, the oldest first."""
-    from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.key_table import listing  # noqa: PLC0415
-
     with existing_installation() as opened:
         if args.lender is not None:
             opened.registry.lender(args.lender)
@@ -175,10 +166,6 @@ def show(args: argparse.Namespace) -> int:
 
 def rotate(args: argparse.Namespace) -> int:
     """Make the next key; nothing but the key goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service import keys  # noqa: PLC0415
-
     with existing_installation() as opened:
         text, new = keys.rotate(
             opened.registry, opened.clock, opened.pepper, args.key, args.overlap_hours, args.days
@@ -192,10 +179,6 @@ def rotate(args: argparse.Namespace) -> int:
 
 def revoke(args: argparse.Namespace) -> int:
     """End a key."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service import keys  # noqa: PLC0415
-
     with existing_installation() as opened:
         key = keys.revoke(opened.registry, opened.clock, args.key)
     if key.revoked_us is None:
@@ -206,8 +189,6 @@ def revoke(args: argparse.Namespace) -> int:
 
 
 def _scopes(names: list[str]) -> tuple[Scope, ...]:
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
-
     try:
         return tuple(Scope(name) for name in names)
     except ValueError:
@@ -218,8 +199,6 @@ def _scopes(names: list[str]) -> tuple[Scope, ...]:
 
 def _hand_over(text: str, key: Key) -> None:
     """Give the key to whoever reads stdout, and the words about it to whoever looks on."""
-    from alama.cli import words  # noqa: PLC0415  see `issue`
-
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
     ends = "never expires" if key.expires_us is None else f"expires {words.day(key.expires_us)}"

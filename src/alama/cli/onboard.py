@@ -6,13 +6,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alama.cli import pilot_arguments as arguments
+from alama.cli import words
+from alama.cli.installed import installation
+from alama.cli.onboard_questions import ask_person, asker
 from alama.cli.pilot import EXIT_FAILED, say_standing, stand_of
+from alama.cli.pilot_show import (
+    read_and_keep,
+    show_candidate,
+    show_judged,
+    show_kept,
+    sign,
+    train_in_sight,
+    write_pack,
+)
+from alama.cli.pilot_terms import settle
+from alama.core import model as models
+from alama.core.errors import FileProblem
+from alama.core.product import PRODUCT
+from alama.service.book import Book, Mode
+from alama.service.errors import InvalidName
+from alama.service.onboarding.records import Enough
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from alama.cli.command import Subparsers
     from alama.cli.onboard_questions import Question
     from alama.core.model import Model
     from alama.service.onboarding.records import Candidate, HistoryRecord
@@ -51,13 +69,9 @@ examples:
   alama onboard demo --file loans.csv --pack pack.html"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "onboard",
-        help="walk a lender from its loan history to a live key",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     arguments.add_lender(parser)
     add = parser.add_argument
     add("--file", type=Path, metavar="FILE", help="past loans: .csv, .csv.gz or .parquet")
@@ -75,9 +89,6 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what can be done, and show where the lender stands."""
-    from alama.cli.installed import installation  # noqa: PLC0415  not for the front door
-    from alama.cli.onboard_questions import asker  # noqa: PLC0415
-
     _require_signature(args)
     ask = asker()
     with installation() as opened:
@@ -88,16 +99,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _walk(opened: Installation, args: argparse.Namespace, ask: Question) -> bool:
     """Go on as far as it goes; False where what was found stands in the way of a model."""
-    from alama.cli import words  # noqa: PLC0415  see `run`
-    from alama.cli.pilot_show import (  # noqa: PLC0415
-        show_candidate,
-        show_judged,
-        sign,
-        write_pack,
-    )
-    from alama.cli.pilot_terms import settle  # noqa: PLC0415
-    from alama.service.onboarding.records import Enough  # noqa: PLC0415
-
     settle(opened, args, ask)
     history = _history(opened, args, ask)
     if history is None or history.enough is Enough.NOTHING:
@@ -118,8 +119,6 @@ def _walk(opened: Installation, args: argparse.Namespace, ask: Question) -> bool
 
 def _require_signature(args: argparse.Namespace) -> None:
     """Refuse at once what would be found out only after the training."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `run`
-
     if args.approve and not (args.by and args.reason):
         raise InvalidName(
             "a model is approved by a person, by name and with a reason",
@@ -137,9 +136,6 @@ def _history(opened: Installation, args: argparse.Namespace, ask: Question) -> H
 
     None where no file was named and nobody is there to ask.
     """
-    from alama.cli.onboard_questions import ask_person  # noqa: PLC0415  see `run`
-    from alama.cli.pilot_show import read_and_keep, show_kept  # noqa: PLC0415
-
     kept = stand_of(opened, args.lender).history
     path: Path | None = args.file
     if path is None and kept is None and ask is ask_person:
@@ -165,8 +161,6 @@ def _is_kept(
 
 
 def _existing(text: str) -> Path:
-    from alama.core.errors import FileProblem  # noqa: PLC0415  see `run`
-
     path = Path(text).expanduser()
     if not path.is_file():
         raise FileProblem(f"there is no file {path}")
@@ -175,8 +169,6 @@ def _existing(text: str) -> Path:
 
 def _candidate(opened: Installation, args: argparse.Namespace, history: HistoryRecord) -> Candidate:
     """Give the candidate of this history by the terms of now, training it where there is none."""
-    from alama.cli.pilot_show import train_in_sight  # noqa: PLC0415  see `run`
-
     stand = stand_of(opened, args.lender)
     found, pilot = stand.candidate, stand.pilot
     assert pilot is not None  # the terms were settled before
@@ -194,10 +186,6 @@ def _stand_by(
 
     Whoever goes on by the same line, with more at its end, means the model that the line has made.
     """
-    from alama.cli import words  # noqa: PLC0415  see `run`
-    from alama.core import model as models  # noqa: PLC0415
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-
     anew = f"alama pilot train {args.lender}, with the same options"
     document = opened.onboarding.candidates.document(candidate.lender, candidate.id)
     if (conflict := _conflict(args, models.stored(document, candidate.model_id))) is not None:
@@ -213,8 +201,6 @@ def _stand_by(
 
 def _conflict(args: argparse.Namespace, model: Model) -> str | None:
     """Say where a model is not what the options for a training ask for, if anywhere."""
-    from alama.core.product import PRODUCT  # noqa: PLC0415  see `run`
-
     fields = {feature.field for card in model.cards for feature in card.features}
     for name in (*args.exclude, *args.keep, *(["region"] if args.region else [])):
         # Either spelling will do.
@@ -231,7 +217,5 @@ def _said_of_training(args: argparse.Namespace) -> dict[str, bool]:
 
 def _answers(opened: Installation, candidate: Candidate) -> bool:
     """Say whether a candidate is the model that answers already."""
-    from alama.service.book import Book, Mode  # noqa: PLC0415  see `run`
-
     deployed = opened.registry.deployed(Book(candidate.lender, Mode.LIVE))
     return deployed is not None and deployed[0] == candidate.model_id

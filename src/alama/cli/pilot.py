@@ -5,8 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama import wiring
 from alama.cli import pilot_arguments as arguments
+from alama.cli import words
 from alama.cli.confirm import add_yes, confirm, say_journal
+from alama.cli.installed import existing_installation, installation
+from alama.cli.onboard_questions import asker
+from alama.cli.pilot_show import (
+    read_and_keep,
+    show_candidate,
+    show_kept,
+    sign,
+    train_in_sight,
+    write_pack,
+)
+from alama.cli.pilot_tables import show_standing, upcoming
+from alama.cli.pilot_terms import settle
+from alama.service.onboarding.errors import StepMissing, UnknownCandidate, UnknownHistory
+from alama.service.onboarding.files import forget_history
+from alama.service.onboarding.steps import standing
+from alama.service.onboarding.words import short
 
 if TYPE_CHECKING:
     import argparse
@@ -118,13 +136,9 @@ EXIT_FAILED: Final = 1
 """What was judged did not hold: a gate failed, or the history cannot carry a model."""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "pilot",
-        help="each step from a loan history to a live key",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     status = _action(actions, "status", "where a lender stands", STATUS_DESCRIPTION)
     status.set_defaults(run=show_status)
@@ -201,9 +215,6 @@ def _register_model_steps(actions: Subparsers) -> None:
 
 def show_status(args: argparse.Namespace) -> int:
     """Show the six steps of a lender."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.cli.pilot_tables import show_standing  # noqa: PLC0415
-
     with existing_installation() as opened:
         stand, lender = stand_of(opened, args.lender), opened.registry.lender(args.lender)
         show_standing(stand, lender, opened.onboarding.candidates.of(lender.id))
@@ -212,11 +223,6 @@ def show_status(args: argparse.Namespace) -> int:
 
 def set_terms(args: argparse.Namespace) -> int:
     """Agree terms, in the place of those before."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
-    from alama.cli.onboard_questions import asker  # noqa: PLC0415
-    from alama.cli.pilot_terms import settle  # noqa: PLC0415
-
     with installation() as opened:
         settled = settle(opened, args, asker())
         if not settled.changed:
@@ -227,9 +233,6 @@ def set_terms(args: argparse.Namespace) -> int:
 
 def hand_in(args: argparse.Namespace) -> int:
     """Read a file, show what is wrong with it, and seal it; or show what was found before."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.cli.pilot_show import read_and_keep, show_kept  # noqa: PLC0415
-
     with existing_installation() as opened:
         if args.file is None:
             _refuse_reading(args)
@@ -249,9 +252,6 @@ def _refuse_reading(args: argparse.Namespace) -> None:
 
 def train(args: argparse.Namespace) -> int:
     """Train on the newest history, and show the gates of what came of it."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.cli.pilot_show import show_candidate, train_in_sight  # noqa: PLC0415
-
     with existing_installation() as opened:
         candidate = train_in_sight(opened, args)
         show_candidate(opened, candidate)
@@ -261,9 +261,6 @@ def train(args: argparse.Namespace) -> int:
 
 def validate(args: argparse.Namespace) -> int:
     """Show the gates of the newest candidate, and write its pack where asked for."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.cli.pilot_show import show_candidate, write_pack  # noqa: PLC0415
-
     with existing_installation() as opened:
         candidate = _candidate(opened, args.lender, args.candidate)
         show_candidate(opened, candidate)
@@ -273,9 +270,6 @@ def validate(args: argparse.Namespace) -> int:
 
 def approve(args: argparse.Namespace) -> int:
     """Sign for a candidate; with the last signature it answers."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.cli.pilot_show import sign  # noqa: PLC0415
-
     with existing_installation() as opened:
         found = _candidate(opened, args.lender, args.candidate)
         sign(opened, found.lender, found.id, args.by, args.reason)
@@ -285,12 +279,6 @@ def approve(args: argparse.Namespace) -> int:
 
 def forget(args: argparse.Namespace) -> int:
     """Erase the file of a history."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.onboarding.errors import UnknownHistory  # noqa: PLC0415
-    from alama.service.onboarding.files import forget_history  # noqa: PLC0415
-
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
         histories = opened.onboarding.histories
@@ -314,22 +302,16 @@ def forget(args: argparse.Namespace) -> int:
 
 def stand_of(opened: Installation, lender: str) -> Standing:
     """Give where a lender stands."""
-    from alama.service.onboarding.steps import standing  # noqa: PLC0415
-
     return standing(opened.onboarding, lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:
     """Print where a lender stands."""
-    from alama.cli.pilot_tables import show_standing  # noqa: PLC0415  not for the front door
-
     show_standing(stand_of(opened, lender), opened.registry.lender(lender))
 
 
 def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Candidate:
     """Give a candidate of a lender, or raise `UnknownCandidate` with what lists them."""
-    from alama.service.onboarding.errors import UnknownCandidate  # noqa: PLC0415  as above
-
     opened.registry.lender(lender)
     try:
         return opened.onboarding.candidates.find(lender, candidate_id)
@@ -339,8 +321,6 @@ def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Can
 
 def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> Candidate:
     """Give the candidate that is named, else the newest, or raise what has to be done first."""
-    from alama.service.onboarding.errors import StepMissing  # noqa: PLC0415  not for the front door
-
     if candidate_id is not None:
         return named_candidate(opened, lender, candidate_id)
     opened.registry.lender(lender)
@@ -354,10 +334,6 @@ def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> C
 
 
 def _say_next(opened: Installation, lender: str) -> None:
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.pilot_tables import upcoming  # noqa: PLC0415
-    from alama.service.onboarding.words import short  # noqa: PLC0415
-
     stand = stand_of(opened, lender)
     coming = upcoming(stand)
     if coming is not None:

@@ -10,12 +10,15 @@ import msgspec
 from alama import wiring
 from alama.cli import terminal, words
 from alama.cli.pilot_arguments import decided_from, options_from
+from alama.cli.pilot_history_tables import show_history
 from alama.cli.pilot_tables import Judged, show_gates, show_signatures
 from alama.core.errors import FileProblem
 from alama.files.promise import promised
 from alama.service.onboarding.approval import Signing
 from alama.service.onboarding.errors import UnknownHistory
 from alama.service.onboarding.steps import standing
+from alama.training.history.report import HistoryReport
+from alama.training.history.report_page import history_page
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from alama.service.onboarding.records import Candidate
-    from alama.training.history.report import HistoryReport
     from alama.wiring import Installation
 
 
@@ -68,8 +70,6 @@ def show_kept(
 
     It takes none of the training libraries.
     """
-    from alama.training.history.report import HistoryReport  # noqa: PLC0415  see `read_and_keep`
-
     opened.registry.lender(lender)
     record = next(iter(opened.onboarding.histories.of(lender)), None)
     if record is None:
@@ -89,9 +89,6 @@ def _show_report(
     page: Path | None,
     document: Path | None,
 ) -> None:
-    from alama.cli.pilot_history_tables import show_history  # noqa: PLC0415  see `read_and_keep`
-    from alama.training.history.report_page import history_page  # noqa: PLC0415
-
     show_history(report)
     name = opened.registry.lender(lender).name
     _write({page: history_page(report, name).encode(), document: msgspec.json.encode(report)})

@@ -11,8 +11,24 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.core.errors import InvalidPolicy
+from alama import wiring
+from alama.batch.switches import as_csv
+from alama.cli import simulate_summary, terminal, words
+from alama.cli.installed import existing_installation, installation_at_hand
+from alama.cli.policy_file import is_file, is_namesake, read_policy, titled
+from alama.core import model as models
+from alama.core.errors import FileProblem, InvalidPolicy
+from alama.core.lending import draft, policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.simulation import simulate
+from alama.core.model import ReadyModel
+from alama.files.models import model_at
+from alama.files.promise import promised
+from alama.pages.policy_report import render
+from alama.service import policies
 from alama.service.book import Book, Mode
+from alama.service.errors import InvalidName
+from alama.service.stored_cases import StoredCases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +39,6 @@ if TYPE_CHECKING:
     from alama.core.lending.policy import Policy
     from alama.core.lending.simulation import Case, Simulation
     from alama.core.model import Model
-    from alama.service.stored_cases import StoredCases
     from alama.wiring import Installation
 
 DESCRIPTION: Final = """\
@@ -123,23 +138,15 @@ class _Question(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, show a summary, and write what was asked for."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import simulate_summary, terminal, words  # noqa: PLC0415
-    from alama.files.promise import promised  # noqa: PLC0415
-
     with ExitStack() as held:
         # Places are held first: a long run must not fail at its last line.
         page = held.enter_context(promised(args.output)) if args.output else None
         table = held.enter_context(promised(args.switched)) if args.switched else None
         simulation, described = _simulated(args)
         if page is not None:
-            from alama.pages.policy_report import render  # noqa: PLC0415  only where it is asked for
-
             made_on = words.day(wiring.wall_us())
             page.write(render(simulation, described, made_on).encode())
         if table is not None:
-            from alama.batch.switches import as_csv  # noqa: PLC0415  only where it is asked for
-
             changed = chain(simulation.switches, simulation.reoffered)
             table.write(as_csv(changed).encode())
     simulate_summary.show(simulation, described, terminal.stdout())
@@ -155,13 +162,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
     """Simulate, and say on what."""
-    from alama.cli import terminal  # noqa: PLC0415  see `run`
-    from alama.cli.policy_file import is_namesake, titled  # noqa: PLC0415
-    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
-    from alama.core.lending.simulation import simulate  # noqa: PLC0415
-    from alama.core.model import ReadyModel  # noqa: PLC0415
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-
     with _installed(args) as opened:
         question = _question(args, opened)
         model = ReadyModel(question.model, question.new.currency)
@@ -190,10 +190,6 @@ def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
 @contextmanager
 def _installed(args: argparse.Namespace) -> Iterator[Installation | None]:
     """Open the installation if its scores or its policy are asked for; a file may do without."""
-    from alama.cli.installed import existing_installation, installation_at_hand  # noqa: PLC0415
-    from alama.cli.policy_file import is_file  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     named = args.against not in {None, policies.DEFAULT} and not is_file(args.against)
     if args.on == SCORES or named:
         with existing_installation() as opened:
@@ -204,8 +200,6 @@ def _installed(args: argparse.Namespace) -> Iterator[Installation | None]:
 
 
 def _question(args: argparse.Namespace, opened: Installation | None) -> _Question:
-    from alama.cli.policy_file import read_policy  # noqa: PLC0415  see `run`
-
     book = Book(args.lender, Mode(args.mode))
     if opened is not None:
         opened.registry.lender(book.lender)
@@ -219,8 +213,6 @@ def _question(args: argparse.Namespace, opened: Installation | None) -> _Questio
         )
     if args.on == SCORES:
         assert opened is not None
-        from alama.service.stored_cases import StoredCases  # noqa: PLC0415  see `run`
-
         cases = StoredCases(opened.scores, opened.vault, book, model.catalogue)
         latest = f"the latest that {book.lender} has asked about in {book.mode} mode"
         limit = _SCORES_LIMIT if args.limit is None else args.limit
@@ -236,8 +228,6 @@ def _question(args: argparse.Namespace, opened: Installation | None) -> _Questio
 
 def _refuse_near_scores(given: str) -> None:
     """Raise where the word `scores` is meant, and no file."""
-    from alama.core.errors import FileProblem  # noqa: PLC0415  see `run`
-
     meant = difflib.get_close_matches(given.casefold(), [SCORES])
     if meant and not Path(given).exists():
         raise FileProblem(f"{given} does not exist", hint=f"did you mean --on {SCORES}?")
@@ -245,9 +235,6 @@ def _refuse_near_scores(given: str) -> None:
 
 def _model(args: argparse.Namespace, opened: Installation | None, book: Book) -> Model:
     """Give the model that is named, or that answers in the book, or the built-in one."""
-    from alama.core import model as models  # noqa: PLC0415  see `run`
-    from alama.files.models import model_at  # noqa: PLC0415
-
     deployed = None if opened is None else opened.registry.deployed(book)
     if args.model is not None or opened is None or deployed is None or deployed[0] is None:
         return model_at(args.model)
@@ -261,10 +248,6 @@ def _old_policy(
     model: Model,
     new: Policy,
 ) -> Policy:
-    from alama.cli.policy_file import is_file, read_policy  # noqa: PLC0415  see `run`
-    from alama.core.lending import draft, policy_text  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     if args.against == policies.DEFAULT or (args.against is None and opened is None):
         return draft.default_policy(new.currency)
     if args.against is None:

@@ -7,14 +7,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import terminal, train_summary
 from alama.cli.argument_types import names, whole
+from alama.cli.terminal import usable_cores
+from alama.core import model as models
 from alama.core.catalogue import Direction
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.files.promise import promised
+from alama.training.recipe import Recipe
+from alama.training.validation.report import render
 
 if TYPE_CHECKING:
-    from alama.cli.command import Subparsers
     from alama.training.dataset import Dataset
     from alama.training.history.load import Loaded
     from alama.training.pipeline import Judged, Order
@@ -61,13 +65,9 @@ fields.toml:
   direction = "safer with more"    # or "riskier with more"; free where nothing is said"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "train",
-        help="train a model on loans whose outcome is known",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     _add_data_arguments(parser)
     _add_run_arguments(parser)
     parser.set_defaults(run=run, extra="train")
@@ -136,10 +136,6 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, train, judge, write both files or none, and say how good the model is."""
-    # Here, not above: the training libraries take seconds to load.
-    from alama.cli import terminal, train_summary  # noqa: PLC0415
-    from alama.core import model as models  # noqa: PLC0415
-
     _refuse_contradictions(args)
     with ExitStack() as outputs:
         # The model comes last into its place: where it is, all is.
@@ -148,8 +144,6 @@ def run(args: argparse.Namespace) -> int:
         loaded = _load(args)
         judged = _train(args, loaded.dataset)
         if report is not None and judged.validation is not None:
-            from alama.training.validation.report import render  # noqa: PLC0415
-
             report.write(render(judged.model, judged.validation, judged.notes).encode())
         out.write(models.encode(judged.model))
     train_summary.show(judged, terminal.stdout())
@@ -160,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> Loaded:
-    from alama.cli import terminal  # noqa: PLC0415
+    # Here, not above: the training libraries take seconds to load, and may not be installed.
     from alama.training.history.load import load, read_catalogue  # noqa: PLC0415
 
     catalogue = None if args.fields is None else read_catalogue(args.fields)
@@ -189,8 +183,7 @@ def _load(args: argparse.Namespace) -> Loaded:
 
 
 def _train(args: argparse.Namespace, data: Dataset) -> Judged:
-    from alama.cli import terminal  # noqa: PLC0415
-    from alama.training.pipeline import judge, train  # noqa: PLC0415
+    from alama.training.pipeline import judge, train  # noqa: PLC0415  see `_load`
 
     order = _order(args, data)
     with terminal.share("Training") as watch:
@@ -202,9 +195,7 @@ def _train(args: argparse.Namespace, data: Dataset) -> Judged:
 
 
 def _order(args: argparse.Namespace, data: Dataset) -> Order:
-    from alama.cli.terminal import usable_cores  # noqa: PLC0415
-    from alama.training.pipeline import Order  # noqa: PLC0415
-    from alama.training.recipe import Recipe  # noqa: PLC0415
+    from alama.training.pipeline import Order  # noqa: PLC0415  see `_load`
 
     return Order(
         name=args.name,
