@@ -11,7 +11,7 @@ import msgspec
 
 from alama.cli import comparison_tables, terminal, words
 from alama.cli.installed import existing_installation
-from alama.cli.pilot import named_candidate
+from alama.cli.onboard import named_candidate
 from alama.core.model import encode
 from alama.files.models import read_model
 from alama.files.promise import promised
@@ -65,7 +65,7 @@ def register(actions: Subparsers) -> None:
     )
     _add_book(parser)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--candidate", metavar="ID", help="`alama pilot status` lists them")
+    what.add_argument("--candidate", metavar="ID", help="`alama onboard status` lists them")
     what.add_argument("--model", type=Path, metavar="MODEL", help="a model file")
     what.add_argument("--end", action="store_true", help="ask the challenger no more")
     parser.add_argument(

@@ -7,23 +7,17 @@ Anything else that surfaces is a defect of Alama and keeps its traceback.
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import importlib
 import os
 import resource
 import sys
-import textwrap
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama import __version__
+from alama.cli.command import Parser
 from alama.core.errors import AlamaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from alama.cli.command import Command
 
 
 class Noun(NamedTuple):
@@ -32,6 +26,8 @@ class Noun(NamedTuple):
     name: str
     help: str
     module: str
+    implied: str | None = None
+    """The action that is meant where none is named."""
 
 
 # In the order in which a newcomer meets them.
@@ -57,8 +53,9 @@ NOUNS: Final = (
         "alama.cli.models",
     ),
     Noun("lenders", "add, list and pause lenders", "alama.cli.lenders"),
-    Noun("onboard", "walk a lender from its loan history to a live key", "alama.cli.onboard"),
-    Noun("pilot", "each step from a loan history to a live key", "alama.cli.pilot"),
+    Noun(
+        "onboard", "take a lender from its loan history to a live key", "alama.cli.onboard", "walk"
+    ),
     Noun("webhooks", "where events are sent, and what came of it", "alama.cli.webhooks"),
     Noun(
         "worker",
@@ -79,9 +76,6 @@ NOUNS: Final = (
     Noun("db", "upgrade the database, back it up, restore and check it", "alama.cli.db"),
     Noun("openapi", "print the OpenAPI document of the service", "alama.cli.openapi"),
 )
-
-_WIDTH_MAX: Final = 98
-"""Beyond that, lines are tiring to read."""
 
 EXIT_MISTAKE: Final = 2
 EXIT_INTERRUPTED: Final = 128 + 2  # as the shell reports SIGINT
@@ -180,10 +174,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = _Parser(
-        prog="alama", description=DESCRIPTION, epilog=_examples()
-    )
+def build_parser() -> Parser:
+    parser = Parser(prog="alama", description=DESCRIPTION, epilog=_examples())
     parser.add_argument("--version", action="version", version=f"alama {__version__}")
     subparsers = parser.add_subparsers(
         title="commands",
@@ -191,70 +183,8 @@ def build_parser() -> argparse.ArgumentParser:
         description="`alama COMMAND --help` tells more about each",
     )
     for noun in NOUNS:
-        subparsers.add_parser(noun.name, help=noun.help, module=noun.module)
+        subparsers.add_parser(noun.name, help=noun.help, module=noun.module, implied=noun.implied)
     return parser
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reads the arguments of every command: argparse makes those below of the same kind.
-
-    That of a noun is empty until its module has filled it.
-    """
-
-    def __init__(self, *, module: str | None = None, **given: Any) -> None:  # noqa: ANN401  as argparse takes it
-        super().__init__(**given | {"formatter_class": _HelpFormatter})
-        self._module = module
-
-    def fill(self) -> None:
-        """Import the module of a noun, once, and have it say what its parser takes."""
-        if self._module is not None:
-            command: Command = importlib.import_module(self._module)
-            self._module = None
-            command.register(self)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401  as above
-        """Be filled first: argparse calls this on the parser of the noun that was named."""
-        self.fill()
-        return super().parse_known_args(args, namespace)
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
-        """Name the command that was meant, where argparse would list all there are."""
-        names = list(action.choices or ())
-        if isinstance(action, argparse._SubParsersAction) and value not in names:  # noqa: SLF001
-            near = difflib.get_close_matches(value, names, n=1)
-            more = f"did you mean {near[0]}?" if near else f"`{self.prog} --help` lists them"
-            raise argparse.ArgumentError(None, f"there is no command {value!r}; {more}")
-        super()._check_value(action, value)
-
-
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps words to the terminal, and leaves what is indented as it is: examples and lists."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        width = min(width, _WIDTH_MAX)
-        lines: list[str] = []
-        for is_words, run in groupby(text.splitlines(), key=_is_words):
-            kept = list(run)
-            lines += _wrapped(" ".join(kept), width) if is_words else kept
-        return "\n".join(f"{indent}{line}" for line in lines)
-
-    def add_argument(self, action: argparse.Action) -> None:
-        """Keep a command and its help on one line.
-
-        argparse measures the names of commands without the indent it prints them with, and so
-        breaks the line of the longest.
-        """
-        super().add_argument(action)
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            self._action_max_length += self._indent_increment
-
-
-def _wrapped(words: str, width: int) -> list[str]:
-    return textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False)
-
-
-def _is_words(line: str) -> bool:
-    return bool(line) and not line.startswith(" ")
 
 
 def _examples() -> str:

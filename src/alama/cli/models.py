@@ -62,8 +62,8 @@ ROLLBACK_DESCRIPTION: Final = """\
 Go back to the model of its own that answered a lender in live mode before the one of now: every
 process uses it within a second, and each request is answered by one model from its beginning to
 its end. The policy stays as it is. A model that was itself rolled back is not gone back to: it
-answers again when it is signed again, `alama pilot approve --candidate ID`. Where no other model is
-left, `alama lenders pause` leaves every decision to a person."""
+answers again when it is signed again, `alama onboard approve --candidate ID`. Where no other model
+is left, `alama lenders pause` leaves every decision to a person."""
 
 ROLLBACK_EXAMPLES: Final = """\
 examples:
@@ -150,7 +150,7 @@ def rollback(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         model_id = opened.approval.roll_back(args.lender, args.by, args.reason)
     words.say(f"{model_id} answers for {args.lender} in live mode again.")
-    words.remark(f"Where it stands: alama pilot status {args.lender}")
+    words.remark(f"Where it stands: alama onboard status {args.lender}")
     return 0
 
 

@@ -13,7 +13,7 @@ from alama import wiring
 from alama.cli import words
 from alama.cli.argument_types import whole
 from alama.cli.installed import existing_installation
-from alama.cli.pilot_tables import Judged, Wording, show_gates
+from alama.cli.onboard_tables import Judged, Wording, show_gates
 from alama.core import model as models
 from alama.core.errors import FileProblem
 from alama.files.promise import promised
@@ -42,7 +42,7 @@ that is no chance and not so large that the model itself must be wrong, for a so
 that the level of the earlier loans helps on the later ones. Where one fails nothing is kept.
 
 What passes is a candidate like every other: a person reads its pack and signs it with
-`alama pilot approve`, and `alama models rollback` is the way back. In test mode, where nobody
+`alama onboard approve`, and `alama models rollback` is the way back. In test mode, where nobody
 signs, --out writes the model to a file and no more; so it does where nobody could sign, because
 the model is none of the lender's candidates or its terms have changed since. Exits with 1 where a
 gate failed or nobody could sign."""
@@ -50,7 +50,7 @@ gate failed or nobody could sign."""
 EXAMPLES: Final = """\
 examples:
   alama models recalibrate umoja --by "W. Mutua" --pack recalibration.html
-  alama pilot approve umoja --by "W. Mutua" --reason "level of the harvest, read on 16 November"
+  alama onboard approve umoja --by "W. Mutua" --reason "level of the harvest, read on 16 November"
 
   # the built-in model on synthetic outcomes
   alama outcomes simulate demo --people 20000 --worse 1.5
@@ -167,6 +167,6 @@ def _say_candidate(candidate: Candidate) -> None:
     words.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
     words.remark(
         "It answers once it is signed: read its pack, then\n"
-        f"  alama pilot approve {candidate.lender} --candidate {candidate.id} --by NAME "
+        f"  alama onboard approve {candidate.lender} --candidate {candidate.id} --by NAME "
         '--reason "..."'
     )

@@ -243,7 +243,7 @@ def _signoff(pack: Pack, unsigned: str | None) -> Markup:
         ),
         page.paragraph(
             "It answers once the people whom the terms of the lender ask for have signed: ",
-            tag("code", "alama pilot approve"),
+            tag("code", "alama onboard approve"),
             ". To go back to the model of now: ",
             tag("code", "alama models rollback"),
             ".",

@@ -15,6 +15,7 @@ import pytest
 
 from alama import __version__
 from alama.cli import main as front_door
+from alama.cli.command import Parser
 from alama.core.errors import AlamaError
 
 ROOT = Path(__file__).parents[3]
@@ -98,21 +99,22 @@ def test_lists_and_examples_keep_their_lines(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "wrong", "said"),
     [
-        (["doctr"], "did you mean doctor?"),
-        (["db", "chek"], "did you mean check?"),
-        (["xyzzy"], "`alama --help` lists them"),
+        (["doctr"], "doctr", "did you mean doctor?"),
+        (["db", "chek"], "chek", "did you mean check?"),
+        (["xyzzy"], "xyzzy", "`alama --help` lists them"),
+        (["onboard", "trian", "umoja"], "trian", "did you mean train?"),
     ],
 )
 def test_a_command_that_does_not_exist_gets_the_one_that_was_meant(
-    typed: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    typed: list[str], wrong: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:
         front_door.main(typed)
     assert exit_info.value.code == front_door.EXIT_MISTAKE
     err = capsys.readouterr().err
-    assert err.endswith(f"there is no command '{typed[-1]}'; {said}\n")
+    assert err.endswith(f"there is no command '{wrong}'; {said}\n")
     assert len(err.splitlines()) == 2
 
 
@@ -132,7 +134,7 @@ def test_every_command_and_every_action_has_a_description() -> None:
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """The parser, and those of everything below it."""
-    assert isinstance(parser, front_door._Parser)
+    assert isinstance(parser, Parser)
     parser.fill()
     yield parser
     for action in parser._actions:

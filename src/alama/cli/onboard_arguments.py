@@ -1,4 +1,4 @@
-"""Arguments that `alama onboard` and the commands of `alama pilot` share."""
+"""Arguments that the actions of `alama onboard` share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from alama.training.history.loans import Options
 
+
+EXIT_FAILED: Final = 1
+"""What was judged did not hold: a gate failed, or the history cannot carry a model."""
 
 DAYS_PAST_DUE: Final = 30
 """What a default is where nobody says otherwise."""
@@ -126,7 +129,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
 
 def options_from(args: argparse.Namespace) -> Options:
     """Give how to read a file, as the arguments of `add_reading` say."""
-    from alama.training.history.loans import Options  # noqa: PLC0415  it loads numpy
+    from alama.training.history.loans import Options  # noqa: PLC0415  it loads Arrow
 
     return Options(
         today=datetime.fromtimestamp(wiring.wall_us() / 1e6, UTC).date(),
