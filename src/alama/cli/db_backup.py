@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,15 +12,17 @@ from alama import settings
 from alama.cli import terminal, words
 from alama.cli.ended import undone_when_ended
 from alama.cli.installed import existing_database
-from alama.cli.progress_bytes import counted
 from alama.cli.tables import facts
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from alama.cli.command import Subparsers
+    from alama.cli.terminal import Progress
     from alama.storage.keeping.backups import Kept
     from alama.storage.keeping.contents import Contents
+    from alama.storage.keeping.sqlite_backup import Watch
 
 DESCRIPTION: Final = """\
 Write all of the database to a new file, while the service runs: everything that
@@ -91,3 +94,29 @@ def scores_in(held: Contents) -> str:
     """Say how many scores there are, and when the newest was given."""
     newest = "" if held.newest_us is None else f", the newest of {words.second(held.newest_us)} UTC"
     return f"{held.scores:,}{newest}"
+
+
+# ---------------------------------------------------------------------------------------- under way
+
+
+_MEGABYTE: Final = 1_000_000
+
+
+@contextmanager
+def counted(description: str) -> Iterator[Watch]:
+    """Show a bar from the first time that something is told: only then its length is known."""
+    with ExitStack() as stack:
+        bar: Progress | None = None
+        reached = 0
+
+        def tell(done: int, total: int | None) -> None:
+            nonlocal bar, reached
+            if bar is None:
+                length = None if total is None else total / _MEGABYTE
+                # Not for the nightly mail of a timer: the result has the size and the time.
+                shown = terminal.progress(description, length, unit="MB", vanishing=True)
+                bar = stack.enter_context(shown)
+            bar.advance((done - reached) / _MEGABYTE)
+            reached = done
+
+        yield tell

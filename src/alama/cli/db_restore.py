@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 from alama import settings
 from alama.cli import terminal, words
 from alama.cli.checkup_table import checkup_table
-from alama.cli.db_backup import scores_in
+from alama.cli.db_backup import counted, scores_in
 from alama.cli.ended import undone_when_ended
 from alama.cli.installed import existing_database, operators_view
-from alama.cli.progress_bytes import counted
 from alama.service.checkup import Mark, ok
 from alama.storage import schema
 from alama.wiring import fitting

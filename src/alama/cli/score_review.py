@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from alama.batch.listing import number
 from alama.cli import words
 from alama.cli.installed import existing_installation
-from alama.cli.score_ids import request_id_from, unknown
 from alama.cli.tables import facts
 from alama.core.characters import visible
+from alama.service import ids
 from alama.service.book import Book, Mode
 from alama.service.days import date_of
-from alama.service.errors import UnknownScore
+from alama.service.errors import InvalidName, UnknownScore
 from alama.service.outcomes.records import RULINGS, Judgement, ReviewReason, Sequel
 
 if TYPE_CHECKING:
@@ -108,3 +108,21 @@ def _went(outcome: Outcome) -> str:
     if outcome.repaid_amount is not None:
         said.append(f"{number(outcome.repaid_amount)} repaid")
     return ", ".join(said)
+
+
+# ---------------------------------------------------------------------------------------------- ids
+
+
+def request_id_from(text: str) -> str:
+    """Read an id, or raise `InvalidName`."""
+    if not ids.is_request_id(text):
+        raise InvalidName(
+            "this is not a request id",
+            hint="it is req_ and 28 hexadecimal digits, as in the reply to the request",
+        )
+    return text
+
+
+def unknown(message: str) -> InvalidName:
+    """Give the error for an id that nothing has, with where others are."""
+    return InvalidName(message, hint="`alama scores list` shows the latest")

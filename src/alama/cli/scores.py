@@ -10,7 +10,7 @@ import msgspec
 from alama.batch.listing import number
 from alama.cli import score_review, score_tally, terminal, waterfall, words
 from alama.cli.installed import existing_installation
-from alama.cli.score_ids import request_id_from, unknown
+from alama.cli.score_review import request_id_from, unknown
 from alama.cli.tables import facts, plain_table
 from alama.core.characters import visible
 from alama.service import replay as replaying
