@@ -130,12 +130,12 @@ def _onboard(walk: Walk) -> int:
         "history and model", *onboard, "--exclude", LEAKING_FIELD, "--by", "A. Wanjiru",
         "--report", "history.html", "--pack", "pack.html",
     )  # fmt: skip
-    walk.alama("its report once more", "pilot", "history", LENDER, "--json", "report.json")
+    walk.alama("its report once more", "onboard", "history", LENDER, "--json", "report.json")
     issue = ("keys", "issue", "--lender", LENDER, "--mode", "live")
     _expect("the step approve is missing", walk.alama("key, refused", *issue, code=MISTAKE))
     for person in ("W. Mutua", "J. Otieno"):
         walk.alama(
-            "signature", "pilot", "approve", LENDER, "--by", person, "--reason", "read the pack"
+            "signature", "onboard", "approve", LENDER, "--by", person, "--reason", "read the pack"
         )
     key = walk.alama("live key", *issue).strip()
     started_s = time.perf_counter()

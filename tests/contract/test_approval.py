@@ -169,7 +169,7 @@ def test_nobody_signs_for_a_lender_without_terms(house: House) -> None:
     lenders_in(house.database, "new")
     with pytest.raises(ApprovalBlocked, match="nobody knows how many must sign") as caught:
         house.signed(house.trained("new"), NJERI)
-    assert "alama pilot terms new" in str(caught.value.hint)
+    assert "alama onboard terms new" in str(caught.value.hint)
 
 
 def test_what_answers_already_need_not_be_signed(house: House) -> None:

@@ -221,7 +221,7 @@ def test_where_the_terms_have_changed_nothing_is_kept(
     house.stores.pilots.set(a_pilot(**changed))
     with pytest.raises(NothingToSign, match="terms of demo have changed") as refused:
         kept(house, found)
-    assert "alama pilot train demo" in (refused.value.hint or "")
+    assert "alama onboard train demo" in (refused.value.hint or "")
     with pytest.raises(NothingToSign):
         recalibrations(house).require_signable("demo")
     assert len(house.stores.candidates.of("demo")) == 1

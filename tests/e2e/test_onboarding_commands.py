@@ -73,7 +73,7 @@ def test_a_history_full_of_faults_becomes_a_live_key_and_a_live_score(
 
         said = server.alama(*walk, *READ, "--report", page, "--pack", pack)
         assert "all 7 gates passed" in said
-        server.alama("pilot", "history", "umoja", "--json", found)
+        server.alama("onboard", "history", "umoja", "--json", found)
         report = msgspec.json.decode(Path(found).read_bytes(), type=HistoryReport)
         assert unnamed(planted, report) == []
 
@@ -168,7 +168,7 @@ def test_a_model_that_nobody_should_lend_by_is_blocked_by_the_gate_made_for_it(
     assert main(["onboard", "demo", "--file", str(path), *decided, "--jobs", "1"]) == 1
     [failed] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(gate)]
     assert "FAILED" in failed
-    approve = ["pilot", "approve", "demo", "--by", "W. Mutua", "--reason", "we need it"]
+    approve = ["onboard", "approve", "demo", "--by", "W. Mutua", "--reason", "we need it"]
     assert main(approve) == EXIT_MISTAKE
     assert f"{gate}: " in capsys.readouterr().err
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == EXIT_MISTAKE

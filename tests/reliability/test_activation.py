@@ -111,7 +111,7 @@ def another_model(number: int) -> Model:
 
 
 def approve(installed: Installation, model: Model) -> None:
-    """Train, as it were, and sign: as `alama pilot approve` does."""
+    """Train, as it were, and sign: as `alama onboard approve` does."""
     history = a_history(BOOK.lender)
     installed.onboarding.histories.keep(history, b"{}", [b"rows"])
     candidate = a_candidate(history, model_id=model.id)

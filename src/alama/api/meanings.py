@@ -137,8 +137,8 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     ),
     "histories_full": Meaning(
         "The loan histories of this lender take 256 MiB already, and no more are taken.",
-        "Ask the operator to erase the file of one (`alama pilot forget`). One that could not be "
-        "read goes by itself within two hours.",
+        "Ask the operator to erase the file of one. One that could not be read goes by itself "
+        "within two hours.",
     ),
     "history_forgotten": Meaning(
         "The file of this loan history was erased; only its report is left.",

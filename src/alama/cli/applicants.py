@@ -6,13 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import words
 from alama.cli.confirm import add_yes, ask, confirm, say_journal
+from alama.cli.installed import existing_installation
+from alama.cli.tables import plain_table
+from alama.files.promise import promised_in_private
+from alama.service import applicants
 from alama.service.book import Book, Mode
+from alama.service.errors import InvalidName
 
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
     from alama.service.applicants import Erasure, Held
     from alama.service.retention import Period
 
@@ -58,10 +63,8 @@ in the audit. Times are UTC."""
 _CONFIRMATION: Final = "erase"
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "applicants", help="export, hold or erase one applicant", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     exported = actions.add_parser(
         "export", help="all that is held on one, as JSON", description=EXPORT_DESCRIPTION
@@ -110,12 +113,6 @@ def add_by(parser: argparse.ArgumentParser) -> None:
 
 def export(args: argparse.Namespace) -> int:
     """Write the document; without --out nothing but the document goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.files.promise import promised_in_private  # noqa: PLC0415
-    from alama.service import applicants  # noqa: PLC0415
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-
     with existing_installation() as opened:
         book = _book(args)
         opened.registry.lender(book.lender)
@@ -138,8 +135,6 @@ def export(args: argparse.Namespace) -> int:
 
 def erase(args: argparse.Namespace) -> int:
     """Erase an applicant, having asked once more, and say what stays and why."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-
     with existing_installation() as opened:
         book = _book(args)
         opened.registry.lender(book.lender)
@@ -155,9 +150,6 @@ def erase(args: argparse.Namespace) -> int:
 
 def hold(args: argparse.Namespace) -> int:
     """Place a hold and say how it ends."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         book = _book(args)
         opened.registry.lender(book.lender)
@@ -169,9 +161,6 @@ def hold(args: argparse.Namespace) -> int:
 
 def release(args: argparse.Namespace) -> int:
     """End a hold."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         ended = opened.applicants.release(args.number, args.by)
         others = [one for one in opened.applicants.holds() if one.key_id == ended.key_id]
@@ -184,10 +173,6 @@ def release(args: argparse.Namespace) -> int:
 
 def show_holds(_: argparse.Namespace) -> int:
     """List the holds that stand."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-
     with existing_installation() as opened:
         standing = opened.applicants.holds()
     if not standing:
@@ -220,8 +205,6 @@ def reference_from(args: argparse.Namespace) -> str:
 
 def _say_found(held: Held) -> None:
     """Say on stderr whom the reference leads to, before it is asked whether they are meant."""
-    from alama.cli import words  # noqa: PLC0415  see `export`
-
     words.remark(
         f"Found {held.key_id}, known since {words.day(held.since_us)}: {_scores(len(held.scores))}."
     )
@@ -231,8 +214,6 @@ def _say_found(held: Held) -> None:
 
 
 def _say_erased(erasure: Erasure, period: Period) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `export`
-
     replies = f" and {_counted(erasure.replies, 'reply', 'replies')}" if erasure.replies else ""
     words.say(f"Erased: {_scores(erasure.scores)}{replies}, under {erasure.key_id}.")
     words.say("What the applicant sent, and what was concluded from it, cannot be read any more.\n")

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import argparse
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from alama.cli import terminal, words
+from alama.cli.installed import existing_installation
+from alama.cli.tables import facts, plain_table
+from alama.service.audit import verify as verifying
+from alama.service.audit.acts import FOR_PROGRAMS, heads_in
+from alama.service.audit.findings import Trouble
+from alama.service.audit.reading import OF_CHAINS, heads_to_keep, newest_first
 
-    from alama.cli.command import Subparsers
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.table import Table
+
+    from alama.service.audit.acts import Act, Detail
+    from alama.service.audit.reading import Done
     from alama.service.audit.verify import Verdict
 
 DESCRIPTION: Final = """\
@@ -74,10 +86,8 @@ _EXIT_DIFFERENT: Final = 1
 _EXIT_UNTOLD: Final = 2
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "audit", help="prove that nothing was changed, read what was done", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     verified = actions.add_parser(
         "verify",
@@ -114,11 +124,6 @@ def register(subparsers: Subparsers) -> None:
 
 def verify(args: argparse.Namespace) -> int:
     """Check everything, and say what is wrong."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.service.audit import verify as verifying  # noqa: PLC0415
-
     with existing_installation() as opened:
         lenders, wanted = opened.registry.lenders(), frozenset(args.head)
         verdict = verifying.verify(opened.trail, opened.vault, lenders, wanted, _bar)
@@ -134,13 +139,6 @@ def verify(args: argparse.Namespace) -> int:
 
 def show_log(args: argparse.Namespace) -> int:
     """List acts, and say how to go on where there are more."""
-    from itertools import islice  # noqa: PLC0415  see `verify`
-
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.act_table import act_table  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.audit.reading import OF_CHAINS, newest_first  # noqa: PLC0415
-
     with existing_installation() as opened:
         done = newest_first(opened.trail, args.before)
         chosen = (one for one in done if args.all or one.kind not in OF_CHAINS)
@@ -161,10 +159,6 @@ def show_log(args: argparse.Namespace) -> int:
 
 def show_heads(_: argparse.Namespace) -> int:
     """Print heads, as `verify` takes them."""
-    from alama.cli import words  # noqa: PLC0415  see `verify`
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.audit.reading import heads_to_keep  # noqa: PLC0415
-
     with existing_installation() as opened:
         heads = heads_to_keep(opened.trail)
     for head in heads:
@@ -174,8 +168,6 @@ def show_heads(_: argparse.Namespace) -> int:
 
 @contextmanager
 def _bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    from alama.cli import terminal  # noqa: PLC0415  see `verify`
-
     with terminal.progress(f"Verifying {what}", total, unit=what) as bar:
         yield bar.advance
 
@@ -203,10 +195,6 @@ def _facts(verdict: Verdict, heads: int) -> list[tuple[str, str]]:
 
 
 def _say_findings(verdict: Verdict) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `verify`
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.service.audit.findings import Trouble  # noqa: PLC0415
-
     findings = verdict.findings
     if verdict.can_be_told:
         count = "one thing is" if len(findings) == 1 else f"{len(findings):,} things are"
@@ -241,3 +229,59 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 10**18):
         raise argparse.ArgumentTypeError("a whole number from 1 on")
     return int(text)
+
+
+# -------------------------------------------------------------------------------- the table of acts
+
+
+_BY_WIDTH: Final = 24
+_DIGITS: Final = 12
+_PREFIX: Final = "sha256:"
+
+
+def act_table(done: Iterable[Done]) -> Table:
+    """Lay acts out in their order, with all that is said of one in a single wide column."""
+    table = plain_table("no.", "done (UTC)", "by", "act")
+    table.columns[0].justify = "right"
+    for place in (0, 1):
+        table.columns[place].no_wrap = True
+    table.columns[2].max_width = _BY_WIDTH
+    for one in done:
+        act = one.act
+        said = ["cannot be read"] if act is None else _said(act)
+        by = "" if act is None else act.by or ""
+        what = ", ".join([one.kind.replace("_", " "), *said])
+        table.add_row(str(one.number), _minute(one.at_us), by, what)
+    return table
+
+
+def _minute(at_us: int) -> str:
+    """Give a time to the minute; what is listed was not verified, and may be none."""
+    try:
+        return words.minute(at_us)
+    except (OverflowError, ValueError, OSError):
+        return "at no time"
+
+
+def _said(act: Act) -> Iterator[str]:
+    if act.lender is not None:
+        yield " ".join(filter(None, (act.lender, act.mode)))
+    if act.kind in OF_CHAINS:
+        yield from (f"{head.writer} at {head.number:,}" for head in heads_in(act))
+        return
+    if act.subject is not None:
+        yield act.subject
+    for name, value in act.details.items():
+        if value is not None and name not in FOR_PROGRAMS:
+            yield f"{name.removesuffix('_us').replace('_', ' ')}: {_shown(name, value)}"
+
+
+def _shown(name: str, value: Detail) -> str:
+    if isinstance(value, int) and name.endswith("_us"):
+        return _minute(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if name == "kinds" and not value:
+        return "all"
+    text = str(value)
+    return text.removeprefix(_PREFIX)[:_DIGITS] if text.startswith(_PREFIX) else text

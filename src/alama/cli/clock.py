@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama import wiring
+from alama.cli import words
 from alama.cli.confirm import add_yes, confirm
+from alama.cli.installed import existing_installation
+from alama.cli.tables import facts
 
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
     from alama.service.clock import Leap
     from alama.wiring import Installation
 
@@ -29,10 +32,8 @@ _CONFIRMATION: Final = "accept"
 _EXIT_LEAP: Final = 1
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "clock", help="what time it is, and that it is right", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     parser.set_defaults(run=show)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     accepted = actions.add_parser(
@@ -47,11 +48,6 @@ def register(subparsers: Subparsers) -> None:
 
 def show(_: argparse.Namespace) -> int:
     """Show every time there is, and whether they fit."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-
     with existing_installation() as opened:
         now_us, trusted_us, leap = opened.clock(), opened.clock.trusted(), opened.clock.leap
         source = "this machine" if opened.database.embedded else "the database"
@@ -75,9 +71,6 @@ def show(_: argparse.Namespace) -> int:
 
 def accept(args: argparse.Namespace) -> int:
     """Take the time for right, and say what changes."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         leap = opened.clock.leap
         _say_due(opened)
@@ -93,8 +86,6 @@ def accept(args: argparse.Namespace) -> int:
 
 def _say_due(opened: Installation) -> None:
     """Say what is due by the time of the source and was not by the one that is trusted."""
-    from alama.cli import words  # noqa: PLC0415  see `show`
-
     source_us, trusted_us = opened.clock.source_us(), opened.clock.trusted()
     words.say(f"By {words.second(source_us)}, UTC:")
     for plan in opened.retention_at(lambda: source_us).due():
@@ -107,7 +98,5 @@ def _say_due(opened: Installation) -> None:
 
 
 def _worded(leap: Leap) -> str:
-    from alama.cli import words  # noqa: PLC0415  see `show`
-
     side = "ahead of" if leap.ahead_us > 0 else "behind"
     return f"{words.span(abs(leap.ahead_us))} {side} the last time seen"

@@ -16,9 +16,11 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
+from alama import wiring
 from alama.cli.worker import BROKE, BROKE_HINT
 from alama.core.errors import AlamaError
 from alama.storage.database import safe_for_several
+from alama.telemetry.deliveries import watching_deliveries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,8 +215,6 @@ class ThreadCompanion:
             self._keeper.join(max(self._until_s - time.monotonic(), 0))
 
     def _keep(self) -> None:
-        from alama.telemetry.deliveries import watching_deliveries  # noqa: PLC0415  see `_live`
-
         watch = watching_deliveries(self._settings.log, self._settings.metrics_port)
         pauses = _Pauses()
         while not self._stopping.is_set():
@@ -229,8 +229,7 @@ class ThreadCompanion:
 
     def _live(self, watch: DeliveryWatch) -> None:
         """Have one live, until it is told to stop or breaks."""
-        from alama import wiring  # noqa: PLC0415  loaded by the service anyway
-        from alama.wiring import delivering  # noqa: PLC0415
+        from alama.wiring import delivering  # noqa: PLC0415  aiohttp is only for who sends
 
         installed = wiring.open_installation(self._settings)
         try:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from alama.cli import terminal
+from alama.service.errors import InvalidName
+
 if TYPE_CHECKING:
     import argparse
 
@@ -16,8 +19,6 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
 
 def confirm(word: str, warning: str) -> None:
     """Have a word typed, or raise `InvalidName`; `warning` is a sentence without its end."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  not for the front door
-
     if not sys.stdin.isatty():
         raise InvalidName(
             "nothing was done: this wants to be confirmed, and there is no terminal to ask at",
@@ -29,8 +30,6 @@ def confirm(word: str, warning: str) -> None:
 
 def ask(question: str) -> str:
     """Read a line; a pipe is asked without a word."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `confirm`
-
     if sys.stdin.isatty():
         sys.stderr.write(question)
         sys.stderr.flush()
@@ -42,8 +41,6 @@ def ask(question: str) -> str:
 
 def say_journal(emptied: bool) -> None:  # noqa: FBT001  it is what was found, not what to do
     """Warn where the journal of a SQLite file still holds what is no more in the file."""
-    from alama.cli import terminal  # noqa: PLC0415  see `confirm`
-
     if not emptied:
         terminal.warn(
             "another process is reading, so the journal of the database still holds what is no "

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import db_backup, db_check, db_restore
+from alama.cli import db_backup, db_check, db_restore, words
+from alama.cli.installed import bare_database
+from alama.storage import schema
+from alama.storage.registry import SqlRegistry
+from alama.storage.upgrading import migrate
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
-    from alama.cli.command import Subparsers
+    from alama.storage.database import Database
+    from alama.storage.upgrading.migrate import Plan
+
 
 DESCRIPTION: Final = """\
 Look after the database that ALAMA_DATABASE names. A SQLite file is brought up to date by every
@@ -24,10 +32,8 @@ The version before this one goes on serving meanwhile, unless a step takes away 
 a step is refused while that version is connected. A step that fails leaves nothing behind."""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "db", help="upgrade the database, back it up, restore and check it", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     upgraded = actions.add_parser(
         "upgrade",
@@ -44,19 +50,68 @@ def register(subparsers: Subparsers) -> None:
 
 def upgrade(args: argparse.Namespace) -> int:
     """Migrate, and say from where to where."""
-    from alama.cli import db_plan, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import bare_database  # noqa: PLC0415
-    from alama.storage import schema  # noqa: PLC0415
-    from alama.storage.registry import SqlRegistry  # noqa: PLC0415
-    from alama.storage.upgrading import migrate  # noqa: PLC0415
-
     with bare_database() as database:
         found = migrate.current(database)
         if args.plan or not migrate.upgrade(database, words.remark):
-            return db_plan.show(database)
+            return _show_plan(database)
         lenders = SqlRegistry(database).lenders()
     before = "was empty" if found is None else f"stood at schema {found}"
     words.say(f"The database {before}; now it stands at schema {schema.HEAD}.")
     if not lenders:
         words.remark("Next: alama lenders add ID --name NAME --currency CODE")
     return 0
+
+
+# ----------------------------------------------------------------------------------------- the plan
+
+
+def _show_plan(database: Database) -> int:
+    """Say what would be done; nothing is."""
+    for line in _lines(migrate.plan(database), embedded=database.embedded):
+        words.say(line)
+    return 0
+
+
+def _lines(plan: Plan, *, embedded: bool) -> Iterator[str]:
+    if not plan.steps:
+        assert plan.found is not None, "an empty database has every step before it"
+        yield _standing(plan.found)
+        return
+    if plan.found is None:
+        yield f"The database is empty; an upgrade makes it, at schema {schema.HEAD}."
+        return
+    yield f"The database stands at schema {plan.found}; an upgrade brings it to {schema.HEAD}:"
+    for step in plan.steps:
+        yield f"  {step.id}  {step.about}"
+    serves = plan.steps[-1].serves
+    if serves <= plan.found:
+        yield f"The version that serves schema {plan.found} can go on serving meanwhile."
+    elif embedded:
+        yield f"Stop everything first that is older than a version with schema {serves}."
+    else:
+        yield from _in_the_way(plan, serves)
+
+
+def _standing(found: str) -> str:
+    if found == schema.HEAD:
+        return f"The database stands at schema {found} already: nothing to do."
+    return (
+        f"The database stands at schema {found}, newer than the {schema.HEAD} of this version, "
+        "which it still serves: nothing to do."
+    )
+
+
+def _in_the_way(plan: Plan, serves: str) -> Iterator[str]:
+    served = [plan.found or "", *(step.serves for step in plan.steps)]
+    taking = [
+        step.id for step, (was, now) in zip(plan.steps, pairwise(served), strict=True) if now > was
+    ]
+    yield (
+        f"{', '.join(taking)} takes away what versions before schema {serves} use: "
+        "while one is connected, the upgrade is refused."
+    )
+    if plan.outdated:
+        yield "Connected now:"
+        yield from (f"  {one}" for one in plan.outdated)
+    else:
+        yield "None is connected now."

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import time
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama import settings
+from alama.cli import terminal, words
+from alama.cli.ended import undone_when_ended
+from alama.cli.installed import existing_database
+from alama.cli.tables import facts
+
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from alama.cli.command import Subparsers
+    from alama.cli.terminal import Progress
     from alama.storage.keeping.backups import Kept
     from alama.storage.keeping.contents import Contents
+    from alama.storage.keeping.sqlite_backup import Watch
 
 DESCRIPTION: Final = """\
 Write all of the database to a new file, while the service runs: everything that
@@ -51,15 +63,7 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Back up, and say what is in the file."""
-    import os  # noqa: PLC0415  not for the front door
-    import time  # noqa: PLC0415
-
-    from alama import settings  # noqa: PLC0415
-    from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.ended import undone_when_ended  # noqa: PLC0415
-    from alama.cli.installed import existing_database  # noqa: PLC0415
-    from alama.cli.progress_bytes import counted  # noqa: PLC0415
-    from alama.storage.keeping import backups  # noqa: PLC0415
+    from alama.storage.keeping import backups  # noqa: PLC0415  it loads psycopg, an extra
 
     address = settings.read(os.environ).database_address
     started_s = time.monotonic()
@@ -77,9 +81,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(kept: Kept, elapsed_s: float) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `run`
-    from alama.cli.tables import facts  # noqa: PLC0415
-
     held = kept.contents
     rows = [
         ("size", f"{kept.size_bytes / MEGABYTE:,.1f} MB, in {elapsed_s:.1f} s"),
@@ -91,7 +92,31 @@ def _say(kept: Kept, elapsed_s: float) -> None:
 
 def scores_in(held: Contents) -> str:
     """Say how many scores there are, and when the newest was given."""
-    from alama.cli import words  # noqa: PLC0415  see `run`
-
     newest = "" if held.newest_us is None else f", the newest of {words.second(held.newest_us)} UTC"
     return f"{held.scores:,}{newest}"
+
+
+# ---------------------------------------------------------------------------------------- under way
+
+
+_MEGABYTE: Final = 1_000_000
+
+
+@contextmanager
+def counted(description: str) -> Iterator[Watch]:
+    """Show a bar from the first time that something is told: only then its length is known."""
+    with ExitStack() as stack:
+        bar: Progress | None = None
+        reached = 0
+
+        def tell(done: int, total: int | None) -> None:
+            nonlocal bar, reached
+            if bar is None:
+                length = None if total is None else total / _MEGABYTE
+                # Not for the nightly mail of a timer: the result has the size and the time.
+                shown = terminal.progress(description, length, unit="MB", vanishing=True)
+                bar = stack.enter_context(shown)
+            bar.advance((done - reached) / _MEGABYTE)
+            reached = done
+
+        yield tell

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+
+from alama import settings
+from alama.cli import terminal, words
+from alama.cli.checkup_table import checkup_table, summary
+from alama.cli.installed import existing_database
+from alama.service.checkup import Mark
+from alama.wiring.checking import check, require_unchanged_by_looking
 
 if TYPE_CHECKING:
     import argparse
@@ -54,15 +62,6 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, and say what was found."""
-    import os  # noqa: PLC0415  not for the front door
-
-    from alama import settings  # noqa: PLC0415
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.checkup_table import checkup_table, summary  # noqa: PLC0415
-    from alama.cli.installed import existing_database  # noqa: PLC0415
-    from alama.service.checkup import Mark  # noqa: PLC0415
-    from alama.wiring.checking import check, require_unchanged_by_looking  # noqa: PLC0415
-
     chosen = settings.read(os.environ)
     require_unchanged_by_looking(chosen)
     with existing_database() as database:
@@ -78,7 +77,5 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    from alama.cli import terminal  # noqa: PLC0415  see `run`
-
     with terminal.progress(f"Checking {what}", total, unit=what, vanishing=True) as bar:
         yield bar.advance

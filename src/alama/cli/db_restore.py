@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from alama import settings
+from alama.cli import terminal, words
+from alama.cli.checkup_table import checkup_table
+from alama.cli.db_backup import counted, scores_in
+from alama.cli.ended import undone_when_ended
+from alama.cli.installed import existing_database, operators_view
+from alama.service.checkup import Mark, ok
+from alama.storage import schema
+from alama.wiring import fitting
 
 if TYPE_CHECKING:
     import argparse
@@ -59,16 +70,7 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Restore, hold the secrets against it, and say what comes next."""
-    import os  # noqa: PLC0415  not for the front door
-
-    from alama import settings  # noqa: PLC0415
-    from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.ended import undone_when_ended  # noqa: PLC0415
-    from alama.cli.installed import existing_database, operators_view  # noqa: PLC0415
-    from alama.cli.progress_bytes import counted  # noqa: PLC0415
-    from alama.service.checkup import Mark  # noqa: PLC0415
-    from alama.storage.keeping import backups  # noqa: PLC0415
-    from alama.wiring import fitting  # noqa: PLC0415
+    from alama.storage.keeping import backups  # noqa: PLC0415  it loads psycopg, an extra
 
     chosen = settings.read(os.environ)
     address = chosen.database_address
@@ -88,18 +90,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(held: Contents, findings: Sequence[Finding]) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `run`
-    from alama.cli.checkup_table import checkup_table  # noqa: PLC0415
-    from alama.cli.db_backup import scores_in  # noqa: PLC0415
-    from alama.service.checkup import ok  # noqa: PLC0415
-
     facts = [ok("schema", held.version or ""), ok("scores", scores_in(held))]
     words.say(checkup_table([*facts, *findings]))
 
 
 def _next(held: Contents) -> str:
-    from alama.storage import schema  # noqa: PLC0415  see `run`
-
     if held.version == schema.HEAD:
         return "Next: alama db check"
     return f"Next: alama db upgrade, to schema {schema.HEAD}; then alama db check"

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from alama import __version__, wiring
+from alama.cli import terminal, words
+from alama.cli.checkup_table import STYLES, advice, checkup_table, counted, seen, sign, summary
+from alama.core.errors import AlamaError
+from alama.service.checkup import Finding, Mark
+from alama.wiring import doctor
+from alama.wiring.doctor.findings import CHECKS, GROUPS, number
+from alama.wiring.doctor.of_front import front_at
+
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from alama.cli.command import Subparsers
+    from rich.console import RenderableType
+
 
 DESCRIPTION: Final = """\
 Look at the whole installation: its settings, whether it runs, its database, the clock, the disk,
@@ -35,13 +55,9 @@ examples:
   alama doctor --json --strict"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "doctor",
-        help="look for what is wrong with an installation, and say what to do",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     add = parser.add_argument
     add("--url", metavar="URL", help="the address that callers use, https://...")
     add(
@@ -58,14 +74,6 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, print, and say by the exit code whether anything is broken, or to be looked at."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.cli import doctor_screen, terminal  # noqa: PLC0415
-    from alama.core.errors import AlamaError  # noqa: PLC0415
-    from alama.service.checkup import Mark  # noqa: PLC0415
-    from alama.wiring import doctor  # noqa: PLC0415
-    from alama.wiring.doctor.findings import GROUPS  # noqa: PLC0415
-    from alama.wiring.doctor.of_front import front_at  # noqa: PLC0415
-
     if args.ca is not None and args.url is None:
         raise AlamaError("--ca is for --url", hint="name the address that callers use, too")
     front = front_at(args.url, args.ca) if args.url is not None else None
@@ -78,8 +86,106 @@ def run(args: argparse.Namespace) -> int:
         findings = doctor.examine(os.environ, wiring.wall_us, front, begun)
         bar.note("")
     if args.json:
-        doctor_screen.print_json(findings, wiring.wall_us())
+        _print_json(findings, wiring.wall_us())
     else:
-        doctor_screen.show(findings, every=args.all)
+        _show(findings, every=args.all)
     wrong = {Mark.BROKEN, Mark.LOOK} if args.strict else {Mark.BROKEN}
     return int(any(finding.mark in wrong for finding in findings))
+
+
+# --------------------------------------------------------------------------------------- the screen
+
+
+_WORST_FIRST: Final = (Mark.BROKEN, Mark.LOOK, Mark.OK, Mark.UNCHECKED)
+_BAD: Final = (Mark.BROKEN, Mark.LOOK)
+_INDENT: Final = (0, 0, 0, 3)
+_TOGETHER: Final = ""
+_TITLES: Final = {**CHECKS, _TOGETHER: "not checked"}
+
+
+def _show(findings: Sequence[Finding], *, every: bool) -> None:
+    """Print the screen: a line for each group, or for each check; what is not well; the sum."""
+    by_group = {
+        group: [finding for finding in findings if finding.group == group] for group in GROUPS
+    }
+    overview = _checks(by_group) if every else [_groups(by_group)]
+    words.say(Group(*overview, *_not_well(findings), Text(""), _summary(findings, every=every)))
+
+
+def _print_json(findings: Sequence[Finding], now_us: int) -> None:
+    """Print the findings as one JSON object."""
+    counts = Counter(finding.mark for finding in findings)
+    told = {
+        "version": __version__,
+        "looked_at": words.second(now_us).replace(" ", "T") + "Z",
+        "summary": {mark.value: counts[mark] for mark in Mark},
+        "findings": findings,
+    }
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+
+
+def _groups(by_group: Mapping[str, Sequence[Finding]]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+    grid.add_column(width=1, no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for group, findings in by_group.items():
+        worst = next(mark for mark in _WORST_FIRST if _marked(findings, mark))
+        grid.add_row(sign(worst), Text(GROUPS[group], "bold"), _group_told(findings, worst))
+    return grid
+
+
+def _group_told(findings: Sequence[Finding], worst: Mark) -> Text:
+    if worst in _BAD:
+        return counted(findings, _BAD)
+    if worst is Mark.UNCHECKED:
+        return seen(findings[0])
+    if len(_marked(findings, Mark.OK)) < len(findings):
+        return counted(findings)
+    return Text(number(len(findings), "check"), "dim")
+
+
+def _checks(by_group: Mapping[str, Sequence[Finding]]) -> Iterator[RenderableType]:
+    for number_of_group, (group, findings) in enumerate(by_group.items()):
+        if number_of_group:
+            yield Text("")
+        yield Text(GROUPS[group], "bold")
+        # What to do is told below, with all else that is not well.
+        table = checkup_table(_told_together(findings), _TITLES, advise=False)
+        yield Padding(table, (0, 0, 0, 2))
+
+
+def _not_well(findings: Sequence[Finding]) -> Iterator[RenderableType]:
+    """Tell what is broken and then what to look at, where the screen comes to rest."""
+    for finding in (*_marked(findings, Mark.BROKEN), *_marked(findings, Mark.LOOK)):
+        title = f"{GROUPS[finding.group]}: {CHECKS[finding.check]}"
+        yield Text("")
+        yield Text.assemble(sign(finding.mark), "  ", (title, STYLES[finding.mark]))
+        yield Padding(Text(finding.seen), _INDENT)
+        if finding.todo is not None:
+            yield Padding(advice(finding), _INDENT)
+
+
+def _told_together(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Tell in one line what was not checked in a row, and for the same reason."""
+    for why, run in groupby(findings, key=_reason):
+        same = list(run)
+        if why is None or len(same) == 1:
+            yield from same
+        else:
+            names = ", ".join(CHECKS[finding.check] for finding in same)
+            yield Finding(_TOGETHER, Mark.UNCHECKED, f"{names}: {why}")
+
+
+def _reason(finding: Finding) -> str | None:
+    is_bare = finding.mark is Mark.UNCHECKED and finding.todo is None
+    return finding.seen if is_bare else None
+
+
+def _marked(findings: Sequence[Finding], mark: Mark) -> Sequence[Finding]:
+    return [finding for finding in findings if finding.mark is mark]
+
+
+def _summary(findings: Sequence[Finding], *, every: bool) -> Text:
+    more = Text("") if every else Text("; --all shows each check", "dim")
+    return Text.assemble(summary(findings), more)

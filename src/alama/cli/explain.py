@@ -8,16 +8,30 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from alama import wiring
+from alama.cli import terminal, waterfall, words
+from alama.cli.policy_file import read_policy, told_of
+from alama.cli.recourse_drawing import RecourseDrawing
+from alama.core.assess import explain_score
 from alama.core.errors import FileProblem, InvalidApplication, InvalidPolicy, MalformedDocument
+from alama.core.explanation import explain
+from alama.core.intake import Intake
+from alama.core.lending.draft import default_policy
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.core.recourse import ReadyRecourse, Sought, read_goal, read_locked
+from alama.files.models import model_at, sample_application
+from alama.files.promise import promised
+from alama.files.reasons import language
+from alama.files.texts import STDIN, named, read_bytes
+from alama.pages.explanation import render
 
 if TYPE_CHECKING:
-    from alama.cli.command import Subparsers
     from alama.core.application import Application
     from alama.core.explanation import Explanation
-    from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.model import Model, ReadyModel
+    from alama.core.model import Model
     from alama.core.reasons import Language
-    from alama.core.recourse import ReadyRecourse, Sought
+
 
 DESCRIPTION: Final = """\
 Score one application, draw where each point comes from, and find what would change the decision.
@@ -64,13 +78,9 @@ _WAYS_MAX: Final = 5
 """As `recourse.COUNT_MAX`, which a test holds: the front door does not wait for its arrays."""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "explain",
-        help="score one application, show where each point comes from and what would help",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     add = parser.add_argument
     add("file", nargs="?", type=Path, metavar="FILE", help="a JSON object, - for standard input")
     add("--model", type=Path, metavar="MODEL", help="a model file (default: the built-in model)")
@@ -132,11 +142,6 @@ class _Question(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Assess the application, search, and draw the answer."""
-    from alama.cli import terminal, waterfall, words  # noqa: PLC0415  rich is not for the front door
-    from alama.cli.recourse_drawing import RecourseDrawing  # noqa: PLC0415
-    from alama.core.assess import explain_score  # noqa: PLC0415
-    from alama.files.promise import promised  # noqa: PLC0415
-
     with ExitStack() as held:
         # The place is held first: nobody waits for a search whose page cannot be written.
         page = held.enter_context(promised(args.html)) if args.html else None
@@ -162,17 +167,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _explained(question: _Question) -> Explanation:
-    from alama.core.explanation import explain  # noqa: PLC0415  see `run`
-
     stop_at_s = time.monotonic() + SEARCH_S
     return explain(*question, out_of_time=lambda: time.monotonic() > stop_at_s)
 
 
 def _page(question: _Question, explanation: Explanation) -> str:
-    from alama import wiring  # noqa: PLC0415  only where a page is asked for
-    from alama.cli import words  # noqa: PLC0415
-    from alama.pages.explanation import render  # noqa: PLC0415
-
     recourse, application, sought, language = question
     made_on = words.day(wiring.wall_us())
     return render(recourse, application, sought.goal, explanation, language, made_on)
@@ -182,9 +181,6 @@ def _page(question: _Question, explanation: Explanation) -> str:
 
 
 def _question(args: argparse.Namespace, policy: ReadyPolicy) -> _Question:
-    from alama.core.recourse import ReadyRecourse, Sought, read_goal, read_locked  # noqa: PLC0415
-    from alama.files.reasons import language  # noqa: PLC0415
-
     sought = Sought(
         read_goal(args.target, policy.policy),
         read_locked(args.locked, policy.model.catalogue),
@@ -197,11 +193,6 @@ def _question(args: argparse.Namespace, policy: ReadyPolicy) -> _Question:
 
 def _laid_out(args: argparse.Namespace) -> tuple[ReadyModel, ReadyPolicy | InvalidPolicy]:
     """Give the model and the policy, or why no policy can be had where none was named."""
-    from alama.core.lending.draft import default_policy  # noqa: PLC0415  see `run`
-    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
-    from alama.core.model import ReadyModel  # noqa: PLC0415
-    from alama.files.models import model_at  # noqa: PLC0415
-
     model = model_at(args.model)
     if args.policy is not None:
         policy = _named_policy(args, model)
@@ -216,11 +207,6 @@ def _laid_out(args: argparse.Namespace) -> tuple[ReadyModel, ReadyPolicy | Inval
 
 
 def _named_policy(args: argparse.Namespace, model: Model) -> ReadyPolicy:
-    from alama.cli.policy_file import read_policy, told_of  # noqa: PLC0415  see `run`
-    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
-    from alama.core.model import ReadyModel  # noqa: PLC0415
-    from alama.files.texts import STDIN, named  # noqa: PLC0415
-
     if args.policy == args.file == STDIN:
         raise FileProblem(
             "application and policy cannot both come by standard input",
@@ -247,10 +233,6 @@ def _application(
     args: argparse.Namespace, ready: ReadyModel, policy: ReadyPolicy | None
 ) -> Application:
     """Read the application, without what the policy forbids."""
-    from alama.core.intake import Intake  # noqa: PLC0415  see `run`
-    from alama.files.models import sample_application  # noqa: PLC0415
-    from alama.files.texts import named, read_bytes  # noqa: PLC0415
-
     document = sample_application() if args.file is None else read_bytes(args.file, _SIZE_MAX)
     source = "the sample application" if args.file is None else named(args.file)
     try:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from alama import wiring
+from alama.cli import terminal, words
+from alama.cli.installed import existing_installation, installation
+from alama.cli.tables import ONE_LINE_WIDTH, plain_table, stacked
+from alama.service import keys
 from alama.service.book import Book, Mode, is_open
-from alama.service.keys import PILOT_SCOPES, Scope
+from alama.service.errors import InvalidName
+from alama.service.keys import PILOT_SCOPES, USUAL_SCOPES, Scope
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-    from alama.cli.command import Subparsers
+    from rich.table import Table
+
     from alama.service.keys import Key
     from alama.wiring import Installation
 
@@ -55,10 +64,8 @@ changes nothing."""
 _OVERLAP_HOURS: Final = 24
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "keys", help="issue, list, rotate and revoke API keys", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     issued = actions.add_parser(
         "issue",
@@ -116,9 +123,6 @@ def register(subparsers: Subparsers) -> None:
 
 def issue(args: argparse.Namespace) -> int:
     """Make a key; nothing but the key goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import installation  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     _require_shadow_of_live(args, book)
     with installation() as opened:
@@ -134,8 +138,6 @@ def issue(args: argparse.Namespace) -> int:
 
 
 def _require_shadow_of_live(args: argparse.Namespace, book: Book) -> None:
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
-
     if args.shadow and book.mode is not Mode.LIVE:
         raise InvalidName(
             "a test key needs no shadow: the built-in model answers it",
@@ -144,9 +146,6 @@ def _require_shadow_of_live(args: argparse.Namespace, book: Book) -> None:
 
 
 def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[str, Key]:
-    from alama import wiring  # noqa: PLC0415  see `issue`
-    from alama.service import keys  # noqa: PLC0415
-
     scopes = _scopes(args.scope) if args.scope else keys.USUAL_SCOPES
     if book.mode is Mode.TEST:
         return keys.issue(opened.registry, opened.clock, opened.pepper, book, scopes, args.days)
@@ -158,10 +157,6 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
 
 def show(args: argparse.Namespace) -> int:
     """List keys, the oldest first."""
-    from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.key_table import listing  # noqa: PLC0415
-
     with existing_installation() as opened:
         if args.lender is not None:
             opened.registry.lender(args.lender)
@@ -175,10 +170,6 @@ def show(args: argparse.Namespace) -> int:
 
 def rotate(args: argparse.Namespace) -> int:
     """Make the next key; nothing but the key goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service import keys  # noqa: PLC0415
-
     with existing_installation() as opened:
         text, new = keys.rotate(
             opened.registry, opened.clock, opened.pepper, args.key, args.overlap_hours, args.days
@@ -192,10 +183,6 @@ def rotate(args: argparse.Namespace) -> int:
 
 def revoke(args: argparse.Namespace) -> int:
     """End a key."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service import keys  # noqa: PLC0415
-
     with existing_installation() as opened:
         key = keys.revoke(opened.registry, opened.clock, args.key)
     if key.revoked_us is None:
@@ -206,8 +193,6 @@ def revoke(args: argparse.Namespace) -> int:
 
 
 def _scopes(names: list[str]) -> tuple[Scope, ...]:
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `issue`
-
     try:
         return tuple(Scope(name) for name in names)
     except ValueError:
@@ -218,10 +203,90 @@ def _scopes(names: list[str]) -> tuple[Scope, ...]:
 
 def _hand_over(text: str, key: Key) -> None:
     """Give the key to whoever reads stdout, and the words about it to whoever looks on."""
-    from alama.cli import words  # noqa: PLC0415  see `issue`
-
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
     ends = "never expires" if key.expires_us is None else f"expires {words.day(key.expires_us)}"
     words.remark(f"{key.id}: {key.lender}, {key.mode} mode, {', '.join(key.scopes)}, {ends}.")
     words.remark("It is shown this once: only a hash of it is kept.")
+
+
+# -------------------------------------------------------------------------------- the table of keys
+
+
+_SOON_US: Final = 7 * 86_400 * 1_000_000
+
+
+class _Row(NamedTuple):
+    """The cells of one key, in groups: a narrow terminal stacks each group in one column."""
+
+    names: tuple[str, ...]
+    book: tuple[str, ...]
+    scopes: tuple[str, ...]
+    times: tuple[str, ...]
+    state: tuple[str, ...]
+
+
+_HEADS: Final = _Row(
+    ("key", "ends"), ("lender", "mode"), ("scopes",), ("created", "last used"), ("state",)
+)
+
+
+def listing(keys: Sequence[Key], now_us: int, width: int) -> Table:
+    """Lay out keys in the order given; `width` is that of the terminal."""
+    rows = [_row(key, now_us) for key in keys]
+    return _wide(rows) if width >= ONE_LINE_WIDTH else _narrow(rows)
+
+
+def _wide(rows: Sequence[_Row]) -> Table:
+    table = plain_table(*chain.from_iterable(_HEADS))
+    for row in rows:
+        scopes, state = " ".join(row.scopes), " ".join(row.state)
+        table.add_row(*row.names, *row.book, scopes, *row.times, state)
+    return table
+
+
+def _narrow(rows: Sequence[_Row]) -> Table:
+    # A second line in every head, so that all of them begin on the first.
+    table = plain_table(*("\n".join((*heads, "")[:2]) for heads in _HEADS))
+    for row in rows:
+        table.add_row(*(stacked(*cells) for cells in row))
+    return table
+
+
+def _row(key: Key, now_us: int) -> _Row:
+    used = "never" if key.last_used_us is None else f"{words.span(now_us - key.last_used_us)} ago"
+    return _Row(
+        (key.id, key.hint),
+        (key.lender, key.mode),
+        _short_scopes(key),
+        (words.day(key.created_us), used),
+        _state(key, now_us),
+    )
+
+
+def _short_scopes(key: Key) -> tuple[str, ...]:
+    """Say what a key may do, a line for each thing it may do something with.
+
+    What keys have where nobody names scopes is one word: seven in every line hide what is not so.
+    """
+    has_usual = set(key.scopes).issuperset(USUAL_SCOPES)
+    acts: dict[str, list[str]] = {}
+    for scope in key.scopes:
+        if has_usual and scope in USUAL_SCOPES:
+            continue
+        thing, _, act = scope.partition(":")
+        acts.setdefault(thing, []).append(act)
+    told = tuple(f"{thing}:{','.join(done)}" for thing, done in acts.items())
+    return ("usual", *told) if has_usual else told
+
+
+def _state(key: Key, now_us: int) -> tuple[str, ...]:
+    if key.revoked_us is not None:
+        return "revoked", words.day(key.revoked_us)
+    if key.expires_us is None:
+        return ("active",)
+    if key.expired(now_us):
+        return "expired", words.day(key.expires_us)
+    if key.expires_us - now_us < _SOON_US:
+        return "expires in", words.span(key.expires_us - now_us)
+    return "active to", words.day(key.expires_us)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import words
+from alama.cli.installed import existing_installation, installation
+from alama.cli.policy_words import day_so_far
+from alama.cli.tables import plain_table
+from alama.core.errors import InvalidPolicy
+from alama.core.lending import policy_text
+from alama.service import lenders, policies
 from alama.service.book import Book, Mode, is_open
+from alama.service.holds import HOUR_US, first_hour
+from alama.service.policies import text_in_force
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from alama.cli.command import Subparsers
     from alama.service.policies import Pause
     from alama.service.ports import Registry
     from alama.wiring import Installation
@@ -49,10 +57,8 @@ examples:
   alama keys issue --lender umoja-sacco --mode test"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "lenders", help="add, list and pause lenders", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     added = actions.add_parser(
         "add",
@@ -103,10 +109,6 @@ def _add_book(parser: argparse.ArgumentParser) -> None:
 
 def add(args: argparse.Namespace) -> int:
     """Add a lender and say what comes next."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import installation  # noqa: PLC0415
-    from alama.service import lenders  # noqa: PLC0415
-
     with installation() as opened:
         lender = lenders.add(opened.registry, opened.clock, args.lender, args.name, args.currency)
     words.say(f"{lender.id}: {lender.name}, lends in {lender.currency}.")
@@ -116,10 +118,6 @@ def add(args: argparse.Namespace) -> int:
 
 def show(_: argparse.Namespace) -> int:
     """List lenders, the oldest first, and whether they can score live."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-
     table = plain_table("lender", "name", "currency", "added", "live mode", "paused")
     pauses: list[tuple[Book, Pause]] = []
     days: list[str] = []
@@ -158,12 +156,6 @@ def _live_mode(registry: Registry, lender_id: str) -> str:
 
 def _days(opened: Installation, lender_id: str) -> Iterator[str]:
     """Say where the day of a lender stands, in each mode in which its policy bounds it."""
-    from alama.cli.policy_words import day_so_far  # noqa: PLC0415
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
-    from alama.core.lending import policy_text  # noqa: PLC0415
-    from alama.service.holds import first_hour  # noqa: PLC0415
-    from alama.service.policies import text_in_force  # noqa: PLC0415
-
     for mode in Mode:
         book = Book(lender_id, mode)
         try:
@@ -178,9 +170,6 @@ def _days(opened: Installation, lender_id: str) -> Iterator[str]:
 
 
 def _hour(since_1970: int) -> str:
-    from alama.cli import words  # noqa: PLC0415  see `show`
-    from alama.service.holds import HOUR_US  # noqa: PLC0415
-
     return f"{words.minute(since_1970 * HOUR_US)} UTC"
 
 
@@ -194,10 +183,6 @@ def _pauses(registry: Registry, lender_id: str) -> Iterator[tuple[Mode, Pause]]:
 
 def pause(args: argparse.Namespace) -> int:
     """Leave every decision of a book to a person."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         standing = opened.registry.pause_of(book)
@@ -225,9 +210,6 @@ def _paused(book: Book) -> str:
 
 def resume(args: argparse.Namespace) -> int:
     """Let the policy of a book decide again."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         opened.registry.lender(book.lender)

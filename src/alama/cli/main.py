@@ -7,82 +7,75 @@ Anything else that surfaces is a defect of Alama and keeps its traceback.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import sys
-import textwrap
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama import __version__
-from alama.cli import (
-    applicants,
-    audit,
-    clock,
-    db,
-    doctor,
-    explain,
-    keys,
-    lenders,
-    models,
-    monitor,
-    onboard,
-    openapi,
-    outcomes,
-    pilot,
-    policy,
-    population,
-    receipt,
-    retention,
-    score,
-    scores,
-    serve,
-    settings,
-    train,
-    vault,
-    webhooks,
-    worker,
-)
+from alama.cli.command import Parser
 from alama.core.errors import AlamaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from alama.cli.command import Command
+
+class Noun(NamedTuple):
+    """A command of the front door; its module is a `Command`, imported when it is called."""
+
+    name: str
+    help: str
+    module: str
+    implied: str | None = None
+    """The action that is meant where none is named."""
+
 
 # In the order in which a newcomer meets them.
-COMMANDS: Final[tuple[Command, ...]] = (
-    serve,
-    keys,
-    scores,
-    outcomes,
-    monitor,
-    receipt,
-    explain,
-    policy,
-    population,
-    train,
-    score,
-    models,
-    lenders,
-    onboard,
-    pilot,
-    webhooks,
-    worker,
-    applicants,
-    retention,
-    vault,
-    audit,
-    clock,
-    settings,
-    doctor,
-    db,
-    openapi,
+NOUNS: Final = (
+    Noun("serve", "run the scoring service", "alama.cli.serve"),
+    Noun("keys", "issue, list, rotate and revoke API keys", "alama.cli.keys"),
+    Noun("scores", "read, review, count and replay the scores given", "alama.cli.scores"),
+    Noun("outcomes", "load what became of loans, or simulate it", "alama.cli.outcomes"),
+    Noun("monitor", "how a book goes, and whether predictions come true", "alama.cli.monitor"),
+    Noun("receipt", "prove a decision, or verify the proof of one", "alama.cli.receipt"),
+    Noun(
+        "explain",
+        "score one application, show where each point comes from and what would help",
+        "alama.cli.explain",
+    ),
+    Noun("policy", "draft, check, simulate and activate lending rules", "alama.cli.policy"),
+    Noun("population", "make synthetic loans whose true risk is known", "alama.cli.population"),
+    Noun("train", "train a model on loans whose outcome is known", "alama.cli.train"),
+    Noun("score", "score a whole file, however long", "alama.cli.score"),
+    Noun(
+        "models",
+        "read, challenge, compare and recalibrate models, go back to one",
+        "alama.cli.models",
+    ),
+    Noun("lenders", "add, list and pause lenders", "alama.cli.lenders"),
+    Noun(
+        "onboard", "take a lender from its loan history to a live key", "alama.cli.onboard", "walk"
+    ),
+    Noun("webhooks", "where events are sent, and what came of it", "alama.cli.webhooks"),
+    Noun(
+        "worker",
+        "send webhooks and train models, where the service does not do it itself",
+        "alama.cli.worker",
+    ),
+    Noun("applicants", "export, hold or erase one applicant", "alama.cli.applicants"),
+    Noun("retention", "delete scores whose time is over", "alama.cli.retention"),
+    Noun("vault", "the keys that seal what applicants send", "alama.cli.vault"),
+    Noun("audit", "prove that nothing was changed, read what was done", "alama.cli.audit"),
+    Noun("clock", "what time it is, and that it is right", "alama.cli.clock"),
+    Noun("settings", "every setting, and the value in force", "alama.cli.settings"),
+    Noun(
+        "doctor",
+        "look for what is wrong with an installation, and say what to do",
+        "alama.cli.doctor",
+    ),
+    Noun("db", "upgrade the database, back it up, restore and check it", "alama.cli.db"),
+    Noun("openapi", "print the OpenAPI document of the service", "alama.cli.openapi"),
 )
-
-_WIDTH_MAX: Final = 98
-"""Beyond that, lines are tiring to read."""
 
 EXIT_MISTAKE: Final = 2
 EXIT_INTERRUPTED: Final = 128 + 2  # as the shell reports SIGINT
@@ -181,67 +174,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = _Parser(
-        prog="alama", description=DESCRIPTION, epilog=_examples()
-    )
+def build_parser() -> Parser:
+    parser = Parser(prog="alama", description=DESCRIPTION, epilog=_examples())
     parser.add_argument("--version", action="version", version=f"alama {__version__}")
     subparsers = parser.add_subparsers(
         title="commands",
         metavar="COMMAND",
         description="`alama COMMAND --help` tells more about each",
     )
-    for command in COMMANDS:
-        command.register(subparsers)
+    for noun in NOUNS:
+        subparsers.add_parser(noun.name, help=noun.help, module=noun.module, implied=noun.implied)
     return parser
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reads the arguments of every command: argparse makes those below of the same kind."""
-
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401  as argparse takes it
-        super().__init__(**given | {"formatter_class": _HelpFormatter})
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
-        """Name the command that was meant, where argparse would list all there are."""
-        names = list(action.choices or ())
-        if isinstance(action, argparse._SubParsersAction) and value not in names:  # noqa: SLF001
-            import difflib  # noqa: PLC0415  only here
-
-            near = difflib.get_close_matches(value, names, n=1)
-            more = f"did you mean {near[0]}?" if near else f"`{self.prog} --help` lists them"
-            raise argparse.ArgumentError(None, f"there is no command {value!r}; {more}")
-        super()._check_value(action, value)
-
-
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps words to the terminal, and leaves what is indented as it is: examples and lists."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        width = min(width, _WIDTH_MAX)
-        lines: list[str] = []
-        for is_words, run in groupby(text.splitlines(), key=_is_words):
-            kept = list(run)
-            lines += _wrapped(" ".join(kept), width) if is_words else kept
-        return "\n".join(f"{indent}{line}" for line in lines)
-
-    def add_argument(self, action: argparse.Action) -> None:
-        """Keep a command and its help on one line.
-
-        argparse measures the names of commands without the indent it prints them with, and so
-        breaks the line of the longest.
-        """
-        super().add_argument(action)
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            self._action_max_length += self._indent_increment
-
-
-def _wrapped(words: str, width: int) -> list[str]:
-    return textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False)
-
-
-def _is_words(line: str) -> bool:
-    return bool(line) and not line.startswith(" ")
 
 
 def _examples() -> str:

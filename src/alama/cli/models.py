@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import challengers, models_recalibrate
+from alama.batch.export import as_csv, as_json
+from alama.batch.listing import listing
+from alama.batch.sql import as_sql
+from alama.cli import card_table, challengers, models_recalibrate, terminal, words
+from alama.cli.installed import existing_installation
+from alama.core import model as models
 from alama.core.errors import FileProblem
+from alama.core.model import encode
+from alama.files.models import builtin, model_at
 from alama.files.promise import promised
+from alama.training.validation.report import render
 
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
     from alama.core.model import Model
     from alama.core.tables import Card
 
@@ -54,8 +62,8 @@ ROLLBACK_DESCRIPTION: Final = """\
 Go back to the model of its own that answered a lender in live mode before the one of now: every
 process uses it within a second, and each request is answered by one model from its beginning to
 its end. The policy stays as it is. A model that was itself rolled back is not gone back to: it
-answers again when it is signed again, `alama pilot approve --candidate ID`. Where no other model is
-left, `alama lenders pause` leaves every decision to a person."""
+answers again when it is signed again, `alama onboard approve --candidate ID`. Where no other model
+is left, `alama lenders pause` leaves every decision to a person."""
 
 ROLLBACK_EXAMPLES: Final = """\
 examples:
@@ -64,12 +72,8 @@ examples:
 FORMATS: Final = ("table", "json", "csv", "sql")
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "models",
-        help="read, challenge, compare and recalibrate models, go back to one",
-        description=DESCRIPTION,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     show = actions.add_parser(
         "show",
@@ -120,8 +124,6 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show one card of a model in the form asked for."""
-    from alama.files.models import model_at  # noqa: PLC0415  not for the front door
-
     model = model_at(args.model)
     args.format = args.format or _format_of(args.out)
     if args.out is None:
@@ -134,10 +136,6 @@ def run(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> int:
     """Write the artefact of a stored model, having seen that it is the one of that id."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.core import model as models  # noqa: PLC0415
-
     with existing_installation() as opened:
         artefact = opened.registry.model(args.id)
     model = models.stored(artefact, args.id)
@@ -149,26 +147,17 @@ def export(args: argparse.Namespace) -> int:
 
 def rollback(args: argparse.Namespace) -> int:
     """Let the model before answer again."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         model_id = opened.approval.roll_back(args.lender, args.by, args.reason)
     words.say(f"{model_id} answers for {args.lender} in live mode again.")
-    words.remark(f"Where it stands: alama pilot status {args.lender}")
+    words.remark(f"Where it stands: alama onboard status {args.lender}")
     return 0
 
 
 def build_builtin(args: argparse.Namespace) -> int:
     """Build, write, and hold the id against the one that is shipped."""
-    # Not for the front door: the training libraries take seconds to load.
-    from contextlib import ExitStack  # noqa: PLC0415
-
-    from alama.cli import terminal  # noqa: PLC0415
-    from alama.core.model import encode  # noqa: PLC0415
-    from alama.files.models import builtin  # noqa: PLC0415
+    # Here, not above: the training libraries take seconds to load, and may not be installed.
     from alama.training.builtin import build  # noqa: PLC0415
-    from alama.training.validation.report import render  # noqa: PLC0415
 
     shipped = builtin().id
     with ExitStack() as outputs:
@@ -187,11 +176,7 @@ def build_builtin(args: argparse.Namespace) -> int:
 
 
 def _show(model: Model, args: argparse.Namespace) -> None:
-    from alama.cli import terminal  # noqa: PLC0415  rich is not for the front door
-
     if args.format == "table":
-        from alama.cli import card_table  # noqa: PLC0415
-
         card = _card(model, args.card)
         card_table.show(model, card, args.currency, terminal.stdout())
     else:
@@ -199,19 +184,14 @@ def _show(model: Model, args: argparse.Namespace) -> None:
 
 
 def _written(model: Model, args: argparse.Namespace) -> str:
-    from alama.batch import export, sql  # noqa: PLC0415  not for the front door
-    from alama.batch.listing import listing  # noqa: PLC0415
-
     if args.format == "sql":
         cards = model.cards if args.card is None else (_card(model, args.card),)
-        return sql.as_sql(model, cards, args.currency)
+        return as_sql(model, cards, args.currency)
     card = _card(model, args.card)
     if args.format == "json":
-        return export.as_json(listing(model, card, args.currency))
+        return as_json(listing(model, card, args.currency))
     if args.format == "csv":
-        return export.as_csv(listing(model, card, args.currency))
-    from alama.cli import card_table, terminal  # noqa: PLC0415
-
+        return as_csv(listing(model, card, args.currency))
     return card_table.plain(model, card, args.currency, terminal.WIDTH_UNSEEN)
 
 

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from alama import wiring
+from alama.cli import words
 from alama.cli.argument_types import whole
+from alama.cli.installed import existing_installation
+from alama.cli.onboard_tables import Judged, Wording, show_gates
+from alama.core import model as models
+from alama.core.errors import FileProblem
 from alama.files.promise import promised
+from alama.pages.recalibration import recalibration_page
+from alama.service import ids
 from alama.service.book import Book, Mode
+from alama.service.monitoring.recalibration import Asked, NothingToSign
 
 if TYPE_CHECKING:
     import argparse
 
     from alama.cli.command import Subparsers
     from alama.core.monitoring.recalibration_pack import Pack, Recalibration
-    from alama.service.monitoring.recalibration import NothingToSign
     from alama.service.onboarding.records import Candidate
     from alama.wiring import Installation
+
 
 DESCRIPTION: Final = """\
 Move the model that answers a lender to the level of its recent loans: every score by the same
@@ -32,7 +42,7 @@ that is no chance and not so large that the model itself must be wrong, for a so
 that the level of the earlier loans helps on the later ones. Where one fails nothing is kept.
 
 What passes is a candidate like every other: a person reads its pack and signs it with
-`alama pilot approve`, and `alama models rollback` is the way back. In test mode, where nobody
+`alama onboard approve`, and `alama models rollback` is the way back. In test mode, where nobody
 signs, --out writes the model to a file and no more; so it does where nobody could sign, because
 the model is none of the lender's candidates or its terms have changed since. Exits with 1 where a
 gate failed or nobody could sign."""
@@ -40,7 +50,7 @@ gate failed or nobody could sign."""
 EXAMPLES: Final = """\
 examples:
   alama models recalibrate umoja --by "W. Mutua" --pack recalibration.html
-  alama pilot approve umoja --by "W. Mutua" --reason "level of the harvest, read on 16 November"
+  alama onboard approve umoja --by "W. Mutua" --reason "level of the harvest, read on 16 November"
 
   # the built-in model on synthetic outcomes
   alama outcomes simulate demo --people 20000 --worse 1.5
@@ -80,14 +90,6 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Move, judge, show, and keep what passed."""
-    # Here, not above: none of it is for the front door.
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.core import model as models  # noqa: PLC0415
-    from alama.core.errors import FileProblem  # noqa: PLC0415
-    from alama.pages.recalibration import recalibration_page  # noqa: PLC0415
-    from alama.service.monitoring.recalibration import Asked  # noqa: PLC0415
-
     mode = Mode(args.mode)
     if mode is Mode.TEST and args.out is None:
         raise FileProblem(
@@ -124,8 +126,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _why_unsigned(opened: Installation, args: argparse.Namespace) -> NothingToSign | None:
     """Say why nobody could sign for what will be made: before the work, not after it."""
-    from alama.service.monitoring.recalibration import NothingToSign  # noqa: PLC0415  see `run`
-
     if args.mode == Mode.LIVE.value:
         try:
             opened.recalibrations.require_signable(args.lender)
@@ -143,11 +143,6 @@ def _why_nobody_signs(mode: Mode, unsigned: NothingToSign | None) -> str | None:
 def _kept(
     opened: Installation, args: argparse.Namespace, made: Recalibration, page: bytes
 ) -> Candidate:
-    from os import urandom  # noqa: PLC0415  see `run`
-
-    from alama import wiring  # noqa: PLC0415
-    from alama.service import ids  # noqa: PLC0415
-
     by = args.by or wiring.operator()
     chance = urandom(ids.RANDOM_BYTES)
     return opened.recalibrations.keep(args.lender, made, page, by, chance)
@@ -155,9 +150,6 @@ def _kept(
 
 def _show(pack: Pack, mode: Mode) -> None:
     """Print what moves, in a sentence, and the gates."""
-    from alama.cli import words  # noqa: PLC0415  see `run`
-    from alama.cli.pilot_tables import Judged, Wording, show_gates  # noqa: PLC0415
-
     words.say(
         f"{pack.from_name}: of {pack.loans:,} mature loans scored since {pack.since}, "
         f"{pack.observed:.2%} defaulted and {pack.predicted:.2%} was predicted.\n"
@@ -172,11 +164,9 @@ def _show(pack: Pack, mode: Mode) -> None:
 
 
 def _say_candidate(candidate: Candidate) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `run`
-
     words.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
     words.remark(
         "It answers once it is signed: read its pack, then\n"
-        f"  alama pilot approve {candidate.lender} --candidate {candidate.id} --by NAME "
+        f"  alama onboard approve {candidate.lender} --candidate {candidate.id} --by NAME "
         '--reason "..."'
     )

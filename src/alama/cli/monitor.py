@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from alama.cli import monitor_table, terminal, words
+from alama.cli.installed import existing_installation
+from alama.files.promise import promised
+from alama.pages import monitoring
 from alama.service.book import Book, Mode
+from alama.service.errors import MasterKeyMissing
 
 if TYPE_CHECKING:
-    from alama.cli.command import Subparsers
     from alama.core.monitoring.figures import MonitoringReport
     from alama.wiring import Installation
 
@@ -36,13 +43,9 @@ DAYS_MAX: Final = 730
 STDOUT: Final = Path("-")
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "monitor",
-        help="how a book goes, and whether predictions come true",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     add = parser.add_argument
     add("lender", nargs="?", default="demo", metavar="LENDER", help="default: %(default)s")
     add(
@@ -65,9 +68,6 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the report, and show it or write it down."""
-    from alama.cli import monitor_table, terminal, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         mode = Mode(args.mode) if args.mode else _usual_mode(opened, lender.id)
@@ -92,22 +92,12 @@ def _usual_mode(opened: Installation, lender: str) -> Mode:
 
 def _cut_windows(opened: Installation, book: Book) -> None:
     """Look for drift, as the service would by itself; without its key there is no telling."""
-    from alama.service.errors import MasterKeyMissing  # noqa: PLC0415
-
     with suppress(MasterKeyMissing):
         opened.drift.look_in(book, opened.clock())
 
 
 def _write(args: argparse.Namespace, report: MonitoringReport) -> None:
     """Write what was asked for, all of it or nothing."""
-    import sys  # noqa: PLC0415  see `run`
-
-    import msgspec  # noqa: PLC0415
-
-    from alama.cli import words  # noqa: PLC0415
-    from alama.files.promise import promised  # noqa: PLC0415
-    from alama.pages import monitoring  # noqa: PLC0415
-
     figures = msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
     with ExitStack() as held:
         if args.html:

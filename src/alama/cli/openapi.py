@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from alama.api import openapi
+
 if TYPE_CHECKING:
     import argparse
 
-    from alama.cli.command import Subparsers
 
 DESCRIPTION: Final = """\
 Print the OpenAPI document of this version, the same that the service gives at
@@ -20,20 +21,14 @@ examples:
   alama openapi > openapi.json"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "openapi",
-        help="print the OpenAPI document of the service",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
     """Print the document, byte for byte as the service gives it."""
-    from alama.api import openapi  # noqa: PLC0415  not for the front door
-
     sys.stdout.flush()
     sys.stdout.buffer.write(openapi.encoded())
     return 0

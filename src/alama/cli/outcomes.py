@@ -8,17 +8,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.cli import outcomes_simulate
+from alama.cli import outcomes_simulate, terminal, words
+from alama.cli.installed import existing_installation
+from alama.cli.outcomes_file import IGNORED_MAX, digest_of, open_news
+from alama.cli.tables import plain_table
+from alama.core.characters import visible
+from alama.core.errors import AlamaError, FileProblem
+from alama.files.cells import inert
 from alama.service.book import Book, Mode, is_open
+from alama.service.outcomes.recording import REFUSALS, Sent
+from alama.wiring.working import give_way
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from alama.cli.command import Subparsers
     from alama.cli.outcomes_file import Row, Source
-    from alama.service.outcomes.recording import Outcomes, Result, Sent
+    from alama.service.outcomes.recording import Outcomes, Result
     from alama.service.ports import Registry
+
 
 DESCRIPTION: Final = """\
 Say what became of loans, so that what scores promised can be held against it: `alama monitor` does
@@ -84,10 +92,8 @@ class Refused(NamedTuple):
     message: str
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "outcomes", help="load what became of loans, or simulate it", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     loaded = actions.add_parser(
         "load",
@@ -116,12 +122,6 @@ def register(subparsers: Subparsers) -> None:
 
 def load(args: argparse.Namespace) -> int:
     """Record the rows of a file, and say what became of them."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.outcomes_file import digest_of, open_news  # noqa: PLC0415
-    from alama.service.outcomes.recording import Sent  # noqa: PLC0415
-    from alama.wiring.working import give_way  # noqa: PLC0415
-
     _require_apart(args.file, args.refused)
     source = open_news(args.file)
     sent = Sent(digest_of(args.file), by=args.by)
@@ -156,9 +156,6 @@ class _Recording(NamedTuple):
 
 def _progressing(source: Source, recording: _Recording, counts: Counter[str]) -> Iterator[Refused]:
     """Record all of a file batch by batch, counting; give what is refused."""
-    from alama.cli import terminal, words  # noqa: PLC0415  see `load`
-    from alama.core.errors import AlamaError  # noqa: PLC0415
-
     told = 0.0
     try:
         with terminal.progress("recording", source.total, unit=None) as bar:
@@ -190,8 +187,6 @@ def _refused(row: Row, result: Result | None) -> Refused | None:
 
 
 def _refused_in(counts: Counter[str]) -> int:
-    from alama.service.outcomes.recording import REFUSALS  # noqa: PLC0415  see `load`
-
     return counts[INVALID] + sum(counts[answer.value] for answer in REFUSALS)
 
 
@@ -208,10 +203,6 @@ def _book(registry: Registry, lender_id: str, mode: str | None) -> Book:
 
 
 def _say_ignored(names: Sequence[str]) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `load`
-    from alama.cli.outcomes_file import IGNORED_MAX  # noqa: PLC0415
-    from alama.core.characters import visible  # noqa: PLC0415
-
     if names:
         told = visible(", ".join(name[:NAME_MAX] for name in names[:IGNORED_MAX]))
         others = ", and others" if len(names) > IGNORED_MAX else ""
@@ -219,9 +210,6 @@ def _say_ignored(names: Sequence[str]) -> None:
 
 
 def _say(counts: Counter[str], shown: Sequence[Refused], target: Path | None) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `load`
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-
     table = plain_table("result", "rows", "which means")
     table.columns[1].justify = "right"
     for name, meaning in _MEANINGS.items():
@@ -242,8 +230,6 @@ def _rows(many: int) -> str:
 
 
 def _require_apart(file: Path, target: Path | None) -> None:
-    from alama.core.errors import FileProblem  # noqa: PLC0415  see `load`
-
     if target is not None and target.exists() and file.exists() and target.samefile(file):
         raise FileProblem(
             f"{target} is the file to be loaded; it would be lost",
@@ -254,9 +240,6 @@ def _require_apart(file: Path, target: Path | None) -> None:
 @contextmanager
 def _writing(target: Path | None) -> Iterator[Callable[[Refused], None]]:
     """Give what writes down refused rows; nothing is written where no file is asked for."""
-    from alama.core.errors import FileProblem  # noqa: PLC0415  see `load`
-    from alama.files.cells import inert  # noqa: PLC0415
-
     if target is None:
         yield lambda _: None
         return

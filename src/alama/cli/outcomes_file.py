@@ -16,6 +16,7 @@ from alama.api import wire_outcomes
 from alama.api.problems import InvalidRequest
 from alama.core.errors import FileProblem, MalformedDocument
 from alama.core.intake import members
+from alama.files.table import Table, require
 from alama.service import ids
 from alama.service.outcomes.recording import BATCH_MAX
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from alama.files.table import Table
     from alama.service.outcomes.records import News
 
 COLUMNS: Final = tuple(wire_outcomes.RULES)
@@ -94,8 +94,6 @@ class _Rows:
     """CSV or Parquet."""
 
     def __init__(self, table: Table) -> None:
-        from alama.files.table import require  # noqa: PLC0415  see `open_news`
-
         require(table, REQUIRED)
         self._table = table
         self.total = table.total

@@ -6,7 +6,9 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import words
 from alama.cli.argument_types import whole
+from alama.cli.installed import installation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,10 +79,7 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fill the book and say what it has now."""
-    # Here, not above: NumPy and Arrow are not for the front door.
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import installation  # noqa: PLC0415
-    from alama.cli.synthetic_book import Asked, fill  # noqa: PLC0415
+    from alama.cli.synthetic_book import Asked, fill  # noqa: PLC0415  it loads Arrow
 
     asked = Asked(
         args.lender, args.people, args.months, args.seed, args.drift, args.worse, REVIEWS_MAX

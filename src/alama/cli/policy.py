@@ -8,16 +8,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import policy_export, policy_simulate
+from alama.cli import policy_export, policy_simulate, policy_words, terminal, words
+from alama.cli.installed import existing_installation
+from alama.cli.policy_file import is_file, is_namesake, titled, told_of
+from alama.cli.policy_words import short_id
+from alama.cli.tables import plain_table
+from alama.core.characters import visible, visible_lines
+from alama.core.errors import InvalidPolicy, UnknownCurrency
+from alama.core.lending import policy_check, policy_text
+from alama.core.lending.draft import draft, draft_text
+from alama.core.lending.policy_doubts import doubts_about
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.files.jurisdictions import jurisdiction, jurisdictions
+from alama.files.models import builtin, model_at
+from alama.files.texts import named, read_bytes, write_new_text
+from alama.service import policies
 from alama.service.book import Book, Mode, is_open
+from alama.service.errors import InvalidName
 
 if TYPE_CHECKING:
     import argparse
 
     from alama.cli.command import Subparsers
     from alama.core.lending.policy import Policy
-    from alama.core.model import Model, ReadyModel
+    from alama.core.model import Model
     from alama.service.ports import Registry
+
 
 DESCRIPTION: Final = """\
 A policy turns a score into a decision, a limit, a term and a price. It is a text that a risk
@@ -71,10 +88,8 @@ NOT_SOUND: Final = 2
 """The exit code of a check that finds faults: that of every mistake that a person can put right."""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "policy", help="draft, check, simulate and activate lending rules", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _register_init(actions)
     checked = actions.add_parser(
@@ -153,12 +168,6 @@ def _add_book(parser: argparse.ArgumentParser) -> None:
 
 def init(args: argparse.Namespace) -> int:
     """Write a draft; without --out nothing but the draft goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
-    from alama.core.lending.draft import draft, draft_text  # noqa: PLC0415
-    from alama.files.jurisdictions import jurisdiction  # noqa: PLC0415
-    from alama.files.texts import write_new_text  # noqa: PLC0415
-
     place = jurisdiction(args.jurisdiction)
     currency = args.currency or next(iter(place.currencies), None)
     if currency is None:
@@ -184,15 +193,6 @@ def init(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> int:
     """Say what is wrong with a policy, or that nothing is, and what follows from it."""
-    from alama.cli import policy_words, words  # noqa: PLC0415  not for the front door
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
-    from alama.core.lending import policy_check, policy_text  # noqa: PLC0415
-    from alama.core.lending.policy_doubts import doubts_about  # noqa: PLC0415
-    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
-    from alama.files.jurisdictions import jurisdictions  # noqa: PLC0415
-    from alama.files.models import model_at  # noqa: PLC0415
-    from alama.files.texts import named, read_bytes  # noqa: PLC0415
-
     model = model_at(args.model)
     text = read_bytes(args.file, policy_text.SIZE_MAX)
     try:
@@ -227,10 +227,6 @@ def check(args: argparse.Namespace) -> int:
 
 def _in_its_currency(model: Model, policy: Policy, text: bytes) -> ReadyModel:
     """Lay a model out in the currency of a policy, or raise `InvalidPolicy` with its line."""
-    from alama.core.errors import InvalidPolicy, UnknownCurrency  # noqa: PLC0415  see `check`
-    from alama.core.lending import policy_text  # noqa: PLC0415
-    from alama.core.model import ReadyModel  # noqa: PLC0415
-
     try:
         return ReadyModel(model, policy.currency)
     except UnknownCurrency as error:
@@ -240,10 +236,6 @@ def _in_its_currency(model: Model, policy: Policy, text: bytes) -> ReadyModel:
 
 def show(args: argparse.Namespace) -> int:
     """Print the text of a policy: as it was written, but a terminal takes no orders from it."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.core.characters import visible_lines  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         if args.id is None:
@@ -257,14 +249,6 @@ def show(args: argparse.Namespace) -> int:
 
 def activate(args: argparse.Namespace) -> int:
     """Let a policy answer, and say what answered before."""
-    from alama.cli import policy_words, terminal, words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.policy_file import is_file, told_of  # noqa: PLC0415
-    from alama.core.lending import policy_text  # noqa: PLC0415
-    from alama.files.models import builtin  # noqa: PLC0415
-    from alama.files.texts import read_bytes  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     _require_name(args.by, book)
     with existing_installation() as opened:
@@ -303,8 +287,6 @@ def activate(args: argparse.Namespace) -> int:
 
 def _require_name(by: str | None, book: Book) -> None:
     """Raise where a live policy would change and the history could not say by whom."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `activate`
-
     if by is None and book.mode is Mode.LIVE:
         raise InvalidName(
             "a live policy is signed by whoever puts it in force",
@@ -314,10 +296,6 @@ def _require_name(by: str | None, book: Book) -> None:
 
 def _namesake(registry: Registry, book: Book, policy: Policy) -> Policy | None:
     """Give the latest other policy that answered in the book under the same name and version."""
-    from alama.cli.policy_file import is_namesake  # noqa: PLC0415  see `activate`
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     ids = dict.fromkeys(step.policy_id for step in reversed(policies.history(registry, book)))
     for one in [*ids, None]:
         # One that cannot be read any more has no name, and must not spoil what was done.
@@ -330,12 +308,6 @@ def _namesake(registry: Registry, book: Book, policy: Policy) -> Policy | None:
 
 def history(args: argparse.Namespace) -> int:
     """List what has answered in a book, newest first."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-    from alama.core.characters import visible  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     book = Book(args.lender, Mode(args.mode))
     table = plain_table("since (UTC)", "id", "policy", "by", "note")
     for column in table.columns[:2]:
@@ -359,11 +331,6 @@ def history(args: argparse.Namespace) -> int:
 
 
 def _id_and_title(registry: Registry, book: Book, policy_id: str | None) -> tuple[str, str]:
-    from alama.cli.policy_file import titled  # noqa: PLC0415  see `history`
-    from alama.cli.policy_words import short_id  # noqa: PLC0415
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
-    from alama.service import policies  # noqa: PLC0415
-
     try:
         policy = policies.policy_by_id(registry, book, policy_id)
     except InvalidPolicy:
@@ -373,9 +340,6 @@ def _id_and_title(registry: Registry, book: Book, policy_id: str | None) -> tupl
 
 def _in_force(registry: Registry, book: Book) -> Policy | None:
     """Give the policy that answers; None where it cannot be read, and answers nobody."""
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415  see `activate`
-    from alama.service import policies  # noqa: PLC0415
-
     deployed = registry.deployed(book)
     try:
         return policies.policy_by_id(registry, book, None if deployed is None else deployed[1])
@@ -384,7 +348,4 @@ def _in_force(registry: Registry, book: Book) -> Policy | None:
 
 
 def _named(policy: Policy) -> str:
-    from alama.cli.policy_file import titled  # noqa: PLC0415  see `activate`
-    from alama.cli.policy_words import short_id  # noqa: PLC0415
-
     return f"{titled(policy)} ({short_id(policy.id)})"

@@ -5,6 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import words
+from alama.cli.installed import existing_installation
+from alama.cli.policy_file import titled
+from alama.core.lending import policy_text
+from alama.files.promise import promised
+
 if TYPE_CHECKING:
     import argparse
 
@@ -28,12 +34,6 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the text of a policy, having seen that it is the one of that id."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.policy_file import titled  # noqa: PLC0415
-    from alama.core.lending import policy_text  # noqa: PLC0415
-    from alama.files.promise import promised  # noqa: PLC0415
-
     with existing_installation() as opened:
         text = opened.registry.policy(args.id)
     policy = policy_text.decode(text, args.id)

@@ -6,12 +6,10 @@ import argparse
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from alama.cli import terminal
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
-
-if TYPE_CHECKING:
-    from alama.cli.command import Subparsers
 
 DESCRIPTION: Final = """\
 Make loan applications of people who do not exist, with outcomes and their true risk.
@@ -41,13 +39,9 @@ examples:
   alama population --rows 50_000 --seed 3 --history --out history.csv"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "population",
-        help="make synthetic loans whose true risk is known",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     parser.add_argument(
         "--rows", type=_integer, required=True, metavar="N", help="applications, such as 1_000_000"
     )
@@ -97,7 +91,6 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Stream the population to the file and say what is in it."""
     # Here, not above: Arrow takes longer to load than most commands take to run.
-    from alama.cli import terminal  # noqa: PLC0415
     from alama.files.writer import open_table  # noqa: PLC0415
     from alama.training.population.people import (  # noqa: PLC0415
         ImpossiblePopulation,

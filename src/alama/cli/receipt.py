@@ -8,6 +8,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rich.text import Text
+
+from alama.cli import terminal, words
+from alama.cli.installed import existing_installation
+from alama.cli.policy_file import told_of
+from alama.cli.scores import difference_table, find_score
+from alama.cli.tables import facts, plain_table
+from alama.core import receipts
+from alama.core.characters import visible
+from alama.core.errors import AlamaError, InvalidReceipt
+from alama.core.lending import draft, policy_text
+from alama.files.models import model_at
+from alama.files.promise import promised_in_private
+from alama.files.texts import named, read_bytes
+from alama.service import receipts as replaying
+from alama.service.receipts import assessment_of
+from alama.service.replay import replay
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -74,10 +92,8 @@ _EXIT_BROKEN: Final = 1
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "receipt", help="prove a decision, or verify the proof of one", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _register_verify(actions)
     made = actions.add_parser("make", help="the receipt of a score", description=MAKE_DESCRIPTION)
@@ -115,10 +131,6 @@ def _register_verify(actions: Subparsers) -> None:
 
 def verify(args: argparse.Namespace) -> int:
     """Verify a receipt with nothing but files."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.core import receipts  # noqa: PLC0415
-    from alama.core.errors import AlamaError  # noqa: PLC0415
-
     receipt = _read(args.file)
     broken = [(check.value, _WHY[check.value]) for check in receipts.failures(receipt)]
     if args.key and receipt.proof.public_key not in args.key:
@@ -141,11 +153,6 @@ def verify(args: argparse.Namespace) -> int:
 
 def make(args: argparse.Namespace) -> int:
     """Write the receipt of a score."""
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  not for the front door
-    from alama.cli.scores import find_score  # noqa: PLC0415
-    from alama.core import receipts  # noqa: PLC0415
-    from alama.files.promise import promised_in_private  # noqa: PLC0415
-
     with existing_installation() as opened:
         document = receipts.encode(opened.receipts.of(find_score(opened, args.request_id)))
     if args.out is None:
@@ -158,9 +165,6 @@ def make(args: argparse.Namespace) -> int:
 
 def show_keys(args: argparse.Namespace) -> int:
     """Print each key alone on its line, and the words about it to stderr."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         found = opened.receipts.signing_keys()
     for key in found:
@@ -177,10 +181,6 @@ def show_keys(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path) -> Receipt:
-    from alama.core import receipts  # noqa: PLC0415  see `verify`
-    from alama.core.errors import InvalidReceipt  # noqa: PLC0415
-    from alama.files.texts import named, read_bytes  # noqa: PLC0415
-
     document = read_bytes(path, receipts.SIZE_MAX)
     try:
         document.decode()
@@ -196,21 +196,12 @@ def _read(path: Path) -> Receipt:
 
 
 def _replayed(receipt: Receipt, args: argparse.Namespace) -> Sequence[Difference]:
-    from alama.files.models import model_at  # noqa: PLC0415  see `verify`
-    from alama.service import receipts as replaying  # noqa: PLC0415
-    from alama.service.replay import replay  # noqa: PLC0415
-
     model = model_at(args.model)
     return replay(replaying.recall(receipt, model, _policy(args.policy, receipt)))
 
 
 def _policy(path: Path | None, receipt: Receipt) -> Policy:
     """Read a policy as it was when it decided, or take the default one of the currency."""
-    from alama.cli.policy_file import told_of  # noqa: PLC0415  see `verify`
-    from alama.core.lending import draft, policy_text  # noqa: PLC0415
-    from alama.files.texts import read_bytes  # noqa: PLC0415
-    from alama.service.receipts import assessment_of  # noqa: PLC0415
-
     if path is None:
         return draft.default_policy(assessment_of(receipt).offer.currency)
     text = read_bytes(path, policy_text.SIZE_MAX)
@@ -219,13 +210,6 @@ def _policy(path: Path | None, receipt: Receipt) -> Policy:
 
 
 def _say_held(path: Path, receipt: Receipt, known_keys: Sequence[str]) -> None:
-    from rich.text import Text  # noqa: PLC0415  see `verify`
-
-    from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.core.characters import visible  # noqa: PLC0415
-    from alama.files.texts import named  # noqa: PLC0415
-
     score, proof = receipt.score, receipt.proof
     signed = _SIGNED_BY_NAMED if known_keys else _SIGNED
     words.say(Text(f"{named(path)} holds: {signed}, and its {_SAME_ANSWER}.\n"))
@@ -251,11 +235,6 @@ def _say_held(path: Path, receipt: Receipt, known_keys: Sequence[str]) -> None:
 def _say_broken(
     path: Path, broken: Sequence[tuple[str, str]], differences: Sequence[Difference]
 ) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `verify`
-    from alama.cli.scores import difference_table  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-    from alama.files.texts import named  # noqa: PLC0415
-
     words.say(f"{named(path)} does not hold:\n")
     if broken:
         table = plain_table("what", "why")

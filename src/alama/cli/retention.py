@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import terminal, words
 from alama.cli.confirm import add_yes, confirm, say_journal
+from alama.cli.installed import existing_installation
+from alama.cli.tables import plain_table
+from alama.service.errors import ClockLeapt, InvalidName, LawUnknown, NoPeriod
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from alama.cli.command import Subparsers
     from alama.service.retention import Plan, Retention
 
 DESCRIPTION: Final = """\
@@ -34,10 +37,8 @@ With --days it deletes what no law says when to delete: it wants a lender, and a
 _CONFIRMATION: Final = "delete"
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "retention", help="delete scores whose time is over", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     shown = actions.add_parser(
         "show", help="for how long scores are kept", description=SHOW_DESCRIPTION
@@ -61,11 +62,6 @@ def register(subparsers: Subparsers) -> None:
 
 def show(_: argparse.Namespace) -> int:
     """List periods, and where they come from."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-    from alama.service.errors import LawUnknown  # noqa: PLC0415
-
     table = plain_table("lender", "mode", "kept for", "due now", "by itself", "because")
     for place in (2, 3):
         table.columns[place].justify = "right"
@@ -97,10 +93,6 @@ def _by_itself(retention: Retention, plan: Plan) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Plan everything, then delete it, book by book."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.errors import ClockLeapt, InvalidName  # noqa: PLC0415
-
     if args.days is not None and args.lender is None:
         raise InvalidName("--days wants a lender", hint="alama retention run LENDER --days N")
     with existing_installation() as opened:
@@ -122,9 +114,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _plans(retention: Retention, lender: str | None, days: int | None) -> Iterator[Plan]:
     """Plan for each book; one that has no period is left out, and said."""
-    from alama.cli import words  # noqa: PLC0415  see `show`
-    from alama.service.errors import LawUnknown, NoPeriod  # noqa: PLC0415
-
     for book in retention.books(lender):
         try:
             yield retention.plan(book, days)
@@ -135,9 +124,6 @@ def _plans(retention: Retention, lender: str | None, days: int | None) -> Iterat
 
 
 def _say_plans(due: Sequence[Plan]) -> None:
-    from alama.cli import words  # noqa: PLC0415  see `show`
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-
     if not due:
         return
     table = plain_table("lender", "mode", "kept for", "due before", "would go")
@@ -155,8 +141,6 @@ def _say_plans(due: Sequence[Plan]) -> None:
 
 
 def _delete(retention: Retention, due: Sequence[Plan], by: str | None) -> None:
-    from alama.cli import terminal, words  # noqa: PLC0415  see `show`
-
     for plan in due:
         book, gone = plan.book, 0
         with terminal.progress(f"deleting of {book.lender}", plan.scores, unit="scores") as bar:

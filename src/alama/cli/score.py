@@ -6,10 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import terminal
+from alama.cli.policy_file import read_policy
+from alama.core.errors import InvalidPolicy
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import ReadyModel
+from alama.files.models import model_at
+from alama.files.texts import named
+
 if TYPE_CHECKING:
     from alama.batch.deciding import TableDeciding
     from alama.batch.scoring import Options, Scoring
-    from alama.cli.command import Subparsers
     from alama.core.model import Model
     from alama.files.table import Table
 
@@ -53,13 +60,9 @@ examples:
   alama score loans.csv --policy policy.toml --keep loan_id --out decisions.csv"""
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "score",
-        help="score a whole file, however long",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="ends in .csv, .csv.gz or .parquet")
     add("--out", type=Path, required=True, metavar="FILE", help="ends in .csv or .parquet")
@@ -91,8 +94,6 @@ def run(args: argparse.Namespace) -> int:
     """Score the file, decide on it where a policy is named, and say what came of it."""
     # Here, not above: Arrow takes longer to load than most commands take to run.
     from alama.batch.scoring import Options, TableScoring  # noqa: PLC0415
-    from alama.cli import terminal  # noqa: PLC0415
-    from alama.files.models import model_at  # noqa: PLC0415
     from alama.files.reader import open_table  # noqa: PLC0415
 
     model = model_at(args.model)
@@ -111,11 +112,6 @@ def run(args: argparse.Namespace) -> int:
 def _deciding(path: Path, model: Model, source: Table, options: Options) -> TableDeciding:
     """Lay the policy in a file out over the columns of the source."""
     from alama.batch.deciding import TableDeciding  # noqa: PLC0415  see `run`
-    from alama.cli.policy_file import read_policy  # noqa: PLC0415
-    from alama.core.errors import InvalidPolicy  # noqa: PLC0415
-    from alama.core.lending.ready_policy import ReadyPolicy  # noqa: PLC0415
-    from alama.core.model import ReadyModel  # noqa: PLC0415
-    from alama.files.texts import named  # noqa: PLC0415
 
     policy = read_policy(path, model)
     if options.currency not in {None, policy.currency}:
@@ -129,7 +125,6 @@ def _deciding(path: Path, model: Model, source: Table, options: Options) -> Tabl
 def _write(scoring: Scoring, out: Path) -> str:
     """Write the result under the eyes of the user, and give the line that sums it up."""
     from alama.batch.scoring import score_table  # noqa: PLC0415  see `run`
-    from alama.cli import terminal  # noqa: PLC0415
 
     for line in _differences(scoring):
         terminal.stderr().print(line, markup=False, soft_wrap=True)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.batch.listing import number
+from alama.cli import words
+from alama.cli.installed import existing_installation
+from alama.cli.tables import facts
+from alama.core.characters import visible
+from alama.service import ids
 from alama.service.book import Book, Mode
+from alama.service.days import date_of
+from alama.service.errors import InvalidName, UnknownScore
 from alama.service.outcomes.records import RULINGS, Judgement, ReviewReason, Sequel
 
 if TYPE_CHECKING:
@@ -52,12 +60,6 @@ def register(actions: Subparsers) -> None:
 
 def review(args: argparse.Namespace) -> int:
     """Keep a review, and say what stands."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.score_ids import request_id_from, unknown  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.service.errors import UnknownScore  # noqa: PLC0415
-
     request_id = request_id_from(args.request_id)
     said = Judgement(args.decision, ReviewReason(args.reason), args.by, args.note)
     with existing_installation() as opened:
@@ -87,9 +89,6 @@ def facts_of(sequel: Sequel) -> list[tuple[str, str]]:
 
 
 def _decided(review: Review) -> str:
-    from alama.cli import words  # noqa: PLC0415  see `review`
-    from alama.core.characters import visible  # noqa: PLC0415
-
     which = f", which overrides {review.given_decision}" if review.overrides else ""
     reason = review.reason.value.replace("_", " ")
     when = f"{words.minute(review.reviewed_us)} UTC"
@@ -97,15 +96,10 @@ def _decided(review: Review) -> str:
 
 
 def _noted(review: Review) -> str:
-    from alama.core.characters import visible  # noqa: PLC0415  see `review`
-
     return visible(" ".join(review.note.split()))
 
 
 def _went(outcome: Outcome) -> str:
-    from alama.batch.listing import number  # noqa: PLC0415  see `review`
-    from alama.service.days import date_of  # noqa: PLC0415
-
     said = [f"{outcome.state.value.replace('_', ' ')} on {date_of(outcome.happened_on)}"]
     if outcome.defaulted_on is not None and outcome.defaulted_on != outcome.happened_on:
         said.append(f"a default since {date_of(outcome.defaulted_on)}")
@@ -114,3 +108,21 @@ def _went(outcome: Outcome) -> str:
     if outcome.repaid_amount is not None:
         said.append(f"{number(outcome.repaid_amount)} repaid")
     return ", ".join(said)
+
+
+# ---------------------------------------------------------------------------------------------- ids
+
+
+def request_id_from(text: str) -> str:
+    """Read an id, or raise `InvalidName`."""
+    if not ids.is_request_id(text):
+        raise InvalidName(
+            "this is not a request id",
+            hint="it is req_ and 28 hexadecimal digits, as in the reply to the request",
+        )
+    return text
+
+
+def unknown(message: str) -> InvalidName:
+    """Give the error for an id that nothing has, with where others are."""
+    return InvalidName(message, hint="`alama scores list` shows the latest")

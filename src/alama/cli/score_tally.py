@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from alama.cli import tally_table, terminal, words
+from alama.cli.installed import existing_installation
+from alama.core import model as models
 from alama.service.book import Book, Mode
+from alama.service.days import DAY_US
+from alama.service.errors import InvalidName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,11 +63,6 @@ def register(actions: Subparsers) -> None:
 
 def show(args: argparse.Namespace) -> int:
     """Show the counts of some days, model by model, the one that gave most scores first."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.core import model as models  # noqa: PLC0415
-    from alama.service.days import DAY_US  # noqa: PLC0415
-
     with existing_installation() as opened:
         last_day = opened.clock() // DAY_US
         first_day = last_day - args.days + 1
@@ -83,8 +83,6 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _draw(model: Model, tally: Tally, currency: str, field: str | None) -> None:
-    from alama.cli import tally_table, terminal, words  # noqa: PLC0415  see `show`
-
     console = terminal.stdout()
     if field is not None:
         words.say(tally_table.field_drawing(model, tally, currency, field, console))
@@ -100,8 +98,6 @@ def _draw(model: Model, tally: Tally, currency: str, field: str | None) -> None:
 
 def _field(name: str, models: Iterable[Model]) -> str:
     """Give the one spelling of a field that some card reads, whichever it was asked for by."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `show`
-
     read: set[str] = set()
     for model in models:
         # The last card reads every field that another one does.

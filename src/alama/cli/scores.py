@@ -5,15 +5,24 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import score_review, score_tally
+import msgspec
+
+from alama.batch.listing import number
+from alama.cli import score_review, score_tally, terminal, waterfall, words
+from alama.cli.installed import existing_installation
+from alama.cli.score_review import request_id_from, unknown
+from alama.cli.tables import facts, plain_table
+from alama.core.characters import visible
+from alama.service import replay as replaying
 from alama.service.book import Book, Mode
+from alama.service.errors import UnknownScore
+from alama.service.replay import recall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from alama.cli.command import Subparsers
     from alama.service.records import ScoreRow, ScoreSummary, Sealed, StoredScore
     from alama.service.replay import Difference, Record
     from alama.wiring import Installation
@@ -48,10 +57,8 @@ _OFFER_WIDTH: Final = 108
 _EXIT_DIFFERENT: Final = 1
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "scores", help="read, review, count and replay the scores given", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listed = actions.add_parser(
         "list",
@@ -78,21 +85,17 @@ def register(subparsers: Subparsers) -> None:
     listed.set_defaults(run=show_list)
     score_tally.register(actions)
     score_review.register(actions)
-    for name, run, words, description in (
+    for name, run, summary, description in (
         ("show", show, "one score, and where its points came from", SHOW_DESCRIPTION),
         ("replay", replay, "give a score again and compare", REPLAY_DESCRIPTION),
     ):
-        action = actions.add_parser(name, help=words, description=description)
+        action = actions.add_parser(name, help=summary, description=description)
         action.add_argument("request_id", metavar="REQUEST_ID", help="of any lender and mode")
         action.set_defaults(run=run)
 
 
 def show_list(args: argparse.Namespace) -> int:
     """List scores, and say how to go on where there are more."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.score_ids import request_id_from  # noqa: PLC0415
-
     before = None if args.before is None else request_id_from(args.before)
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
@@ -115,11 +118,6 @@ def show_list(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Show a record: the facts about it, then the answer that was given."""
-    from alama.cli import terminal, waterfall, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.service.replay import recall  # noqa: PLC0415
-
     with existing_installation() as opened:
         record = recall(opened.registry, opened.vault, find_score(opened, args.request_id))
         sequel = opened.reviews.sequel(record.row.book, record.row.request_id)
@@ -133,10 +131,6 @@ def show(args: argparse.Namespace) -> int:
 
 def replay(args: argparse.Namespace) -> int:
     """Give a score again and compare."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service import replay as replaying  # noqa: PLC0415
-
     with existing_installation() as opened:
         record = replaying.recall(
             opened.registry, opened.vault, find_score(opened, args.request_id)
@@ -152,8 +146,6 @@ def replay(args: argparse.Namespace) -> int:
 
 def difference_table(source: str, differences: Sequence[Difference]) -> Table:
     """Give what a replay has found: by its part, what the source says, and what came out."""
-    from alama.cli.tables import plain_table  # noqa: PLC0415  see `show`
-
     table = plain_table("part", source, "replayed")
     for different in differences:
         table.add_row(different.part, _shown(different.stored), _shown(different.replayed))
@@ -161,10 +153,6 @@ def difference_table(source: str, differences: Sequence[Difference]) -> Table:
 
 
 def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
-    from alama.batch.listing import number  # noqa: PLC0415  see `show`
-    from alama.cli import terminal, words  # noqa: PLC0415
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-
     roomy = terminal.stdout().width >= _OFFER_WIDTH
     offer = ("limit", "term", "APR") if roomy else ()
     table = plain_table("request", "given (UTC)", "score", "default", "decision", *offer)
@@ -192,11 +180,6 @@ def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
 
 def _facts(row: ScoreRow, sealed: Sealed) -> list[tuple[str, str]]:
     """Tell what the drawing does not: who asked, when, and what no model reads."""
-    import msgspec  # noqa: PLC0415  see `show`
-
-    from alama.cli import words  # noqa: PLC0415
-    from alama.core.characters import visible  # noqa: PLC0415
-
     drawn = {contribution.feature for contribution in sealed.assessment.contributions}
     sent = msgspec.json.decode(sealed.application, type=dict[str, object])
     also = [visible(f"{name} {value}") for name, value in sent.items() if name not in drawn]
@@ -220,10 +203,6 @@ def _identical(record: Record) -> str:
 
 def find_score(opened: Installation, request_id: str) -> StoredScore:
     """Find a score in whichever book it is, or raise `InvalidName` for whoever typed its id."""
-    from alama.cli.score_ids import request_id_from, unknown  # noqa: PLC0415  see `show`
-    from alama.service import replay as replaying  # noqa: PLC0415
-    from alama.service.errors import UnknownScore  # noqa: PLC0415
-
     try:
         return replaying.find(opened.registry, opened.scores, request_id_from(request_id))
     except UnknownScore:
@@ -231,8 +210,6 @@ def find_score(opened: Installation, request_id: str) -> StoredScore:
 
 
 def _shown(value: object) -> str:
-    from alama.core.characters import visible  # noqa: PLC0415  see `show`
-
     if isinstance(value, list | tuple):
         return visible(", ".join(map(str, value))) or "none"
     return "none" if value is None else visible(str(value))

@@ -10,13 +10,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from alama import __version__
+from alama import settings as settings_module
+from alama.cli import companion as companions
+from alama.cli import listener as listeners
+from alama.cli import processes
+from alama.cli.companion import Where
+from alama.cli.installed import installation
+from alama.service import keys, lenders
+from alama.service.book import Book, Mode
+from alama.storage import database as databases
+from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
+from alama.telemetry import sharing, tracing
+from alama.telemetry.log import gather_libraries, log_on_stderr
+from alama.wiring import served
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-    from alama.cli.command import Subparsers
-    from alama.cli.companion import Where
     from alama.settings import Settings
     from alama.storage.database import Database
     from alama.telemetry.log import Log
@@ -52,13 +63,9 @@ OVERRIDES: Final = ("host", "port", "workers")
 TRIAL_DAYS: Final = 7
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "serve",
-        help="run the scoring service",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     add = parser.add_argument
     add("--host", metavar="ADDRESS", help="address to listen on (ALAMA_HOST; default: 127.0.0.1)")
     add(
@@ -85,17 +92,6 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make sure that the service can run, then run it."""
-    # Not for the front door: a server and a database take a while to load.
-    from alama import settings as settings_module  # noqa: PLC0415
-    from alama.cli import companion as companions  # noqa: PLC0415
-    from alama.cli import listener as listeners  # noqa: PLC0415
-    from alama.cli import processes  # noqa: PLC0415
-    from alama.cli.installed import installation  # noqa: PLC0415
-    from alama.storage import database as databases  # noqa: PLC0415
-    from alama.telemetry import tracing  # noqa: PLC0415
-    from alama.telemetry.log import gather_libraries, log_on_stderr  # noqa: PLC0415
-    from alama.wiring import served  # noqa: PLC0415
-
     for name in OVERRIDES:
         if getattr(args, name) is not None:
             _override(name, str(getattr(args, name)))
@@ -137,8 +133,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell_of_disk(log: Log, database: Database) -> None:
     """Say what the start found where the disk of a SQLite file had failed."""
-    from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT  # noqa: PLC0415  see `run`
-
     checkpoints = database.checkpoints
     if checkpoints is None:
         return
@@ -151,8 +145,6 @@ def _tell_of_disk(log: Log, database: Database) -> None:
 
 def _override(name: str, value: str) -> None:
     """Put an option into the environment, because every worker reads its settings there."""
-    from alama import settings as settings_module  # noqa: PLC0415  see `run`
-
     chosen = {settings_module.PREFIX + name.upper(): value}
     try:
         settings_module.read(chosen)
@@ -162,9 +154,6 @@ def _override(name: str, value: str) -> None:
 
 
 def _trial_key(installed: Installation) -> str:
-    from alama.service import keys, lenders  # noqa: PLC0415
-    from alama.service.book import Book, Mode  # noqa: PLC0415
-
     book = Book(lenders.DEMO, Mode.TEST)
     text, _ = keys.issue(
         installed.registry, installed.clock, installed.pepper, book, days=TRIAL_DAYS
@@ -175,9 +164,6 @@ def _trial_key(installed: Installation) -> str:
 @contextmanager
 def _metrics(settings: Settings, deliveries: Where) -> Iterator[Callable[[int], None]]:
     """Show metrics where a port for them is set; give whom to tell that a worker is gone."""
-    from alama.cli.companion import Where  # noqa: PLC0415  see `run`
-    from alama.telemetry import sharing  # noqa: PLC0415
-
     address = (settings.host, settings.metrics_port)
     if not settings.metrics_port:
         yield _ignore
@@ -188,8 +174,8 @@ def _metrics(settings: Settings, deliveries: Where) -> Iterator[Callable[[int], 
             yield _ignore
     else:
         with tempfile.TemporaryDirectory(prefix="alama-metrics-") as folder:
-            sharing.share(folder)  # before `metrics` is loaded
-            from alama.telemetry import metrics  # noqa: PLC0415
+            sharing.share(folder)
+            from alama.telemetry import metrics  # noqa: PLC0415  it looks for the folder as it loads
 
             with closing(metrics.expose_workers(folder, *address)):
                 yield partial(metrics.forget_process, folder)
@@ -212,8 +198,6 @@ def _announce(log: Log, settings: Settings, database: str, address: str) -> None
 
 
 def _metrics_address(settings: Settings) -> dict[str, str]:
-    from alama.cli import listener as listeners  # noqa: PLC0415  see `run`
-
     if not settings.metrics_port:
         return {}
     return {"metrics": f"{listeners.address(settings.host, settings.metrics_port)}/metrics"}

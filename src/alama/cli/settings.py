@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy.util import immutabledict
+
+from alama import settings
+from alama.cli import words
+from alama.service.errors import StoreUnfit
+from alama.settings import InvalidSetting, described, read
+from alama.storage.database import parse_address
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rich.console import Group, RenderableType
-    from rich.table import Table
+    from rich.console import RenderableType
 
-    from alama.cli.command import Subparsers
     from alama.settings import Described, Settings
+
 
 DESCRIPTION: Final = """\
 List every setting: the environment variable, the value in force, the default,
@@ -28,32 +39,19 @@ _NOT_VALID: Final = "not valid"
 _GAP: Final = 2
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "settings",
-        help="every setting, and the value in force",
-        description=DESCRIPTION,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
     """Print the settings first, so that whoever has one wrong sees what it may be."""
-    from alama import settings  # noqa: PLC0415  not for the front door
-    from alama.cli import words  # noqa: PLC0415
-
     words.say(_listing(os.environ))
     settings.read(os.environ)
     return 0
 
 
 def _listing(environment: Mapping[str, str]) -> Group:
-    from rich.console import Group  # noqa: PLC0415  see `run`
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    from alama.settings import described  # noqa: PLC0415
-
     settings = described()
     parts: list[RenderableType] = [_line(settings, "setting", "  in force", "default", "dim")]
     for setting in settings:
@@ -70,8 +68,6 @@ def _line(
     settings: tuple[Described, ...], name: str, value: str, default: str, style: str
 ) -> Table:
     """Lay out one line; the columns of all lines are equally wide."""
-    from rich.table import Table  # noqa: PLC0415  see `run`
-
     grid = Table.grid(padding=(0, _GAP, 0, 0), expand=True, pad_edge=False)
     grid.add_column(width=max(len(setting.variable) for setting in settings), style=style)
     grid.add_column(ratio=1, overflow="fold")
@@ -82,8 +78,6 @@ def _line(
 
 def _in_force(setting: Described, environment: Mapping[str, str]) -> str:
     """Give the value that Alama goes by, as far as it may be seen."""
-    from alama.settings import InvalidSetting, described, read  # noqa: PLC0415  see `run`
-
     known = {one.variable for one in described()}
     chosen = {
         name: environment[name]
@@ -135,11 +129,6 @@ def _made(file: Path) -> str:
 
 def _without_password(address: str) -> str:
     """Show where a database is; of the parameters the host alone: others can hold a password."""
-    from sqlalchemy.util import immutabledict  # noqa: PLC0415  see `run`
-
-    from alama.service.errors import StoreUnfit  # noqa: PLC0415
-    from alama.storage.database import parse_address  # noqa: PLC0415
-
     try:
         url = parse_address(address)
     except StoreUnfit:

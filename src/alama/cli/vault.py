@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.cli.applicants import add_applicant, add_by
+from alama.cli import terminal, words
+from alama.cli.applicants import add_applicant, add_by, reference_from
 from alama.cli.confirm import add_yes, confirm, say_journal
+from alama.cli.installed import existing_installation
+from alama.cli.tables import plain_table
 from alama.service.book import Book, Mode
+from alama.service.errors import MasterKeyMissing
+from alama.service.vault.rotation import standing
 
 if TYPE_CHECKING:
     import argparse
@@ -14,7 +19,6 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from alama.cli.command import Subparsers
     from alama.service.vault.keys import VaultKey
     from alama.service.vault.vault import Vault
 
@@ -79,10 +83,8 @@ _UNSET_OLD: Final = (
 _YEAR_US: Final = 366 * 86_400 * 1_000_000
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "vault", help="the keys that seal what applicants send", description=DESCRIPTION
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     shown = actions.add_parser(
         "status",
@@ -124,10 +126,6 @@ def _register_rotations(parser: argparse.ArgumentParser) -> None:
 
 def status(_: argparse.Namespace) -> int:
     """Show every key that stands, and say what is left to do."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.vault.rotation import standing  # noqa: PLC0415
-
     with existing_installation() as opened:
         keys = standing(opened.rotation.everything())
         applicants = opened.rotation.count_applicants()
@@ -150,8 +148,6 @@ def status(_: argparse.Namespace) -> int:
 
 def _masters(vault: Vault, keys: Sequence[VaultKey]) -> tuple[str, bool, list[str]]:
     """Name the master keys at hand, say whether they open all keys, and what can be done if not."""
-    from alama.service.errors import MasterKeyMissing  # noqa: PLC0415  see `status`
-
     try:
         current, old = vault.masters
         others = sorted({key.master_id for key in keys if key.master_id != current.id})
@@ -173,10 +169,6 @@ def _masters(vault: Vault, keys: Sequence[VaultKey]) -> tuple[str, bool, list[st
 
 def rotate_master(args: argparse.Namespace) -> int:
     """Bring all keys under the master key that is set."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-    from alama.service.vault.rotation import standing  # noqa: PLC0415
-
     with existing_installation() as opened:
         current, old = opened.vault.masters
         master_id = current.id
@@ -203,9 +195,6 @@ def rotate_master(args: argparse.Namespace) -> int:
 
 def rotate_lender(args: argparse.Namespace) -> int:
     """Give a lender a new key, and hand over to it what was under the old one."""
-    from alama.cli import terminal, words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         total = opened.rotation.begin_lender(lender.id, args.by)
@@ -219,10 +208,6 @@ def rotate_lender(args: argparse.Namespace) -> int:
 
 def rotate_applicant(args: argparse.Namespace) -> int:
     """Seal what one applicant sent under a new key."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.applicants import reference_from  # noqa: PLC0415
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         book = Book(lender.id, Mode(args.mode))
@@ -235,9 +220,6 @@ def rotate_applicant(args: argparse.Namespace) -> int:
 
 def rotate_signing(args: argparse.Namespace) -> int:
     """Have the audit signed by a new key."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.installed import existing_installation  # noqa: PLC0415
-
     with existing_installation() as opened:
         new = opened.rotation.signing(args.by)
         emptied = opened.database.empty_journal()
@@ -249,9 +231,6 @@ def rotate_signing(args: argparse.Namespace) -> int:
 
 
 def _table(keys: Iterable[VaultKey], now_us: int) -> Table:
-    from alama.cli import words  # noqa: PLC0415  see `status`
-    from alama.cli.tables import plain_table  # noqa: PLC0415
-
     table = plain_table("whose", "for", "key", "made (UTC)", "age")
     table.columns[2].no_wrap = True  # an id is copied whole
     for key in keys:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from alama.service import ids
 from alama.service.book import Book, Mode
+from alama.service.errors import InvalidName
 from alama.service.webhooks import descriptions
-
-if TYPE_CHECKING:
-    from alama.service.webhooks.events import EventKind
+from alama.service.webhooks.events import EventKind
 
 PAGE_DEFAULT: Final = 20
 PAGE_MAX: Final = 1_000
@@ -67,8 +67,6 @@ def book_of(args: argparse.Namespace) -> Book:
 
 def kinds_of(args: argparse.Namespace) -> tuple[EventKind, ...] | None:
     """Give the kinds that were named; None where none were, and `all` is no kind in particular."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  not for the front door
-
     if args.kind is None:
         return None
     if ALL_KINDS not in args.kind:
@@ -86,9 +84,6 @@ def before_of(args: argparse.Namespace, prefix: str, what: str) -> str | None:
 
     Ids of a kind begin with `prefix`; `what` says which they are, for people.
     """
-    from alama.service import ids  # noqa: PLC0415  see `kinds_of`
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-
     if args.before is not None and not ids.is_sortable(prefix, args.before):
         raise InvalidName(
             f"--before wants the id of {what}, {prefix} and 28 digits",
@@ -99,9 +94,6 @@ def before_of(args: argparse.Namespace, prefix: str, what: str) -> str | None:
 
 
 def kind_of(name: str) -> EventKind:
-    from alama.service.errors import InvalidName  # noqa: PLC0415  see `kinds_of`
-    from alama.service.webhooks.events import EventKind  # noqa: PLC0415
-
     try:
         return EventKind(name)
     except ValueError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from alama.api.render_webhooks import attempt_line
+from alama.cli import terminal, webhook_tables, words
 from alama.cli.webhook_arguments import (
     add_book,
     add_endpoint,
@@ -14,6 +16,10 @@ from alama.cli.webhook_arguments import (
     kind_of,
     moment_us,
 )
+from alama.cli.webhook_use_cases import use_cases, warn_if_overdue
+from alama.service.errors import InvalidName
+from alama.service.webhooks.events import PREFIX
+from alama.service.webhooks.records import ATTEMPT_PREFIX, KEPT_US, RESENT_COUNTED_MAX
 
 if TYPE_CHECKING:
     import argparse
@@ -77,10 +83,6 @@ def register(actions: Subparsers) -> None:
 
 def attempts(args: argparse.Namespace) -> int:
     """List attempts, and say how to go on where there are more."""
-    from alama.cli import terminal, webhook_tables, words  # noqa: PLC0415  not for the front door
-    from alama.cli.webhook_use_cases import use_cases, warn_if_overdue  # noqa: PLC0415
-    from alama.service.webhooks.records import ATTEMPT_PREFIX  # noqa: PLC0415
-
     before = before_of(args, ATTEMPT_PREFIX, "an attempt")
     with use_cases(args) as can:
         endpoint = can.endpoints.find(book_of(args), args.endpoint)
@@ -102,8 +104,6 @@ def attempts(args: argparse.Namespace) -> int:
 
 def _say_lines(shown: Sequence[Attempt]) -> None:
     """Write attempts for a program: as over HTTP, but with the exact code of an error."""
-    from alama.api.render_webhooks import attempt_line  # noqa: PLC0415  see `attempts`
-
     for one in shown:
         sys.stdout.write(attempt_line(one).decode() + "\n")
     sys.stdout.flush()
@@ -111,10 +111,6 @@ def _say_lines(shown: Sequence[Attempt]) -> None:
 
 def events(args: argparse.Namespace) -> int:
     """List events, and say how to go on where there are more."""
-    from alama.cli import terminal, webhook_tables, words  # noqa: PLC0415  not for the front door
-    from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415
-    from alama.service.webhooks.events import PREFIX  # noqa: PLC0415
-
     kind = None if args.kind is None else kind_of(args.kind)
     before = before_of(args, PREFIX, "an event")
     with use_cases(args) as can:
@@ -134,11 +130,6 @@ def events(args: argparse.Namespace) -> int:
 
 def resend(args: argparse.Namespace) -> int:
     """Send one event, or all since a time, again."""
-    from alama.cli import words  # noqa: PLC0415
-    from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-    from alama.service.webhooks.records import KEPT_US, RESENT_COUNTED_MAX  # noqa: PLC0415
-
     if args.since is not None and args.to is None:
         raise InvalidName("--since wants an endpoint", hint="name it with --to")
     book = book_of(args)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from alama.cli import webhook_events
+from alama.cli import terminal, webhook_events, webhook_tables, words
 from alama.cli.confirm import add_yes, confirm
+from alama.cli.tables import facts
 from alama.cli.webhook_arguments import (
     add_book,
     add_description,
@@ -15,6 +16,10 @@ from alama.cli.webhook_arguments import (
     book_of,
     kinds_of,
 )
+from alama.cli.webhook_use_cases import of, use_cases, warn_if_overdue, warn_if_refused
+from alama.service.errors import InvalidName
+from alama.service.webhooks.endpoints import NewEndpoint
+from alama.service.webhooks.records import ROTATION_OVERLAP_US, Change
 
 if TYPE_CHECKING:
     import argparse
@@ -83,13 +88,9 @@ attempts` shows what came of it."""
 _CONFIRMATION: Final = "remove"
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "webhooks",
-        help="where events are sent, and what came of it",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     added = actions.add_parser(
         "add",
@@ -141,10 +142,6 @@ def _register_changes(actions: Subparsers) -> None:
 
 def add(args: argparse.Namespace) -> int:
     """Add an endpoint; nothing but its secret goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.webhook_use_cases import of, use_cases  # noqa: PLC0415
-    from alama.service.webhooks.endpoints import NewEndpoint  # noqa: PLC0415
-
     new = NewEndpoint(args.url, kinds_of(args) or (), args.description or "")
     with use_cases(args) as can:
         secret, endpoint = can.endpoints.add(book_of(args), new)
@@ -158,13 +155,6 @@ def add(args: argparse.Namespace) -> int:
 
 def show_list(args: argparse.Namespace) -> int:
     """List endpoints, the oldest first."""
-    from alama.cli import terminal, webhook_tables, words  # noqa: PLC0415
-    from alama.cli.webhook_use_cases import (  # noqa: PLC0415
-        use_cases,
-        warn_if_overdue,
-        warn_if_refused,
-    )
-
     with use_cases(args) as can:
         found = can.endpoints.of(book_of(args))
         waiting = can.events.waiting(book_of(args), [one.id for one in found])
@@ -180,8 +170,6 @@ def show_list(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Show one endpoint."""
-    from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415  not for the front door
-
     with use_cases(args) as can:
         _say(can, can.endpoints.find(book_of(args), args.endpoint))
     return 0
@@ -189,10 +177,6 @@ def show(args: argparse.Namespace) -> int:
 
 def update(args: argparse.Namespace) -> int:
     """Change an endpoint, and show what it is then."""
-    from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415  not for the front door
-    from alama.service.errors import InvalidName  # noqa: PLC0415
-    from alama.service.webhooks.records import Change  # noqa: PLC0415
-
     enabled = True if args.enable else False if args.disable else None
     change = Change(args.url, kinds_of(args), args.description, enabled)
     if change == Change():
@@ -207,9 +191,6 @@ def update(args: argparse.Namespace) -> int:
 
 def remove(args: argparse.Namespace) -> int:
     """Remove an endpoint, having asked once more."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415
-
     with use_cases(args) as can:
         endpoint = can.endpoints.find(book_of(args), args.endpoint)
         if not args.yes:
@@ -222,10 +203,6 @@ def remove(args: argparse.Namespace) -> int:
 
 def rotate(args: argparse.Namespace) -> int:
     """Make the next secret; nothing but the secret goes to stdout."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.webhook_use_cases import use_cases  # noqa: PLC0415
-    from alama.service.webhooks.records import ROTATION_OVERLAP_US  # noqa: PLC0415
-
     with use_cases(args) as can:
         overlap_us = 0 if args.now else ROTATION_OVERLAP_US
         secret, endpoint = can.endpoints.rotate(book_of(args), args.endpoint, overlap_us)
@@ -238,9 +215,6 @@ def rotate(args: argparse.Namespace) -> int:
 
 def test(args: argparse.Namespace) -> int:
     """Send an event to one endpoint."""
-    from alama.cli import words  # noqa: PLC0415  not for the front door
-    from alama.cli.webhook_use_cases import of, use_cases, warn_if_refused  # noqa: PLC0415
-
     with use_cases(args) as can:
         sent = can.endpoints.test(book_of(args), args.endpoint)
         endpoint = can.endpoints.find(book_of(args), args.endpoint)
@@ -251,10 +225,6 @@ def test(args: argparse.Namespace) -> int:
 
 
 def _say(can: UseCases, endpoint: Endpoint) -> None:
-    from alama.cli import webhook_tables, words  # noqa: PLC0415
-    from alama.cli.tables import facts  # noqa: PLC0415
-    from alama.cli.webhook_use_cases import warn_if_overdue, warn_if_refused  # noqa: PLC0415
-
     waiting = can.events.waiting(endpoint.book, [endpoint.id]).get(endpoint.id)
     words.say(facts(webhook_tables.endpoint_facts(endpoint, waiting, can.clock())))
     warn_if_overdue(waiting)

@@ -9,14 +9,19 @@ import sys
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Final
 
+from alama import settings as settings_module
+from alama.cli.installed import existing_installation
 from alama.core.errors import AlamaError
+from alama.service.errors import StoreUnfit
+from alama.storage import database as databases
+from alama.telemetry import tracing
+from alama.telemetry.deliveries import watching_deliveries
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from alama.cli.command import Subparsers
     from alama.settings import Settings
     from alama.telemetry.deliveries import DeliveryWatch
     from alama.wiring.delivering import Stoppable
@@ -49,13 +54,9 @@ BROKE_HINT: Final = "another takes its place; please report this line"
 BROKE_ALONE_HINT: Final = "start it again, nothing is lost; please report this line"
 
 
-def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "worker",
-        help="send webhooks and train models, where the service does not do it itself",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
     parser.add_argument(
         "--beside-service",
         action="store_true",
@@ -71,14 +72,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Send until asked to stop."""
-    # Not for the front door: a database takes a while to load.
-    from alama import settings as settings_module  # noqa: PLC0415
-    from alama.telemetry import tracing  # noqa: PLC0415
-
     settings = settings_module.read(os.environ)
     tracing.check(os.environ)
     if args.jobs:
-        from alama.cli.worker_jobs import do_jobs  # noqa: PLC0415
+        from alama.cli.worker_jobs import do_jobs  # noqa: PLC0415  rich is not for a service
 
         return do_jobs(settings)
     return _beside_service(settings) if args.beside_service else _alone(settings)
@@ -86,8 +83,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _beside_service(settings: Settings) -> int:
     """Send behind scoring; whatever ends it is a line of the log: whoever started it tries on."""
-    from alama.telemetry.deliveries import watching_deliveries  # noqa: PLC0415  see `run`
-
     os.nice(NICENESS)
     watch = watching_deliveries(settings.log, settings.metrics_port)
     try:
@@ -102,8 +97,6 @@ def _beside_service(settings: Settings) -> int:
 
 
 def _alone(settings: Settings) -> int:
-    from alama.telemetry.deliveries import watching_deliveries  # noqa: PLC0415  see `run`
-
     with _metrics(settings):
         watch = watching_deliveries(settings.log, settings.metrics_port)
         try:
@@ -117,10 +110,7 @@ def _alone(settings: Settings) -> int:
 
 
 def _send(settings: Settings, watch: DeliveryWatch, begun: Callable[[Stoppable], None]) -> None:
-    from alama.cli.installed import existing_installation  # noqa: PLC0415  see `run`
-    from alama.service.errors import StoreUnfit  # noqa: PLC0415
-    from alama.storage import database as databases  # noqa: PLC0415
-    from alama.wiring.delivering import deliver  # noqa: PLC0415
+    from alama.wiring.delivering import deliver  # noqa: PLC0415  a job is done without aiohttp
 
     with existing_installation() as installed:
         installed.vault.signer()  # told here that keys are missing, rather than at each event

@@ -186,7 +186,7 @@ def test_a_lender_with_as_much_as_it_may_have_is_told_what_makes_room(
     found = send(lender, [b"a\n" * (PART_BYTES // 2)] * 3)
     assert found is not None
     assert (found.status, code(found)) == (409, "histories_full")
-    assert "alama pilot forget" in found.json()["detail"]
+    assert "erases the file" in found.json()["detail"]
     assert parts_left(lender) == 0
 
 

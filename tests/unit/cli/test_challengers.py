@@ -175,7 +175,7 @@ def test_a_candidate_may_challenge_though_its_gates_have_failed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--candidate", "can_0"), "this id\n  hint: `alama pilot status demo` lists them"),
+        (("--candidate", "can_0"), "this id\n  hint: `alama onboard status demo` lists them"),
         (("--model", "builtin.json"), "decides for demo in test mode itself"),
         (("--model", "model.json", "--from", "2999-01-01"), "yet to come"),
         (("--model", "nowhere.json"), "cannot read the model"),

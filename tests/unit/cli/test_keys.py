@@ -102,7 +102,7 @@ def test_a_live_key_before_approval_is_refused_with_the_missing_step(
         out, err = capsys.readouterr()
         assert out == ""
         assert "the step lender is missing: its terms are not set" in " ".join(err.split())
-        assert "hint: alama pilot terms demo" in err
+        assert "hint: alama onboard terms demo" in err
     assert kept(home) == []
 
 

@@ -56,7 +56,7 @@ def test_a_lender_with_a_live_model_is_listed_as_open(
 def test_a_lender_that_collects_repayments_is_listed_as_in_shadow(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["pilot", "terms", "demo", "--jurisdiction", "none", "--two-eyes"]) == 0
+    assert main(["onboard", "terms", "demo", "--jurisdiction", "none", "--two-eyes"]) == 0
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live", "--shadow"]) == 0
     capsys.readouterr()
     assert main(["lenders", "list"]) == 0

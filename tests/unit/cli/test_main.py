@@ -9,12 +9,13 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from alama import __version__
 from alama.cli import main as front_door
-from alama.cli.command import Subparsers
+from alama.cli.command import Parser
 from alama.core.errors import AlamaError
 
 ROOT = Path(__file__).parents[3]
@@ -23,21 +24,26 @@ Run = Callable[[argparse.Namespace], int]
 Install = Callable[[Run], None]
 
 
-class FakeCommand:
+class FakeCommand(ModuleType):
     """A command `try` that does what a test tells it to."""
 
     def __init__(self, run: Run) -> None:
+        super().__init__("try_command")
         self.run = run
 
-    def register(self, subparsers: Subparsers) -> None:
-        parser = subparsers.add_parser("try", help="what the test says")
+    def register(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--times", type=int, default=1)
         parser.set_defaults(run=self.run)
 
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
-    return lambda run: monkeypatch.setattr(front_door, "COMMANDS", (FakeCommand(run),))
+    def put(run: Run) -> None:
+        monkeypatch.setitem(sys.modules, "try_command", FakeCommand(run))
+        noun = front_door.Noun("try", "what the test says", "try_command")
+        monkeypatch.setattr(front_door, "NOUNS", (noun,))
+
+    return put
 
 
 def raiser(error: BaseException) -> Run:
@@ -93,30 +99,30 @@ def test_lists_and_examples_keep_their_lines(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "wrong", "said"),
     [
-        (["doctr"], "did you mean doctor?"),
-        (["db", "chek"], "did you mean check?"),
-        (["xyzzy"], "`alama --help` lists them"),
+        (["doctr"], "doctr", "did you mean doctor?"),
+        (["db", "chek"], "chek", "did you mean check?"),
+        (["xyzzy"], "xyzzy", "`alama --help` lists them"),
+        (["onboard", "trian", "umoja"], "trian", "did you mean train?"),
     ],
 )
 def test_a_command_that_does_not_exist_gets_the_one_that_was_meant(
-    typed: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    typed: list[str], wrong: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:
         front_door.main(typed)
     assert exit_info.value.code == front_door.EXIT_MISTAKE
     err = capsys.readouterr().err
-    assert err.endswith(f"there is no command '{typed[-1]}'; {said}\n")
+    assert err.endswith(f"there is no command '{wrong}'; {said}\n")
     assert len(err.splitlines()) == 2
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     front_door.build_parser().print_help()
     text = capsys.readouterr().out
-    for command in front_door.COMMANDS:
-        noun = command.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
-        assert re.search(rf"^    {noun} +\w", text, re.MULTILINE), f"{noun} has no line of help"
+    for noun in front_door.NOUNS:
+        assert re.search(rf"^    {noun.name} +{noun.help[:20]}", text, re.MULTILINE), noun
 
 
 def test_every_command_and_every_action_has_a_description() -> None:
@@ -128,6 +134,8 @@ def test_every_command_and_every_action_has_a_description() -> None:
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """The parser, and those of everything below it."""
+    assert isinstance(parser, Parser)
+    parser.fill()
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -222,15 +230,16 @@ import sys
 from alama.cli import main as front_door, terminal
 
 class Loud:
-    def register(self, subparsers):
-        subparsers.add_parser("loud").set_defaults(run=self.run)
+    def register(self, parser):
+        parser.set_defaults(run=self.run)
 
     def run(self, args):
         for _ in range(100_000):
             {speak}
         return 0
 
-front_door.COMMANDS = (Loud(),)
+sys.modules["loud"] = Loud()
+front_door.NOUNS = (front_door.Noun("loud", "loud", "loud"),)
 sys.exit(front_door.main(["loud"]))
 """
 
@@ -251,13 +260,27 @@ def test_a_reader_that_leaves_a_pipe_ends_the_command_in_silence(speak: str) -> 
         assert process.wait() == front_door.EXIT_PIPE_CLOSED
 
 
-def test_the_front_door_opens_fast_because_heavy_libraries_wait_for_their_command() -> None:
-    heavy = {"interpret", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn"}
-    probe = "import sys, alama.cli.main as m; m.build_parser(); print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, check=True, text=True
-    ).stdout.split()
-    assert heavy.isdisjoint(loaded)
+HEAVY = {"clarabel", "interpret", "joblib", "pyarrow", "psycopg", "scipy", "sklearn"}
+
+
+def test_the_front_door_opens_fast_because_it_imports_no_command() -> None:
+    loaded = modules_after("m.main([])")
+    assert {"msgspec", "rich", "sqlalchemy"}.isdisjoint(loaded)
+    assert {noun.module for noun in front_door.NOUNS}.isdisjoint(loaded)
+
+
+def test_no_command_loads_the_libraries_of_an_extra_before_it_runs() -> None:
+    fill = "[p.fill() for p in m.build_parser()._subparsers._group_actions[0].choices.values()]"
+    loaded = modules_after(fill)
+    assert {noun.module for noun in front_door.NOUNS} <= loaded
+    assert HEAVY.isdisjoint(loaded)
+
+
+def modules_after(statement: str) -> set[str]:
+    """What is imported once the front door has done something."""
+    probe = f"import sys, alama.cli.main as m; {statement}; print('\\n', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=True, text=True)
+    return set(done.stdout.splitlines()[-1].split())
 
 
 def test_alama_runs_as_a_module_too() -> None:

@@ -64,10 +64,10 @@ def test_what_passes_waits_to_be_signed_and_then_answers(
     assert moved.lineage.recalibrated.model_id == builtin().id
     assert main(["models", "show", str(model)]) == 0
     assert f"from {builtin().id}" in " ".join(capsys.readouterr().out.split())
-    assert main(["pilot", "validate", "demo", "--pack", str(pack)]) == 0
+    assert main(["onboard", "validate", "demo", "--pack", str(pack)]) == 0
     assert pack.read_bytes() == page.read_bytes()
     assert "loss 0." in capsys.readouterr().out
-    assert main(["pilot", "approve", "demo", "--by", "A. Njeri", "--reason", "read it"]) == 0
+    assert main(["onboard", "approve", "demo", "--by", "A. Njeri", "--reason", "read it"]) == 0
     assert f"{moved.id} answers for demo in live mode" in capsys.readouterr().out
     assert main(["audit", "verify"]) == 0
 
@@ -159,7 +159,7 @@ def test_where_nobody_could_sign_the_files_are_written_all_the_same(
     assert "may be approved" not in page.read_text()
     said = " ".join(capsys.readouterr().err.split())
     assert "Nothing was kept as a candidate: the terms of demo have changed" in said
-    assert "alama pilot train demo" in said
+    assert "alama onboard train demo" in said
     assert models.decode(out.read_bytes()).lineage.recalibrated is not None
     installed = opened()
     assert len(installed.onboarding.candidates.of("demo")) == 1

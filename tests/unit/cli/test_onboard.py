@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from alama import settings, wiring
-from alama.cli import pilot_work
+from alama.cli import onboard, onboard_walk, onboard_work
 from alama.cli.main import EXIT_MISTAKE, build_parser, main
-from alama.cli.pilot_arguments import decided_from
+from alama.cli.onboard_arguments import decided_from
 from alama.core.lending import policy_text
 from alama.service.book import Book, Mode
 from alama.service.onboarding.orders import Decided
@@ -79,9 +79,9 @@ def test_without_a_terminal_what_is_missing_is_named_with_its_option(
 
 
 def test_what_is_not_said_stays_as_it_was() -> None:
-    assert main(["pilot", "terms", "umoja", *NEW, "--four-eyes", "--jurisdiction", "KE"]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW, "--four-eyes", "--jurisdiction", "KE"]) == 0
     before = pilot()
-    assert main(["pilot", "terms", "umoja", "--days-past-due", "90"]) == 0
+    assert main(["onboard", "terms", "umoja", "--days-past-due", "90"]) == 0
     after = pilot()
     assert (after.days_past_due, after.approvers, after.jurisdiction) == (90, 2, "KE")
     assert main(["onboard", "umoja"]) == 0
@@ -91,10 +91,10 @@ def test_what_is_not_said_stays_as_it_was() -> None:
 def test_two_eyes_of_four_take_a_reason_and_are_warned_of(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    terms = ["pilot", "terms", "umoja"]
+    terms = ["onboard", "terms", "umoja"]
     assert main([*terms, *NEW, "--four-eyes"]) == 0
     assert main([*terms, "--two-eyes"]) == EXIT_MISTAKE
-    assert 'alama pilot terms umoja --two-eyes --reason "..."' in capsys.readouterr().err
+    assert 'alama onboard terms umoja --two-eyes --reason "..."' in capsys.readouterr().err
     assert main([*terms, "--days-past-due", "60", "--reason", "why not"]) == EXIT_MISTAKE
     assert (pilot().approvers, pilot().days_past_due) == (2, 30)
     assert main([*terms, "--two-eyes", "--reason", "J. Otieno has left"]) == 0
@@ -104,15 +104,15 @@ def test_two_eyes_of_four_take_a_reason_and_are_warned_of(
 
 
 def test_the_law_can_be_left_again() -> None:
-    assert main(["pilot", "terms", "umoja", *NEW, "--jurisdiction", "kenya"]) == 0
-    assert main(["pilot", "terms", "umoja", "--jurisdiction", "none"]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW, "--jurisdiction", "kenya"]) == 0
+    assert main(["onboard", "terms", "umoja", "--jurisdiction", "none"]) == 0
     assert pilot().jurisdiction is None
 
 
 def test_the_live_policy_is_drafted_from_the_pack_where_there_is_none(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW, "--jurisdiction", "KE"]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW, "--jurisdiction", "KE"]) == 0
     assert "alama policy show --lender umoja --mode live" in capsys.readouterr().err
     installed = opened()
     policy = policy_text.read(text_in_force(installed.registry, LIVE))
@@ -125,13 +125,13 @@ def test_the_live_policy_is_drafted_from_the_pack_where_there_is_none(
 def test_a_live_policy_of_another_law_stays_in_force_and_is_spoken_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
     policy = tmp_path / "policy.toml"
     assert main(["policy", "init", "--currency", "KES", "--out", str(policy)]) == 0
     activate = ["policy", "activate", str(policy), "--lender", "umoja", "--mode", "live"]
     assert main([*activate, "--by", "W. Mutua"]) == 0
     capsys.readouterr()
-    assert main(["pilot", "terms", "umoja", "--jurisdiction", "KE"]) == 0
+    assert main(["onboard", "terms", "umoja", "--jurisdiction", "KE"]) == 0
     assert "the live policy of umoja is one for" in capsys.readouterr().err
     installed = opened()
     assert len(installed.registry.deployments(LIVE)) == 1
@@ -141,7 +141,7 @@ def test_a_live_policy_of_another_law_stays_in_force_and_is_spoken_of(
 def test_a_law_of_another_currency_is_refused_and_sets_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW, "--jurisdiction", "UG"]) == EXIT_MISTAKE
+    assert main(["onboard", "terms", "umoja", *NEW, "--jurisdiction", "UG"]) == EXIT_MISTAKE
     assert "does not lend in KES" in capsys.readouterr().err
     installed = opened()
     assert installed.onboarding.pilots.find("umoja") is None
@@ -162,14 +162,14 @@ def test_a_law_of_another_currency_is_refused_and_sets_nothing(
 def test_terms_that_cannot_be_are_refused(
     said: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", "terms", "umoja", *said]) == EXIT_MISTAKE
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "terms", "umoja", *said]) == EXIT_MISTAKE
     assert message in capsys.readouterr().err
 
 
 def test_a_gate_can_be_tightened() -> None:
     said = ["--gate", "slope_max=1.1", "--gate", "auc_low_min=0.65", "--gate", "defaults_min=400"]
-    assert main(["pilot", "terms", "umoja", *NEW, *said]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW, *said]) == 0
     assert pilot().gates == '{"auc_low_min":0.65,"defaults_min":400,"slope_max":1.1}'
 
 
@@ -180,16 +180,16 @@ def test_a_sound_history_is_sealed_and_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, page = a_history(tmp_path), tmp_path / "history.html"
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", "history", "umoja", str(path), "--report", str(page)]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "history", "umoja", str(path), "--report", str(page)]) == 0
     out, err = capsys.readouterr()
     assert "2,000 rows: 2,000 loans whose outcome is known, 400 defaults (20.0%)" in out
     assert "is sealed as his_" in err
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
-    assert main(["pilot", "status", "umoja"]) == 0
+    assert main(["onboard", "status", "umoja"]) == 0
     status = capsys.readouterr().out
     assert re.search(r"2 +history +done +2,000 rows, enough to learn each field by", status)
-    assert main(["pilot", "history", "umoja"]) == 0
+    assert main(["onboard", "history", "umoja"]) == 0
     assert "Month by month" in capsys.readouterr().out
 
 
@@ -197,8 +197,8 @@ def test_the_same_file_is_kept_once_unless_it_is_to_be_read_in_another_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = a_history(tmp_path)
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    hand_in = ["pilot", "history", "umoja", str(path)]
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    hand_in = ["onboard", "history", "umoja", str(path)]
     for more, sealed, said in (
         ([], 1, "is sealed as his_"),
         ([], 1, "history.csv is the file of 20"),
@@ -220,8 +220,8 @@ def test_what_is_wrong_where_is_named_by_column_rule_and_row(
     columns["mm_months"][10] = -4
     columns["due_on"][20] = "soon"
     path = write_csv(tmp_path, columns)
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", "history", "umoja", str(path)]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "history", "umoja", str(path)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"mm_months +1 +must be a whole number at least 0 and at most 600 +11\b", out)
     assert re.search(r"due_on +1 +must be a date such as 2024-03-31 +21\b", out)
@@ -255,19 +255,19 @@ def test_a_field_that_gives_the_outcome_away_stops_the_walk_with_a_report(
 def test_a_file_is_read_again_as_it_was_when_it_was_handed_in(tmp_path: Path) -> None:
     path = leaking(tmp_path)
     reading = ["--exclude", "avg_balance", "--group", "device_type", "--region"]
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", "history", "umoja", str(path), *reading]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "history", "umoja", str(path), *reading]) == 0
     installed = opened()
     [record] = installed.onboarding.histories.of("umoja")
-    report = pilot_work.report_of(installed, record)
+    report = onboard_work.report_of(installed, record)
     assert "avg_balance" not in report.inputs
     assert "region" in report.inputs
     options = options_of(report, datetime.fromtimestamp(record.created_us / 1e6, UTC).date())
-    again = pilot_work.read_file(installed, "umoja", path, options, lambda _share: None)
+    again = onboard_work.read_file(installed, "umoja", path, options, lambda _share: None)
     assert again == report
     wishes = Options(today=TODAY, region=True, exclude=frozenset({"avg_balance"}))
-    assert pilot_work.is_kept(installed, record, path, wishes)
-    assert not pilot_work.is_kept(installed, record, path, Options(today=TODAY))
+    assert onboard_work.is_kept(installed, record, path, wishes)
+    assert not onboard_work.is_kept(installed, record, path, Options(today=TODAY))
     installed.close()
 
 
@@ -275,7 +275,7 @@ def test_a_file_is_read_again_as_it_was_when_it_was_handed_in(tmp_path: Path) ->
 def test_how_a_file_is_read_is_refused_where_none_is(
     option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for command in (["onboard", "umoja", *NEW], ["pilot", "history", "umoja"]):
+    for command in (["onboard", "umoja", *NEW], ["onboard", "history", "umoja"]):
         assert main([*command, *option]) == EXIT_MISTAKE
         err = capsys.readouterr().err
         assert f"nothing would use {option[0]}" in err
@@ -284,7 +284,7 @@ def test_how_a_file_is_read_is_refused_where_none_is(
 
 def test_what_is_decided_for_a_training_run_is_taken_into_its_order() -> None:
     wanted = ["--exclude", "avg_balance,age", "--keep", "age", "--region", "--seed", "7"]
-    for command in (["pilot", "train", "umoja"], ["onboard", "umoja"]):
+    for command in (["onboard", "train", "umoja"], ["onboard", "umoja"]):
         args = build_parser().parse_args([*command, *wanted])
         assert decided_from(args) == Decided(
             region=True, exclude=("avg_balance", "age"), keep=("age",), seed=7
@@ -307,13 +307,13 @@ def test_too_few_defaults_fail_and_name_the_shadow_key(
 def test_a_file_is_forgotten_only_when_it_is_meant_and_its_report_stays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", "history", "umoja", str(a_history(tmp_path))]) == 0
-    assert main(["pilot", "forget", "umoja"]) == EXIT_MISTAKE
-    assert main(["pilot", "forget", "umoja", "--yes"]) == 0
-    assert main(["pilot", "train", "umoja"]) == EXIT_MISTAKE
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "history", "umoja", str(a_history(tmp_path))]) == 0
+    assert main(["onboard", "forget", "umoja"]) == EXIT_MISTAKE
+    assert main(["onboard", "forget", "umoja", "--yes"]) == 0
+    assert main(["onboard", "train", "umoja"]) == EXIT_MISTAKE
     assert "hand the file in again" in capsys.readouterr().err
-    assert main(["pilot", "history", "umoja"]) == 0
+    assert main(["onboard", "history", "umoja"]) == 0
 
 
 WITHOUT_ARROW = """
@@ -325,10 +325,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_what_was_found_in_a_file_is_shown_where_nothing_could_read_it(tmp_path: Path) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", "history", "umoja", str(a_history(tmp_path))]) == 0
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", "history", "umoja", str(a_history(tmp_path))]) == 0
     page = tmp_path / "history.html"
-    show = ["pilot", "history", "umoja", "--report", str(page)]
+    show = ["onboard", "history", "umoja", "--report", str(page)]
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_ARROW, *show],
         capture_output=True,
@@ -346,8 +346,8 @@ def test_what_was_found_in_a_file_is_shown_where_nothing_could_read_it(tmp_path:
 def test_a_step_before_its_time_names_the_one_that_is_missing(
     action: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["pilot", "terms", "umoja", *NEW]) == 0
-    assert main(["pilot", action, "umoja"]) == EXIT_MISTAKE
+    assert main(["onboard", "terms", "umoja", *NEW]) == 0
+    assert main(["onboard", action, "umoja"]) == EXIT_MISTAKE
     err = capsys.readouterr().err
     assert "the step history is missing" in err
     assert COMMANDS[Step.HISTORY].format(lender="umoja") in err
@@ -364,6 +364,19 @@ def test_nobody_approves_without_a_name_and_a_reason(
 def test_a_reason_without_an_approval_is_no_approval(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["onboard", "umoja", *NEW, "--reason", "it is fine"]) == EXIT_MISTAKE
     assert "add --approve" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "run"),
+    [
+        (["umoja"], onboard_walk.run),
+        (["--region", "umoja", "--seed", "1"], onboard_walk.run),
+        (["walk", "status"], onboard_walk.run),
+        (["status", "umoja"], onboard.show_status),
+    ],
+)
+def test_a_line_that_names_no_step_walks(typed: list[str], run: object) -> None:
+    assert build_parser().parse_args(["onboard", *typed]).run is run
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))

@@ -11,7 +11,7 @@ import pytest
 
 from alama import settings, wiring
 from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.pilot_tables import Judged, ShownGate
+from alama.cli.onboard_tables import Judged, ShownGate
 from alama.core import document
 from alama.core import model as models
 from alama.core.model import Model
@@ -39,8 +39,8 @@ def with_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")
     path = write_csv(tmp_path, history_columns())
-    assert main(["pilot", "terms", "demo", "--four-eyes"]) == 0
-    assert main(["pilot", "history", "demo", str(path)]) == 0
+    assert main(["onboard", "terms", "demo", "--four-eyes"]) == 0
+    assert main(["onboard", "history", "demo", str(path)]) == 0
 
 
 def keep_candidate(
@@ -68,14 +68,14 @@ def keep_candidate(
 
 
 def approve(person: str, *more: str) -> int:
-    return main(["pilot", "approve", "demo", "--by", person, "--reason", "read the pack", *more])
+    return main(["onboard", "approve", "demo", "--by", person, "--reason", "read the pack", *more])
 
 
 def test_what_is_to_be_answered_before_signing_is_printed_with_the_gates(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     keep_candidate(PASSED, questions=("Tier C is red.",))
-    assert main(["pilot", "validate", "demo"]) == 0
+    assert main(["onboard", "validate", "demo"]) == 0
     assert "To be answered before signing\n- Tier C is red.\n" in capsys.readouterr().out
 
 
@@ -84,7 +84,7 @@ def test_the_gates_are_shown_with_what_was_measured_and_the_pack_is_written(
 ) -> None:
     keep_candidate(PASSED)
     page, model = tmp_path / "pack.html", tmp_path / "model.json"
-    said = ["pilot", "validate", "demo", "--pack", str(page), "--model", str(model)]
+    said = ["onboard", "validate", "demo", "--pack", str(page), "--model", str(model)]
     assert main(said) == 0
     out = capsys.readouterr().out
     assert "all 1 gates passed" in out
@@ -95,15 +95,15 @@ def test_the_gates_are_shown_with_what_was_measured_and_the_pack_is_written(
 
 def test_a_failed_gate_says_why_and_nobody_can_sign(capsys: pytest.CaptureFixture[str]) -> None:
     keep_candidate(PASSED, FAILED)
-    assert main(["pilot", "validate", "demo"]) == 1
+    assert main(["onboard", "validate", "demo"]) == 1
     out = capsys.readouterr().out
     assert "1 of 2 gates failed: nobody can approve it" in out
     assert re.search(r"stability +FAILED +0\.310", out)
     assert "failed stability: The scores moved by a PSI of 0.310." in out
     assert approve("W. Mutua") == EXIT_MISTAKE
     assert "The scores moved" in capsys.readouterr().err
-    assert main(["pilot", "status", "demo"]) == 0
-    assert "Next, mend the file:\n  alama pilot history demo FILE" in capsys.readouterr().out
+    assert main(["onboard", "status", "demo"]) == 0
+    assert "Next, mend the file:\n  alama onboard history demo FILE" in capsys.readouterr().out
 
 
 def test_four_eyes_are_those_of_two_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +111,7 @@ def test_four_eyes_are_those_of_two_people(capsys: pytest.CaptureFixture[str]) -
     assert approve("W. Mutua") == 0
     out, err = capsys.readouterr()
     assert "1 more signature is needed, by somebody else." in out
-    pack, signed = "alama pilot validate demo --pack pack.html", "alama pilot approve demo --by"
+    pack, signed = "alama onboard validate demo --pack pack.html", "alama onboard approve demo --by"
     assert f"Next, read the pack, then sign:\n  {pack}\n  {signed}" in err
     assert approve("w mutua") == EXIT_MISTAKE
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == EXIT_MISTAKE
@@ -121,7 +121,7 @@ def test_four_eyes_are_those_of_two_people(capsys: pytest.CaptureFixture[str]) -
     assert f"{builtin().id} answers for demo in live mode" in out
     assert "Next, key: alama keys issue --lender demo --mode live" in err
     assert main(["keys", "issue", "--lender", "demo", "--mode", "live"]) == 0
-    assert main(["pilot", "status", "demo"]) == 0
+    assert main(["onboard", "status", "demo"]) == 0
     assert "6 of 6 steps" in capsys.readouterr().out
 
 
@@ -148,7 +148,7 @@ def test_the_line_that_made_a_candidate_goes_on_with_it_when_approval_is_added(
     sign = ["--approve", "--reason", "read the pack", "--by"]
     assert main([*line, *sign, "W. Mutua"]) == 0
     told = f"--seed: for training alone, and candidate {candidate.id} stands. To train anew: "
-    assert f"{told}alama pilot train demo, with the same options." in capsys.readouterr().err
+    assert f"{told}alama onboard train demo, with the same options." in capsys.readouterr().err
     assert main([*line, *sign, "J. Otieno"]) == 0
     assert "answers for demo in live mode" in capsys.readouterr().out
     opened = wiring.open_installation(settings.read(os.environ))
@@ -182,7 +182,7 @@ def test_what_the_candidate_is_not_is_refused(
     assert main(["onboard", "demo", *option]) == EXIT_MISTAKE
     err = capsys.readouterr().err
     assert f"a model was trained before, and {told}: candidate {candidate.id}" in err
-    assert "alama pilot train demo, with the same options" in err
+    assert "alama onboard train demo, with the same options" in err
 
 
 def test_a_group_is_refused_where_no_file_is_read(capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,11 +198,11 @@ def test_a_candidate_of_an_earlier_history_is_shown_and_signed_by_its_id_alone(
 ) -> None:
     earlier = keep_candidate(PASSED)
     another = write_csv(tmp_path, history_columns(bad_every=4))
-    assert main(["pilot", "history", "demo", str(another)]) == 0
-    assert main(["pilot", "validate", "demo"]) == EXIT_MISTAKE
+    assert main(["onboard", "history", "demo", str(another)]) == 0
+    assert main(["onboard", "validate", "demo"]) == EXIT_MISTAKE
     assert "was trained on an earlier history" in capsys.readouterr().err
     assert approve("W. Mutua") == EXIT_MISTAKE
-    assert main(["pilot", "validate", "demo", "--candidate", earlier.id]) == 0
+    assert main(["onboard", "validate", "demo", "--candidate", earlier.id]) == 0
     assert "all 1 gates passed" in capsys.readouterr().out
     assert approve("W. Mutua", "--candidate", earlier.id) == 0
 
@@ -224,7 +224,7 @@ def test_one_command_goes_back_to_the_model_before(capsys: pytest.CaptureFixture
     assert main(back) == 0
     assert f"{other.id} answers for demo in live mode again." in capsys.readouterr().out
     assert main(back) == EXIT_MISTAKE
-    assert "alama pilot approve demo --candidate can_" in capsys.readouterr().err
+    assert "alama onboard approve demo --candidate can_" in capsys.readouterr().err
 
 
 def test_the_status_tells_of_a_roll_back_and_of_a_pause(capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +236,7 @@ def test_the_status_tells_of_a_roll_back_and_of_a_pause(capsys: pytest.CaptureFi
     assert main(back) == 0
     assert main(["lenders", "pause", "demo", "--reason", "incident 45"]) == 0
     capsys.readouterr()
-    assert main(["pilot", "status", "demo"]) == 0
+    assert main(["onboard", "status", "demo"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "rolled back from " in told
     assert re.search(r"PAUSED since [-\d]+ [:\d]+ UTC: incident 45$", told)
@@ -245,10 +245,10 @@ def test_the_status_tells_of_a_roll_back_and_of_a_pause(capsys: pytest.CaptureFi
 def test_the_status_lists_candidates_by_their_ids_newest_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["pilot", "status", "demo"]) == 0
+    assert main(["onboard", "status", "demo"]) == 0
     assert "Candidates" not in capsys.readouterr().out
     first, second = keep_candidate(PASSED, FAILED), keep_candidate(PASSED)
-    assert main(["pilot", "status", "demo"]) == 0
+    assert main(["onboard", "status", "demo"]) == 0
     listed = capsys.readouterr().out.partition("Candidates, the newest first:")[2]
     model = first.model_id.removeprefix("sha256:")[:12]
     newest = rf"{second.id} +[-\d]+ [:\d]+ +passed +{model}"

@@ -58,7 +58,7 @@ def test_an_empty_answer_is_the_default(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     type_in(monkeypatch, "", "", "")
-    assert main(["pilot", "terms", "demo"]) == 0
+    assert main(["onboard", "terms", "demo"]) == 0
     assert "A default is a loan so many days past due [30]: " in capsys.readouterr().err
     opened = wiring.open_installation(settings.read(os.environ))
     pilot = opened.onboarding.pilots.find("demo")

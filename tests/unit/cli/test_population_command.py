@@ -21,8 +21,8 @@ from alama.training.population.people import (
 
 def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
-    command.register(parser.add_subparsers())
-    args = parser.parse_args(["population", *words])
+    command.register(parser)
+    args = parser.parse_args(words)
     code: int = args.run(args)
     return code
 

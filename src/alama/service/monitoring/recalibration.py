@@ -133,7 +133,7 @@ class Recalibrations:
                 return one
         raise NothingToSign(
             f"the terms of {lender} have changed since its model was trained and judged",
-            hint=f"a new level does not mend that: train it again: alama pilot train {lender}",
+            hint=f"a new level does not mend that: train it again: alama onboard train {lender}",
         )
 
     def _in_force(self, book: Book) -> Model:

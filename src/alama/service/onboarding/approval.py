@@ -147,12 +147,12 @@ def _count(dossier: Dossier, signature: Signature) -> Counted:
     if pilot is None:
         raise ApprovalBlocked(
             f"{candidate.lender} has no terms, so nobody knows how many must sign",
-            hint=f"set them first: alama pilot terms {candidate.lender}",
+            hint=f"set them first: alama onboard terms {candidate.lender}",
         )
     if (candidate.days_past_due, candidate.limits) != (pilot.days_past_due, pilot.gates):
         raise ApprovalBlocked(
             "the terms of the lender have changed since this model was trained and judged",
-            hint=f"train it again: alama pilot train {candidate.lender}",
+            hint=f"train it again: alama onboard train {candidate.lender}",
         )
     if not candidate.passed:
         raise GateFailed(candidate.failed)

@@ -79,8 +79,8 @@ class HistoriesFull(AlamaError):
         super().__init__(
             f"the loan histories of this lender take {HISTORIES_BYTES_MAX >> 20} MiB, and no more "
             "are taken",
-            hint="whoever runs the service erases the file of one that is not needed any more: "
-            "alama pilot forget; one that could not be read goes by itself within two hours",
+            hint="whoever runs the service erases the file of one that is not needed any more; "
+            "one that could not be read goes by itself within two hours",
         )
 
 
@@ -136,7 +136,7 @@ class FewerEyes(AlamaError):
         """Say who can."""
         super().__init__(
             "two people approve a model of this lender, and over HTTP that cannot be lowered",
-            hint="whoever runs the service can: alama pilot terms",
+            hint="whoever runs the service can",
         )
 
 
@@ -191,7 +191,7 @@ class ModelWithdrawn(AlamaError):
             f"model {short(model_id)} was itself rolled back, by {signed.by} at "
             f"{minute(signed.at_us)}: {signed.note}",
             hint="to let it answer all the same, sign it again: "
-            f"alama pilot approve {lender} --candidate {candidate_id}, over HTTP "
+            f"alama onboard approve {lender} --candidate {candidate_id}, over HTTP "
             f"POST /v1/onboarding/candidates/{candidate_id}/signatures; to stop the model of now: "
             f"alama lenders pause {lender}",
         )

@@ -59,11 +59,11 @@ class State(StrEnum):
 
 
 COMMANDS: Final = {
-    Step.LENDER: "alama pilot terms {lender}",
-    Step.HISTORY: "alama pilot history {lender} FILE",
-    Step.TRAIN: "alama pilot train {lender}",
-    Step.VALIDATE: "alama pilot validate {lender}",
-    Step.APPROVE: 'alama pilot approve {lender} --by NAME --reason "..."',
+    Step.LENDER: "alama onboard terms {lender}",
+    Step.HISTORY: "alama onboard history {lender} FILE",
+    Step.TRAIN: "alama onboard train {lender}",
+    Step.VALIDATE: "alama onboard validate {lender}",
+    Step.APPROVE: 'alama onboard approve {lender} --by NAME --reason "..."',
     Step.KEY: "alama keys issue --lender {lender} --mode live",
 }
 """What does each step, in one place for all that speaks of it."""

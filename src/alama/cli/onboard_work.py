@@ -1,6 +1,6 @@
 """What two steps of an onboarding do with the training libraries: read a file, train on it.
 
-Nothing here speaks to a person: `alama pilot` and `alama onboard` do, each in its own way.
+Nothing here speaks to a person.
 """
 
 from __future__ import annotations

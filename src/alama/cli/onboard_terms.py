@@ -1,16 +1,22 @@
-"""The first step of an onboarding: the lender, its terms, and a policy under its law."""
+"""The first step of an onboarding: the lender, its terms, and a policy under its law.
+
+What nobody has said yet is asked at a terminal, else refused.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from alama import wiring
 from alama.cli import terminal, words
 from alama.cli.argument_types import whole
-from alama.cli.onboard_questions import Question, yes_or_no
-from alama.cli.pilot_arguments import DAYS_PAST_DUE
+from alama.cli.onboard_arguments import DAYS_PAST_DUE
+from alama.core.errors import AlamaError
 from alama.core.money import REFERENCE_INFLOW_MONTHLY
 from alama.files.jurisdictions import jurisdiction, jurisdictions
 from alama.service import lenders
@@ -20,7 +26,6 @@ from alama.service.onboarding.words import require_reason
 from alama.training.validation.gates import limits_text
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
     from alama.service.lenders import Lender
@@ -29,6 +34,25 @@ if TYPE_CHECKING:
 
 NO_LAW: Final = "none"
 """How a person answers that no law is assumed."""
+
+
+YES: Final = frozenset({"y", "yes"})
+NO: Final = frozenset({"n", "no"})
+
+Answer = TypeVar("Answer")
+
+Read = Callable[[str], Answer]
+"""Understands an answer, or raises `AlamaError` or `argparse.ArgumentTypeError`."""
+
+
+class Question(Protocol):
+    """Asks for one thing."""
+
+    def __call__(
+        self, question: str, option: str, read: Read[Answer], default: str | None = None
+    ) -> Answer:
+        """Give what was answered; `option` is how it is said on the command line."""
+        ...
 
 
 class Settled(NamedTuple):
@@ -82,7 +106,7 @@ def _reason_for_fewer(before: Pilot | None, terms: Terms, args: argparse.Namespa
     if said is None:
         raise InvalidName(
             f"two people approve a model of {args.lender}, and one would from now on: say why",
-            hint=f'alama pilot terms {args.lender} --two-eyes --reason "..."',
+            hint=f'alama onboard terms {args.lender} --two-eyes --reason "..."',
         )
     return require_reason(said)
 
@@ -163,3 +187,51 @@ def _place(text: str) -> str | None:
     if text.strip().casefold() == NO_LAW:
         return None
     return jurisdiction(text).code
+
+
+# ----------------------------------------------------------------------------------- questions
+
+
+def asker() -> Question:
+    """Ask where somebody looks on and can answer; elsewhere take defaults, or refuse."""
+    seen = sys.stdin.isatty() and sys.stderr.isatty()
+    return ask_person if seen else take_default
+
+
+def take_default(
+    question: str, option: str, read: Read[Answer], default: str | None = None
+) -> Answer:
+    """Answer by the default; `InvalidName` names the option where there is none."""
+    if default is None:
+        raise InvalidName(f"this is not known yet: {question}", hint=f"say {option}")
+    return read(default)
+
+
+def ask_person(
+    question: str, option: str, read: Read[Answer], default: str | None = None
+) -> Answer:
+    """Ask until the answer is understood; an empty one is the default."""
+    shown = "" if default is None else f" [{default}]"
+    while True:
+        sys.stderr.write(f"{question}{shown}: ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            raise InvalidName(f"this was not answered: {question}", hint=f"say {option}")
+        answer = line.strip() or default
+        if answer is None:
+            continue
+        try:
+            return read(answer)
+        except AlamaError as error:
+            terminal.error(str(error), error.hint)
+        except argparse.ArgumentTypeError as error:
+            terminal.error(str(error))
+
+
+def yes_or_no(text: str) -> bool:
+    """Understand yes and no."""
+    word = text.casefold()
+    if word not in YES | NO:
+        raise InvalidName("that is neither yes nor no")
+    return word in YES

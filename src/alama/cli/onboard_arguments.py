@@ -1,4 +1,4 @@
-"""Arguments that `alama onboard` and the commands of `alama pilot` share."""
+"""Arguments that the actions of `alama onboard` share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import argparse
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from alama import wiring
 from alama.cli.argument_types import names, whole
+from alama.service.errors import InvalidName
+from alama.service.onboarding.orders import Decided
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from alama.service.onboarding.orders import Decided
     from alama.training.history.loans import Options
+
+
+EXIT_FAILED: Final = 1
+"""What was judged did not hold: a gate failed, or the history cannot carry a model."""
 
 DAYS_PAST_DUE: Final = 30
 """What a default is where nobody says otherwise."""
@@ -123,8 +129,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
 
 def options_from(args: argparse.Namespace) -> Options:
     """Give how to read a file, as the arguments of `add_reading` say."""
-    from alama import wiring  # noqa: PLC0415  not for the front door
-    from alama.training.history.loans import Options  # noqa: PLC0415  it loads numpy
+    from alama.training.history.loans import Options  # noqa: PLC0415  it loads Arrow
 
     return Options(
         today=datetime.fromtimestamp(wiring.wall_us() / 1e6, UTC).date(),
@@ -137,8 +142,6 @@ def options_from(args: argparse.Namespace) -> Options:
 
 def decided_from(args: argparse.Namespace) -> Decided:
     """Give what is decided about a training run, as `add_inputs` and `add_training` say."""
-    from alama.service.onboarding.orders import Decided  # noqa: PLC0415  not for the front door
-
     return Decided(
         region=args.region,
         exclude=tuple(args.exclude),
@@ -158,8 +161,6 @@ def inputs_given(args: argparse.Namespace) -> dict[str, bool]:
 
 def refuse_unused(given: Mapping[str, bool], why: str, hint: str) -> None:
     """Refuse those options that were given, because nothing would use them; `InvalidName`."""
-    from alama.service.errors import InvalidName  # noqa: PLC0415  not for the front door
-
     unused = [option for option, was_given in given.items() if was_given]
     if unused:
         raise InvalidName(f"nothing would use {' or '.join(unused)}: {why}", hint=hint)
