@@ -124,17 +124,11 @@ def assemble(
     admission = Admission(directory, limit)
     intake, languages = Intake(PRODUCT), reasons.languages()
     scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
-    reviews = installed.reviews
+    reviews, receipt_of = installed.reviews, installed.receipts.find
     reports = Turns("reports", WAITING_MAX, WAITING_EACH_MAX)
     served = Endpoints(
         scores=ScoreEndpoints(
-            admission,
-            scoring,
-            scores,
-            vault,
-            installed.receipts.find,
-            reviews.sequel,
-            languages,
+            admission, scoring, scores, vault, receipt_of, reviews.sequel, languages
         ),
         explain=ExplainEndpoint(admission, explaining, languages),
         reviews=ReviewEndpoints(admission, reviews),
