@@ -77,7 +77,7 @@ def fuzz(server: Server, folder: Path) -> str:
     config.write_text(
         re.sub(
             r"(?<=max-examples = )\d+",
-            lambda number: str(TIMES * int(number[0])),
+            lambda number: str(round(TIMES * int(number[0]))),
             CONFIG.read_text("utf-8"),
         ),
         "utf-8",

@@ -39,7 +39,7 @@ def test_another_model_is_written_but_told_and_the_same_one_ends_well(
     assert builtin().id in said.err
     assert built.id in report.read_text("utf-8")
 
-    monkeypatch.setattr("alama.files.models.builtin", lambda: built)
+    monkeypatch.setattr("alama.cli.models.builtin", lambda: built)
     assert main(["models", "build-builtin", "--out", str(tmp_path / "second.json")]) == 0
     assert "warning" not in capsys.readouterr().err
 
