@@ -77,14 +77,14 @@ class Replies:
         elif not self._is_begun and not data.startswith(_GO_ON):
             self._head, self._is_begun = data, True
             return
-        self._transport.write(data)
+        if not self._transport.is_closing():  # nobody is there to read it
+            self._transport.write(data)
 
     def end(self) -> None:
         """Write what has waited, where a reply has no body; another reply may follow."""
         self._is_begun = False
         if self._head:
-            head, self._head = self._head, b""
-            self._transport.write(head)
+            self.write(b"")
 
     def close(self) -> None:
         """Close the connection, after what has waited."""
@@ -363,7 +363,7 @@ class Protocol(HttpToolsProtocol):
         method, under_way = OTHER, not self._is_between
         if self._is_in_body:
             if self.cycle.response_started:  # there is nothing more to say
-                self.transport.close()
+                self._replies.close()
                 self.due_s = self._all.now_s + self._limits.reply_s
                 return
             if self.pipeline and self.pipeline[0][0] is self.cycle:

@@ -150,9 +150,7 @@ class Checkpoints:
         found = journal.measure(self._file.journal)
         if found.size_bytes < max(self.large_bytes, self._tried_bytes) or self._file.has_failed:
             return
-        if self._copy("PASSIVE", 0.0).is_all:
-            self._tried_bytes = 0  # whoever writes next begins anew
-        else:
+        if not self._copy("PASSIVE", 0.0).is_all:
             self._tried_bytes = found.size_bytes + self.large_bytes
             if self._thread is None:
                 self._start()
@@ -283,7 +281,10 @@ class Checkpoints:
         self._told.discard("checkpoint_put_off")
         busy, frames, copied = row
         # Beside those who write it is all that was there before. Only who reads leaves a part.
-        return _Copied(is_all=not busy and frames == copied, is_held=copied < frames)
+        is_all = not busy and frames == copied
+        if is_all:
+            self._tried_bytes = 0  # whoever writes next begins anew
+        return _Copied(is_all, is_held=copied < frames)
 
     @contextmanager
     def _turn(self) -> Iterator[bool]:
@@ -315,6 +316,8 @@ class Checkpoints:
             self._file.mark_failed()
         except OSError:
             self._is_untold = True
+            if self._thread is None:
+                self._start()  # which tries again to tell the others
             if self._connection is not None:
                 with suppress(pysqlite3.Error):  # as long as this process lives, none can write
                     self._connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_S * 1_000:.0f}")

@@ -381,6 +381,9 @@ def test_a_head_goes_with_the_first_of_its_body(
     replies.close()
     assert pieces.written[-1] == b"broken off"
     assert replies.is_closing()
+    replies.write(b"to somebody who has left")
+    replies.end()
+    assert pieces.written[-1] == b"broken off"
 
 
 def test_whoever_asks_for_a_head_alone_gets_it_before_what_it_asks_next(patient: Spoken) -> None:

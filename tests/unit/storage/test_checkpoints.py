@@ -3,7 +3,8 @@
 import errno
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,14 @@ def refuse(patched: pytest.MonkeyPatch, number: int) -> None:
         patched.setattr("fcntl.flock", locked)
     else:
         patched.setattr(os, "open", opened)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError
 
 
 def mark_of(folder: Path) -> Path:
@@ -378,3 +387,35 @@ def test_a_mark_that_cannot_be_made_keeps_everybody_from_writing(
             checkpoints_of(other).look()
     with pytest.raises(StoreUnavailable, match=DISK_FAILED):
         write(database, "b")
+
+
+def test_a_mark_is_made_as_soon_as_it_can_be(database: Database, tmp_path: Path) -> None:
+    checkpoints = checkpoints_of(database)
+    write(database, "a")
+    assert checkpoints._thread is None
+    place = checkpoints._file._mark
+    with checkpoints._turn():
+        checkpoints._file._mark = str(tmp_path / "no" / "folder")
+        checkpoints._stop_all(OSError("it fails"))
+    assert not mark_of(tmp_path).exists()
+    checkpoints._file._mark = place
+    with closing(databases.connect(sqlite_url(tmp_path))) as other:
+        until(lambda: checkpoints_of(other).has_failed)
+        with pytest.raises(StoreUnavailable, match=DISK_FAILED):
+            write(other, "b")
+
+
+def test_commits_copy_in_passing_again_once_a_reader_has_left(database: Database) -> None:
+    checkpoints = checkpoints_of(database)
+    database.empty_journal()
+    checkpoints.large_bytes = 100_000
+    with database.reading() as connection:
+        connection.execute(select(schema.facts)).all()
+        for number in range(ROWS):
+            write(database, f"held {number}")
+    until(lambda: checkpoints._tried_bytes == 0)
+    sizes = []
+    for number in range(ROWS):
+        write(database, str(number))
+        sizes.append(checkpoints.size_bytes)
+    assert max(sizes[1:]) < 300_000
