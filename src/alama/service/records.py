@@ -134,7 +134,7 @@ class ApplicantKey(NamedTuple):
 
 
 class StoredScore(NamedTuple):
-    """A score as it is stored, and the key of its applicant if it names one: `Vault.open` reads it.
+    """A score as it is stored, and the key of its applicant if it names one: `open_score` reads it.
 
     Both are of one moment: a key that was erased later does not make it half a record.
     """
@@ -198,7 +198,7 @@ class SealedEntry(NamedTuple):
 
 
 class Earlier(NamedTuple):
-    """An answer that was given before, under the same idempotency key; `Vault.open_reply` reads it.
+    """An answer that was given before, under the same idempotency key; `open_reply` reads it.
 
     Sealed as the row of a score is.
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from alama.storage.sqlite_file import SqliteFile
 
 LARGE_BYTES: Final = 8 << 20
-"""From here on a journal is copied; SQLite's own measure is half of it."""
+"""From here on a journal is copied: about the thousand pages at which SQLite would do it."""
 
 RESTART_TIMES: Final = 2
 """How many times as large it is waited for that nobody writes, so that it can begin anew."""
@@ -89,7 +89,7 @@ class _Copied(NamedTuple):
 class Checkpoints:
     """Copies the journal of a file, for one process. Several processes take turns.
 
-    A thread of its own looks at it, from the first commit that leaves it large.
+    A thread of its own looks at it, from the first time that a commit cannot copy all of it.
     """
 
     def __init__(self, file: SqliteFile) -> None:
@@ -156,7 +156,7 @@ class Checkpoints:
                 self._start()
 
     def look(self) -> bool:
-        """Copy the journal if it is large; whatever stands in the way is told, and tried again.
+        """Copy the journal if commits do not keep up; what is in the way is told, and tried again.
 
         True where somebody who reads is in the way: those who write have waited for them.
         """

@@ -115,7 +115,7 @@ class ReviewReason(StrEnum):
 APPROVED: Final = "APPROVED"
 LEFT_OPEN: Final = "REVIEW"
 DECLINED: Final = "DECLINED"
-"""Decisions as scores have them. Policies are not for the front door, and a test compares."""
+"""Decisions as scores have them; a test compares them with those of policies."""
 
 RULINGS: Final = (APPROVED, DECLINED)
 """What an officer can decide. To leave it open is to say nothing yet."""
@@ -154,7 +154,7 @@ class Review(NamedTuple):
 
 
 class StoredReview(NamedTuple):
-    """A review as it is stored: without its note, which is sealed; `Vault.open_note` puts it in.
+    """A review as it is stored: without its note, which is sealed; `open_note` puts it in.
 
     It is sealed as the record of its score is: under the key of the applicant, or under one of its
     own that the lender's key `seal_key_id` wraps.

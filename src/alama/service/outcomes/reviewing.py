@@ -84,7 +84,7 @@ class Reviews:
         return Reviewed(review, kept.is_new)
 
     def sequel(self, book: Book, request_id: str) -> Sequel:
-        """Give what became of a score, as far as it is known; `Erased` as in `Vault.open`."""
+        """Give what became of a score, as far as it is known; `Erased` as in `open_note`."""
         return opened(self._vault, self._store.sequel(book, request_id))
 
 
