@@ -10,10 +10,10 @@ import msgspec
 
 from alama.api import problems
 from alama.api.exchange import Call, ClientLeft
+from alama.core.errors import AlamaError
 from alama.service import ids
 from alama.service.chance import Chance
-from alama.service.errors import MasterKeyMissing, ModelUnavailable, StoreUnavailable
-from alama.service.onboarding.errors import HistoryDamaged
+from alama.service.errors import ModelUnavailable, StoreUnavailable
 from alama.service.scoring import Arrival
 
 if TYPE_CHECKING:
@@ -140,13 +140,7 @@ def _as_told(error: Exception) -> Exception:
 
     Whoever runs the service reads of the cause in its log.
     """
-    if isinstance(error, HistoryDamaged):
-        return ModelUnavailable(error)
-    if not isinstance(error, MasterKeyMissing):
-        return error
-    told = StoreUnavailable("the keys of the database cannot be used right now")
-    told.__cause__ = error
-    return told
+    return error.to_callers() if isinstance(error, AlamaError) else error
 
 
 async def _send(send: Send, reply: Reply, request_id: str) -> None:

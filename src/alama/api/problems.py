@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.api.exchange import Reply
-from alama.api.render import listed
 from alama.api.wire import FieldFault, Problem
 from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.service import errors
@@ -21,13 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.api.exchange import Headers
-    from alama.api.wire import ScoreListed
 
 MEDIA_TYPE: Final = b"application/problem+json"
-RETRY_AFTER_S: Final = 2
-MODEL_RETRY_AFTER_S: Final = 60
-"""A model that cannot be used is put right by a person."""
-BUSY_RETRY_AFTER_S: Final = 1
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -169,10 +163,9 @@ def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
     return [FieldFault(problem.pointer, problem.code, problem.detail) for problem in error.problems]
 
 
-def _remains(error: Exception) -> ScoreListed | msgspec.UnsetType:
-    if not isinstance(error, errors.Erased) or error.remains is None:
-        return msgspec.UNSET
-    return listed(error.remains)
+def _remains(error: Exception) -> msgspec.Struct | msgspec.UnsetType:
+    remains = error.remains if isinstance(error, errors.Erased) else None
+    return msgspec.UNSET if remains is None else remains
 
 
 def _headers(error: Exception) -> Headers:
@@ -190,14 +183,6 @@ def _headers(error: Exception) -> Headers:
 
 def _retry_after_s(error: Exception) -> int | None:
     """Give the seconds after which the same request may fare better; None: never."""
-    match error:
-        case errors.TooManyRequests():
-            return error.retry_after_s
-        case errors.Busy():
-            return BUSY_RETRY_AFTER_S
-        case errors.ModelUnavailable():
-            return MODEL_RETRY_AFTER_S
-        case errors.StoreUnavailable() | errors.IdempotencyInFlight():
-            return RETRY_AFTER_S
-        case _:
-            return None
+    if isinstance(error, errors.TooManyRequests):
+        return error.retry_after_s
+    return kind_of(error).retry_after_s

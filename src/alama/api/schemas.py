@@ -108,6 +108,7 @@ def schemas(catalogue: Catalogue) -> dict[str, Schema]:
     # No more than that is promised: what was stored keeps the rules of its own day.
     tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
     tidy["Event"]["properties"]["payload"]["type"] = "object"
+    tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
     tidy["LoanHistory"]["properties"]["report"]["type"] = ["object", "null"]
     tidy["Candidate"]["properties"]["pack"]["type"] = "object"
     outcome = tidy["NewOutcome"]["properties"]["outcome"]

@@ -110,7 +110,7 @@ class ScoreEndpoints:
             sealed = open_score(self._vault, stored)
             return stored.row, sealed, self._sequel_of(book, request_id)
         except Erased as error:
-            raise Erased(error.erased_us, stored.row.summary) from None
+            raise Erased(error.erased_us, render.listed(stored.row.summary)) from None
 
 
 def _once(call: Call, body: bytes) -> Once | None:

@@ -8,8 +8,8 @@ import msgspec
 
 from alama import __version__
 from alama.api.exchange import JSON, PRIVATE, Reply
-from alama.api.problems import RETRY_AFTER_S
 from alama.api.wire import Health as HealthReply
+from alama.service.errors import RETRY_AFTER_S
 
 if TYPE_CHECKING:
     from alama.api.exchange import Call

@@ -6,7 +6,7 @@ Types here are for callers. They change by addition only, whatever happens to th
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -270,6 +270,6 @@ class Problem(msgspec.Struct, frozen=True):
         list[FieldFault] | UnsetType, Meta(description="Every broken rule, where fields are wrong.")
     ] = UNSET
     remains: Annotated[
-        ScoreListed | UnsetType,
+        Any | UnsetType,
         Meta(description="What is left of a score whose applicant was erased."),
     ] = UNSET

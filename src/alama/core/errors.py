@@ -42,6 +42,10 @@ class AlamaError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def to_callers(self) -> AlamaError:
+        """Give the error as callers hear of it: of what they cannot help they hear less."""
+        return self
+
 
 class FieldProblem:
     """One broken rule of one field. The submitted value is never part of it."""

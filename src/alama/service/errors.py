@@ -39,7 +39,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from alama.core.errors import AlamaError
 
@@ -48,8 +50,13 @@ if TYPE_CHECKING:
 
     from alama.service.applicants import Hold
     from alama.service.book import Book
-    from alama.service.records import ScoreSummary
     from alama.service.retention import Law
+
+
+RETRY_AFTER_S: Final = 2
+MODEL_RETRY_AFTER_S: Final = 60
+"""A model that cannot be used is put right by a person."""
+BUSY_RETRY_AFTER_S: Final = 1
 
 
 class Kind(NamedTuple):
@@ -58,6 +65,8 @@ class Kind(NamedTuple):
     status: HTTPStatus
     code: str
     title: str
+    retry_after_s: int | None = None
+    """After how many seconds the same request may fare better; None: never."""
 
 
 class KeyMissing(AlamaError):
@@ -109,7 +118,12 @@ class OnboardingIncomplete(AlamaError):
 class ModelUnavailable(AlamaError):
     """A model, a policy or the report of a history that an answer needs cannot be used."""
 
-    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "model_unavailable", "Model unavailable")
+    kind = Kind(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "model_unavailable",
+        "Model unavailable",
+        MODEL_RETRY_AFTER_S,
+    )
 
     def __init__(self, reason: AlamaError) -> None:
         """Say why: the reason speaks of what is stored, never of applicants."""
@@ -193,8 +207,8 @@ class Erased(AlamaError):
 
     kind = Kind(HTTPStatus.GONE, "erased", "Erased")
 
-    def __init__(self, erased_us: int, remains: ScoreSummary | None = None) -> None:
-        """Say since when, UTC; `remains` is the score that was asked for, if one was."""
+    def __init__(self, erased_us: int, remains: msgspec.Struct | None = None) -> None:
+        """Say since when, UTC; `remains` is the score that was asked for, as lists have it."""
         super().__init__(
             f"what the applicant of this score sent was erased on {_day(erased_us)}",
             hint="its decision is still listed; a new application is scored as any other",
@@ -354,7 +368,7 @@ class InvalidName(AlamaError):
 class IdempotencyInFlight(AlamaError):
     """The first request under this idempotency key is still being answered."""
 
-    kind = Kind(HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight")
+    kind = Kind(HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight", RETRY_AFTER_S)
 
     def __init__(self) -> None:
         """Say what to do: nothing is lost by waiting."""
@@ -391,7 +405,7 @@ class TooManyRequests(AlamaError):
 class Busy(AlamaError):
     """More of what takes long is asked for than can be given. Nothing was done."""
 
-    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy")
+    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy", BUSY_RETRY_AFTER_S)
 
     def __init__(self, what: str = "explanations") -> None:
         """Say what there is too much of, and what goes on all the same."""
@@ -404,7 +418,9 @@ class Busy(AlamaError):
 class StoreUnavailable(AlamaError):
     """The database cannot take or give anything right now. Nothing was acknowledged."""
 
-    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable")
+    kind = Kind(
+        HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable", RETRY_AFTER_S
+    )
 
 
 class StoreUnfit(AlamaError):
@@ -424,6 +440,12 @@ class MasterKeyMissing(StoreUnfit):
             "ALAMA_MASTER_KEY_OLD as well. Without it what applicants sent cannot be read again",
         )
         self.found = found
+
+    def to_callers(self) -> AlamaError:
+        """Say no more than that it cannot be used: the cause is for the log."""
+        told = StoreUnavailable("the keys of the database cannot be used right now")
+        told.__cause__ = self
+        return told
 
 
 def _day(moment_us: int) -> date:

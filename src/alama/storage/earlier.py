@@ -5,7 +5,7 @@ Straight on the driver, as all of the hot path is.
 
 from __future__ import annotations
 
-from itertools import chain
+import itertools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.service.records import ApplicantKey, Earlier
@@ -73,7 +73,9 @@ class EarlierAnswers:
         """Find the answers given before, however long ago: only upkeep ends a key."""
         identities = [identity(row) for row in keyed]
         values = ", ".join([self._one] * len(identities))
-        cursor.execute(f"{self._select} (VALUES {values})", tuple(chain.from_iterable(identities)))
+        cursor.execute(
+            f"{self._select} (VALUES {values})", tuple(itertools.chain.from_iterable(identities))
+        )
         found = [_Found._make(row) for row in cursor.fetchall()]
         return {identity(row): row.earlier for row in found}
 

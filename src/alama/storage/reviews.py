@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import select
 
+from alama.api.render import listed
 from alama.core.digest import SALT_BYTES
 from alama.service.audit.review_acts import score_reviewed
 from alama.service.errors import Erased, UnknownScore
@@ -117,7 +118,7 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
         raise UnknownScore
     score = stored_score(row)
     if score.applicant is not None and score.applicant.erased_us is not None:
-        raise Erased(score.applicant.erased_us, score.row.summary)
+        raise Erased(score.applicant.erased_us, listed(score.row.summary))
     return score
 
 

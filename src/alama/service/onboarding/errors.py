@@ -24,7 +24,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from alama.core.errors import AlamaError
-from alama.service.errors import Kind, StoreUnfit
+from alama.service.errors import Kind, ModelUnavailable, StoreUnfit
 from alama.service.onboarding.records import HISTORIES_BYTES_MAX
 from alama.service.onboarding.words import minute, short
 
@@ -67,6 +67,10 @@ class HistoryDamaged(StoreUnfit):
             f"the stored report of {history_id} is damaged",
             hint="restore it from a backup, or hand the file in again",
         )
+
+    def to_callers(self) -> AlamaError:
+        """Say that a document that is needed cannot be used."""
+        return ModelUnavailable(self)
 
 
 class HistoriesFull(AlamaError):
