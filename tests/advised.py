@@ -14,17 +14,10 @@ from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.recourse import (
-    APPROVAL,
-    Counterfactual,
-    Goal,
-    ReadyRecourse,
-    Recourse,
-    Sought,
-    Status,
-    find_recourse,
-)
-from alama.files.models import builtin
+from alama.core.recourse.answer import APPROVAL, Counterfactual, Goal, Recourse, Sought, Status
+from alama.core.recourse.find import find_recourse
+from alama.core.recourse.ready import ReadyRecourse
+from alama.platform.files.packaged import builtin
 from tests.recourse import in_time
 
 MODEL = ReadyModel(builtin())

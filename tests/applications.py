@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alama.core.application import Application
-from alama.core.kernel import Words
+from alama.core.application import Application, Value
+from alama.core.kernel import Column, Words
+from alama.core.model import ReadyModel
 from tests.factories import random_columns
 
 if TYPE_CHECKING:
-    from alama.core.application import Value
-    from alama.core.kernel import Column
-    from alama.core.model import ReadyModel
     from tests.factories import Rng
 
 

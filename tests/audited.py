@@ -9,21 +9,20 @@ from contextlib import contextmanager
 
 from alama.core.application import may_have_been_word
 from alama.core.assess import Assessment, assess
-from alama.core.digest import SALT_BYTES, digest
+from alama.core.chain import SALT_BYTES, digest
 from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.files.models import builtin, sample_application
-from alama.service.audit.verify import Verdict, verify
-from alama.service.records import Entry, Sealed, Unsealed, pack
-from alama.service.vault.vault import Vault
-from alama.storage.acts import ActLog
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
-from alama.storage.score_chain import ScoreChain
-from alama.storage.scores import SqlScores
+from alama.lenders.store import Registry
+from alama.platform.acts import ActLog
+from alama.platform.database.database import Database
+from alama.platform.files.packaged import builtin, sample_application
+from alama.protection.audit.store import Trail
+from alama.protection.audit.verify import Verdict, verify
+from alama.scoring.records import Entry, Sealed, Unsealed, pack
+from alama.scoring.store import ScoreChain, Scores
+from alama.vault.vault import Vault
 from tests.stores import acts_in
 from tests.vaults import vault_of
 
@@ -55,7 +54,7 @@ class Process:
         self.vault.signer()
         self.log: ActLog = acts_in(database)
         self.chain = ScoreChain(database, self.log, self.vault.signer)
-        self.scores = SqlScores(database, self.vault, self.chain)
+        self.scores = Scores(database, self.vault, self.chain)
 
     def give(self, *entries: Entry, applicant_ref: str | None = None) -> list[str]:
         """Commit scores together; gives their request ids."""
@@ -74,5 +73,5 @@ def unwatched(what: str, total: int) -> Iterator[Callable[[int], None]]:
 def verdict_on(database: Database, wanted: frozenset[bytes] = frozenset()) -> Verdict:
     """What a verification of the whole database says, by somebody who knows it from nowhere."""
     vault = vault_of(database)
-    lenders = SqlRegistry(database).lenders()
-    return verify(SqlTrail(database), vault, lenders, wanted, unwatched)
+    lenders = Registry(database).lenders()
+    return verify(Trail(database), vault, lenders, wanted, unwatched)

@@ -15,17 +15,15 @@ from alama.core.lending.policy_text import read
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.models import builtin, sample_application
-from alama.service import ids
-from alama.service.book import Book
-from alama.service.monitoring.challengers import Challenger
-from alama.service.monitoring.comparing import Comparing
-from alama.service.monitoring.shadowing import SETTLED_US, Shadowing
-from alama.service.records import Entry, Sealed, Unsealed, pack
-from alama.storage import schema
-from alama.storage.challengers import SqlChallengers
-from alama.storage.comparisons import SqlComparisons
-from alama.storage.database import Database
+from alama.monitoring.challengers import Challenger, Challengers
+from alama.monitoring.comparing import Comparing, Comparisons
+from alama.monitoring.shadowing import SETTLED_US, Shadowing
+from alama.platform import ids
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.files.packaged import builtin, sample_application
+from alama.scoring.records import Entry, Sealed, Unsealed, pack
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.factories import a_model
 from tests.stores import acts_in, registry_in, scores_in
@@ -63,12 +61,12 @@ class House:
         self.database = database
         self.vault = vault_of(database)
         self.registry = registry_in(database)
-        self.challengers = SqlChallengers(database, acts_in(database))
+        self.challengers = Challengers(database, acts_in(database))
         self.now_us = LATER_US
         self.asking = Shadowing(
             self.challengers, self.registry, self.vault, lambda: self.now_us, at_once
         )
-        comparisons = SqlComparisons(database)
+        comparisons = Comparisons(database)
         self.comparing = Comparing(
             self.challengers, comparisons, self.registry, lambda: self.now_us, builtin
         )
@@ -126,6 +124,6 @@ class House:
 
     def shadows(self) -> list[dict[str, Any]]:
         """All that challengers have said, in the order of the scores."""
-        query = select(schema.shadow_scores).order_by(schema.shadow_scores.c.request_id)
+        query = select(tables.shadow_scores).order_by(tables.shadow_scores.c.request_id)
         with self.database.reading() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]

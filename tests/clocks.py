@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alama.service.clock import Leap
+from alama.platform.clock import Leap
 from tests.entries import NOON_US
 
 

@@ -10,8 +10,8 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from alama.cli import terminal
-from alama.cli.main import main
+from alama.app.cli.main import main
+from alama.platform.terminal import terminal
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:

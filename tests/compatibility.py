@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from alama.api import openapi
+from alama.app import openapi
 
 GOLDEN = Path(__file__).parent / "golden" / "openapi.json"
 RECORD = "python -m tests.compatibility"

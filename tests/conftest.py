@@ -13,7 +13,7 @@ import pytest
 from alembic import command
 from hypothesis import HealthCheck, settings
 
-from alama.cli.terminal import usable_cores
+from alama.platform.terminal.terminal import usable_cores
 from tests.databases import Postgres, sqlite_url
 from tests.migrated import Repeated
 

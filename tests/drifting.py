@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sqlalchemy import insert
 
-from alama.core import document
-from alama.core import tally as tallies
+from alama.core import document, tally
 from alama.core.calibration import SCORE_MIN
+from alama.core.model import Model
+from alama.core.tables import Card
 from alama.core.tally import SCORE_STEP, CardTally, Tally
-from alama.files.models import builtin
-from alama.service.monitoring.drift import Drift
-from alama.storage import schema
-from alama.storage.drift import SqlDrift
+from alama.monitoring.drift import Drift, DriftStore
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.files.packaged import builtin
 from tests.entries import NOON_US
 from tests.stores import acts_in, registry_in
 
 if TYPE_CHECKING:
-    from alama.core.model import Model
-    from alama.core.tables import Card
-    from alama.service.book import Book
-    from alama.storage.database import Database
+    pass
 
 CARD: Final = "full"
 MOVING: Final = "avg_inflow"
@@ -74,10 +73,10 @@ def count_day(
         "day": day,
         "model_id": the_model().id,
         "writer": writer,
-        "counts": tallies.encode(Tally({card: counted})),
+        "counts": tally.encode(Tally({card: counted})),
     }
     with database.writing() as connection:
-        connection.execute(insert(schema.daily_counts), row)
+        connection.execute(insert(tables.daily_counts), row)
 
 
 def drift_in(database: Database) -> Drift:
@@ -87,5 +86,5 @@ def drift_in(database: Database) -> Drift:
     return Drift(drift_store_in(database), registry)
 
 
-def drift_store_in(database: Database) -> SqlDrift:
-    return SqlDrift(database, acts_in(database), lambda: NOON_US)
+def drift_store_in(database: Database) -> DriftStore:
+    return DriftStore(database, acts_in(database), lambda: NOON_US)

@@ -8,10 +8,10 @@ from itertools import count
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from alama.core.lending.policy import Decision
-from alama.service import ids
-from alama.service.book import Book, Mode
-from alama.service.records import Entry, IdempotencyRow, ScoreRow, Unsealed
-from alama.service.vault.ring import Ring
+from alama.platform import ids
+from alama.platform.book import Book, Mode
+from alama.scoring.records import Entry, IdempotencyRow, ScoreRow, Unsealed
+from alama.vault.ring import Ring
 
 NOON_US = 1_794_744_000_000_000
 """2026-11-15 12:00 UTC."""

@@ -11,9 +11,10 @@ from alama.core.explanation import Explanation, explain
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.reasons import Language
-from alama.core.recourse import ReadyRecourse, Sought
-from alama.files.models import builtin, sample_application
+from alama.core.reasons.dictionary import Language
+from alama.core.recourse.answer import Sought
+from alama.core.recourse.ready import ReadyRecourse
+from alama.platform.files.packaged import builtin, sample_application
 
 APPROVED: dict[str, Any] = json.loads(sample_application())
 DECLINED = {

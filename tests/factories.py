@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from alama.core import calibration, kernel, product, tables
 from alama.core import model as models
+from alama.core.application import Value
 from alama.core.catalogue import Catalogue, Direction, Field, Kind
 from alama.core.kernel import Column, Words
 from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, ReadyModel, Reference
 from alama.core.tables import Card, Feature, Pair
 from alama.core.units import LogOdds
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.application import Value
 
 WORDS: Final = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
 UNSEEN_WORD: Final = "never met in training"

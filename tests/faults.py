@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from alama.storage.database import Database
+from alama.platform.database.database import Database
 
 
 class Faults:

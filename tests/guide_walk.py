@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Final
 
 import alama
-from alama.storage import schema
+from alama.platform.database import tables
 from tests.guide import PAGES, ROOT, Block, GuideFailed, Shell, Where, blocks, missing
 
 BUILD: Final = ROOT / "build"
@@ -303,13 +303,13 @@ def make_next(page: str) -> None:
             (NEXT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, NEXT / name)
     (NEXT / ".venv").symlink_to(ROOT / ".venv")
-    revision = f"{int(schema.HEAD) + 1:04}"
+    revision = f"{int(tables.HEAD) + 1:04}"
     package = NEXT / "src" / "alama"
     versions = package / "storage" / "migrations" / "versions"
-    migration = NEXT_MIGRATION.format(revision=revision, before=schema.HEAD)
+    migration = NEXT_MIGRATION.format(revision=revision, before=tables.HEAD)
     (versions / f"{revision}_walked.py").write_text(migration, "utf-8")
     replace(package / "__init__.py", f'"{alama.__version__}"', f'"{found[1]}"')
-    replace(package / "storage" / "schema.py", f'"{schema.HEAD}"', f'"{revision}"')
+    replace(package / "storage" / "schema.py", f'"{tables.HEAD}"', f'"{revision}"')
 
 
 def replace(file: Path, old: str, new: str) -> None:

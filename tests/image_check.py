@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx
 
-from alama.files.models import sample_application
+from alama.platform.files.packaged import sample_application
 from tests import images
 from tests.containers import Container
 from tests.images import ROOT, Base, Image, Mount
@@ -32,7 +32,7 @@ INSTALL = ("apt-get", "install", "--quiet=2", "--yes", "--no-install-recommends"
 # The modules of a service whose bytecode is nowhere: each of its processes would make it anew.
 UNCOMPILED = """
 import os, sys
-import alama.cli.main, alama.wiring.serving
+import alama.app.cli.main, alama.app.serving
 cached = [getattr(module, "__cached__", None) for module in list(sys.modules.values())]
 print([name for name in cached if name and not os.path.exists(name)])
 """

@@ -13,18 +13,17 @@ import pytest
 from alembic.config import Config
 
 import alama
-from alama.storage import schema
-from alama.storage.upgrading import plan as migration_plan
+from alama.platform.database import migrate, tables
 
 THIS = Path(alama.__file__).parent
-MIGRATIONS = Path("storage", "migrations")
+MIGRATIONS = Path("platform", "database", "migrations")
 
 STEP = '''"""{about}"""
 
 import sqlalchemy as sa
 from alembic import op
 
-from alama.storage.migrations import beside
+from alama.platform.database.migrations import beside
 
 revision = "{id}"
 down_revision = "{after}"
@@ -49,7 +48,7 @@ class Next(NamedTuple):
 
 def numbered(ahead: int) -> str:
     """The schema so many steps after this version's."""
-    return f"{int(schema.HEAD) + ahead:04}"
+    return f"{int(tables.HEAD) + ahead:04}"
 
 
 def write_steps(migrations: Path, steps: tuple[Next, ...]) -> None:
@@ -65,7 +64,11 @@ def make_version(folder: Path, version: str, *steps: Next) -> Path:
     shutil.copytree(THIS, package)  # with what was compiled: it is as new as its source
     write_steps(package / MIGRATIONS, steps)
     _change(package / "__init__.py", r'(__version__ = )"[^"]+"', rf'\1"{version}"')
-    _change(package / "storage" / "schema.py", r'(HEAD: Final = )"\d+"', rf'\1"{steps[-1].id}"')
+    _change(
+        package / "platform" / "database" / "tables.py",
+        r'(HEAD: Final = )"\d+"',
+        rf'\1"{steps[-1].id}"',
+    )
     return folder
 
 
@@ -82,8 +85,8 @@ def become_later(patch: pytest.MonkeyPatch, folder: Path, *steps: Next) -> None:
         config.set_main_option("path_separator", "os")
         yield config
 
-    patch.setattr(migration_plan, "configured", configured)
-    patch.setattr(schema, "HEAD", steps[-1].id)
+    patch.setattr(migrate, "configured", configured)
+    patch.setattr(tables, "HEAD", steps[-1].id)
 
 
 def _change(file: Path, pattern: str, replacement: str) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alama import wiring
 from alama.core import document
-from alama.files.models import builtin
-from alama.service import keys
-from alama.service.keys import USUAL_SCOPES
+from alama.lenders import keys
+from alama.lenders.records import Key
+from alama.lenders.store import Registry
+from alama.platform import clock as wiring
+from alama.platform.book import USUAL_SCOPES, Book, Scope
+from alama.platform.clock import Clock
+from alama.platform.files.packaged import builtin
 
 if TYPE_CHECKING:
-    from alama.service.book import Book
-    from alama.service.keys import Key, Scope
-    from alama.service.ports import Clock, Registry
+    pass
 
 
 def open_live(registry: Registry, book: Book) -> None:

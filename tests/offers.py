@@ -11,14 +11,15 @@ import numpy as np
 
 from alama.core import calibration
 from alama.core.application import Application
-from alama.core.assess import assess
-from alama.core.expressions import Expression, parse
+from alama.core.assess import Assessment, assess
+from alama.core.expressions.expression import Expression, parse
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.policy import SEVERITY, Decision, Rule
+from alama.core.lending.policy import SEVERITY, Decision, OwnRule, Policy, Rule, Tier
 from alama.core.lending.pricing import Tariff
-from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.ready_policy import Objection, ReadyPolicy
 from alama.core.model import ReadyModel
+from alama.core.units import Points
 from tests.applications import random_application
 from tests.factories import ready_model
 from tests.policies import STEADY_RULES, random_policy, with_parts
@@ -26,11 +27,6 @@ from tests.recourse import random_booking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from alama.core.assess import Assessment
-    from alama.core.lending.policy import OwnRule, Policy, Tier
-    from alama.core.lending.ready_policy import Objection
-    from alama.core.units import Points
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,15 @@ from sqlalchemy import select
 
 from alama.core import document
 from alama.core.chain import MAIN
-from alama.service import ids
-from alama.service.audit import acts
-from alama.service.audit.acts import Act
-from alama.service.onboarding.approval import Approval, Signing
-from alama.service.onboarding.records import (
+from alama.onboarding.approval import Approval, Signing
+from alama.onboarding.histories import Histories
+from alama.onboarding.job_store import Jobs
+from alama.onboarding.records import (
     CANDIDATE_PREFIX,
     HISTORY_PREFIX,
     JOB_PREFIX,
     NO_GATES,
     Candidate,
-    Enough,
     FileFormat,
     Gate,
     HistoryRecord,
@@ -30,14 +28,14 @@ from alama.service.onboarding.records import (
     JobState,
     Pilot,
 )
-from alama.service.onboarding.steps import Stores
-from alama.storage import bundles, schema
-from alama.storage.audit import SqlTrail
-from alama.storage.candidates import SqlCandidates
-from alama.storage.database import Database
-from alama.storage.histories import SqlHistories
-from alama.storage.jobs import SqlJobs
-from alama.storage.pilots import SqlPilots
+from alama.onboarding.steps import Stores
+from alama.onboarding.store import Candidates, Pilots
+from alama.platform import acts, event_bundles, ids
+from alama.platform.acts import Act
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.protection.audit.store import Trail
+from alama.training.history.report import Enough
 from tests.entries import NOON_US
 from tests.factories import a_model
 from tests.stores import acts_in, lenders_in, registry_in
@@ -61,10 +59,10 @@ def stores_in(database: Database) -> Stores:
     log = acts_in(database)
     return Stores(
         registry_in(database),
-        SqlPilots(database, log),
-        SqlHistories(database, log, vault_of(database)),
-        SqlCandidates(database, log),
-        SqlJobs(database, log),
+        Pilots(database, log),
+        Histories(database, log, vault_of(database)),
+        Candidates(database, log),
+        Jobs(database, log),
     )
 
 
@@ -156,14 +154,14 @@ class House:
 
 def acts_of(database: Database) -> list[Act]:
     """All that was done, oldest first."""
-    return [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 1_000)]
+    return [acts.decode(link.body) for link in Trail(database).links(MAIN, 0, 1_000)]
 
 
 def announced(database: Database) -> list[tuple[str, str, object]]:
     """What live books were told, oldest first: the lender, the kind and the model."""
-    held = schema.bundles
-    query = select(*bundles.COLUMNS).where(held.c.mode == "live").order_by(held.c.id)
+    held = tables.bundles
+    query = select(*event_bundles.COLUMNS).where(held.c.mode == "live").order_by(held.c.id)
     with database.reading() as connection:
         rows = connection.execute(query).all()
-    told = [one for row in rows for one in bundles.unfolded(bundles.Bundle._make(row))]
+    told = [one for row in rows for one in event_bundles.unfolded(event_bundles.Bundle._make(row))]
     return [(one.lender, one.kind, json.loads(one.payload)["data"]["model"]) for one in told]

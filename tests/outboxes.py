@@ -8,26 +8,27 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnavailable
-from alama.service.webhooks.events import Event, EventKind, event
-from alama.service.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
-from alama.storage import bundles, dispatching, schema
-from alama.storage import database as databases
-from alama.storage.acts import ActLog
-from alama.storage.bundles import Bundle, unfolded
-from alama.storage.database import Database
-from alama.storage.outbox import SqlOutbox
-from alama.storage.upgrading import migrate
-from alama.webhooks.sender import Outcome
+from alama.platform import event_bundles
+from alama.platform.acts import ActLog
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnavailable
+from alama.platform.event_bundles import Bundle, unfolded
+from alama.platform.events import Event, EventKind, event
+from alama.webhooks import deliveries
+from alama.webhooks.outbox import Outbox
+from alama.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
+from alama.webhooks.sender import DeliveryResult
 from tests.databases import sqlite_url
 from tests.stores import acts_in, lenders_in
 from tests.webhooked import Hooks
 
-OK = Outcome(200, None, "", 1)
-BROKEN = Outcome(500, None, "", 1)
-GONE = Outcome(410, None, "", 1)
-BUSY = Outcome(503, None, "", 1, retry_after_s=3_600)
+OK = DeliveryResult(200, None, "", 1)
+BROKEN = DeliveryResult(500, None, "", 1)
+GONE = DeliveryResult(410, None, "", 1)
+BUSY = DeliveryResult(503, None, "", 1, retry_after_s=3_600)
 
 
 def an_endpoint(lender: str = "demo", number: int = 0) -> Endpoint:
@@ -71,7 +72,7 @@ class UnsteadyDatabase(Database):
             raise StoreUnavailable("away")
 
 
-class WatchedOutbox(SqlOutbox):
+class WatchedOutbox(Outbox):
     """An outbox that remembers what was settled, and how often."""
 
     def __init__(self, database: UnsteadyDatabase, log: ActLog) -> None:
@@ -84,25 +85,25 @@ class WatchedOutbox(SqlOutbox):
         """Let things happen, whether or not the database is away for others."""
         with self.database.engine.begin() as connection:
             for one in events:
-                bundles.keep(connection, one)
+                event_bundles.keep(connection, one)
 
     def announce_to_nobody(self, event: Event) -> None:
         """Let something have happened that has no deliveries left."""
         with self.database.engine.begin() as connection:
-            dispatching.keep(connection, [event])
+            deliveries.keep(connection, [event])
 
     @property
     def events(self) -> list[str]:
         """The events that are kept."""
         with self.database.engine.begin() as connection:
-            held = connection.execute(select(*bundles.COLUMNS)).all()
+            held = connection.execute(select(*event_bundles.COLUMNS)).all()
             undispatched = [one.id for row in held for one in unfolded(Bundle._make(row))]
-            return [*undispatched, *connection.execute(select(schema.events.c.id)).scalars()]
+            return [*undispatched, *connection.execute(select(tables.events.c.id)).scalars()]
 
     @property
     def claimed(self) -> list[str]:
         """The events that a worker holds."""
-        table = schema.deliveries
+        table = tables.deliveries
         with self.database.engine.begin() as connection:
             query = select(table.c.event_id).where(table.c.claimed_by.is_not(None))
             return list(connection.execute(query).scalars())

@@ -6,16 +6,16 @@ from typing import Any
 
 from sqlalchemy import select
 
-from alama.service.audit.acts import Act, Kind, decode
-from alama.service.book import Book
-from alama.service.days import DAY_US, day_of
-from alama.service.outcomes.recording import Outcomes, Result, Sent
-from alama.service.outcomes.records import Answer, News, State
-from alama.service.webhooks.events import Event, EventKind
-from alama.storage import schema
-from alama.storage.bundles import COLUMNS, Bundle, unfolded
-from alama.storage.database import Database
-from alama.storage.outcomes import SqlOutcomes
+from alama.core.monitoring.news import News, State
+from alama.monitoring.outcomes import Outcomes, OutcomeStore, Result, Sent
+from alama.platform.acts import Act, ActKind, decode
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US, day_of
+from alama.platform.event_bundles import COLUMNS, Bundle, unfolded
+from alama.platform.events import Event, EventKind
+from alama.scoring.sequels import Answer
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, scores_in
 
@@ -25,7 +25,7 @@ SENT = Sent("5f" * 32)
 
 
 def outcomes_in(database: Database, now_us: int = NOW_US) -> Outcomes:
-    return Outcomes(SqlOutcomes(database, acts_in(database)), lambda: now_us)
+    return Outcomes(OutcomeStore(database, acts_in(database)), lambda: now_us)
 
 
 def scored(database: Database, count: int = 1, book: Book = DEMO) -> list[str]:
@@ -47,15 +47,15 @@ def answers(results: list[Result]) -> list[Answer]:
 
 
 def rows(database: Database) -> list[dict[str, Any]]:
-    table = schema.outcomes
+    table = tables.outcomes
     with database.reading() as connection:
         found = connection.execute(select(table).order_by(table.c.request_id))
         return [dict(row._mapping) for row in found]
 
 
 def acts(database: Database) -> list[Act]:
-    table = schema.audit_entries
-    query = select(table.c.body).where(table.c.kind == Kind.OUTCOMES_RECORDED.value)
+    table = tables.audit_entries
+    query = select(table.c.body).where(table.c.kind == ActKind.OUTCOMES_RECORDED.value)
     with database.reading() as connection:
         found = connection.execute(query.order_by(table.c.number)).scalars()
         return [decode(body) for body in found]
@@ -63,6 +63,6 @@ def acts(database: Database) -> list[Act]:
 
 def events(database: Database) -> list[Event]:
     with database.reading() as connection:
-        found = connection.execute(select(*COLUMNS).order_by(schema.bundles.c.id)).all()
+        found = connection.execute(select(*COLUMNS).order_by(tables.bundles.c.id)).all()
     told = [event for row in found for event in unfolded(Bundle._make(row))]
     return [event for event in told if event.kind == EventKind.OUTCOME_RECORDED.value]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from alama import settings, wiring
-from alama.service.checkup import Finding, Mark
-from alama.storage.database import Database
-from alama.wiring import doctor
+from alama.app import installation
+from alama.operations.doctor import examine
+from alama.platform import clock, settings
+from alama.platform.checkup import Finding, Mark
+from alama.platform.database.database import Database
 from tests.ports import free_port
 
 OK, LOOK, BROKEN, UNCHECKED = Mark.OK, Mark.LOOK, Mark.BROKEN, Mark.UNCHECKED
@@ -22,7 +23,7 @@ def looked_at(home: Path, **variables: str) -> dict[str, Finding]:
     """What the doctor finds with these settings, by the name of the check."""
     # A service of somebody else's on this machine is none of the tests'.
     environment = {"ALAMA_HOME": str(home), "ALAMA_PORT": str(free_port()), **variables}
-    return by_check(doctor.examine(environment, wiring.wall_us, None))
+    return by_check(examine.examine(environment, clock.wall_us, None))
 
 
 def by_check(findings: Iterable[Finding]) -> dict[str, Finding]:
@@ -32,7 +33,7 @@ def by_check(findings: Iterable[Finding]) -> dict[str, Finding]:
 def install(home: Path, **variables: str) -> None:
     """Make an installation, as the first start does."""
     environment = {"ALAMA_HOME": str(home), **variables}
-    wiring.open_installation(settings.read(environment)).close()
+    installation.open_installation(settings.read(environment)).close()
 
 
 def copied(template: Path, home: Path) -> Path:
@@ -42,9 +43,9 @@ def copied(template: Path, home: Path) -> Path:
 
 
 @contextmanager
-def opened(home: Path, **variables: str) -> Iterator[wiring.Installation]:
+def opened(home: Path, **variables: str) -> Iterator[installation.Installation]:
     """An installation, to be harmed."""
-    one = wiring.open_installation(settings.read({"ALAMA_HOME": str(home), **variables}))
+    one = installation.open_installation(settings.read({"ALAMA_HOME": str(home), **variables}))
     try:
         yield one
     finally:

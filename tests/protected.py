@@ -14,31 +14,26 @@ from alama.core.lending import draft, policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.jurisdictions import jurisdiction
-from alama.files.models import builtin
-from alama.service import lenders
-from alama.service.applicants import Applicants
-from alama.service.audit.acts import Act, decode
-from alama.service.book import Book
-from alama.service.directory import Caller, Desk
-from alama.service.errors import Erased
-from alama.service.keys import USUAL_SCOPES, Key
-from alama.service.outcomes.reviewing import Reviews
-from alama.service.replay import Difference, recall, replay
-from alama.service.retention import Retention
-from alama.service.scoring import Answer, Arrival, Given, Scoring, only_once
-from alama.service.vault.master import Masters
-from alama.service.vault.vault import Vault
-from alama.storage.acts import ActLog
-from alama.storage.applicants import SqlApplicants
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
-from alama.storage.retention import SqlRetention
-from alama.storage.reviews import SqlReviews
-from alama.storage.score_chain import ScoreChain
-from alama.storage.scores import SqlScores
-from alama.storage.vault import SqlVaultKeys
+from alama.lenders import keys
+from alama.lenders.records import Key
+from alama.lenders.store import Registry
+from alama.monitoring.reviews import Reviews, ReviewStore
+from alama.platform.acts import Act, ActLog, decode
+from alama.platform.book import USUAL_SCOPES, Book
+from alama.platform.database.database import Database
+from alama.platform.errors import Erased
+from alama.platform.files.packaged import builtin, jurisdiction
+from alama.platform.http.exchange import Arrival
+from alama.protection.applicants import Applicants, ApplicantStore
+from alama.protection.audit.store import Trail
+from alama.protection.retention import Retention, RetentionStore
+from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.replay import Difference, recall, replay
+from alama.scoring.scoring import Answer, Given, Scoring, only_once
+from alama.scoring.store import ScoreChain, Scores
+from alama.vault.keys import Masters
+from alama.vault.store import SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.stored import CommitAtOnce
@@ -55,10 +50,10 @@ APPLICATION: dict[str, Any] = {
 
 
 @functools.cache
-def the_desk() -> Desk:
+def the_desk() -> ActiveModel:
     """The built-in model and the default policy, in KES."""
     ready = ReadyModel(builtin(), "KES")
-    return Desk(ready, ReadyPolicy(policy_text.read(draft.default_text("KES")), ready))
+    return ActiveModel(ready, ReadyPolicy(policy_text.read(draft.default_text("KES")), ready))
 
 
 class House:
@@ -69,15 +64,15 @@ class House:
         self.vault = Vault(SqlVaultKeys(database), masters, clock)
         self.vault.signer()
         self.log = ActLog(database, self.vault.signer, clock, "a test")
-        self.registry = SqlRegistry(database, self.log)
+        self.registry = Registry(database, self.log)
         self.chain = ScoreChain(database, self.log, self.vault.signer)
-        self.scores = SqlScores(database, self.vault, self.chain)
-        self.applicants = Applicants(SqlApplicants(database, self.log), self.vault, clock)
-        self.reviews = Reviews(SqlReviews(database, self.log, self.vault), self.vault, clock)
-        store = SqlRetention(database, self.log)
+        self.scores = Scores(database, self.vault, self.chain)
+        self.applicants = Applicants(ApplicantStore(database, self.log), self.vault, clock)
+        self.reviews = Reviews(ReviewStore(database, self.log, self.vault), self.vault, clock)
+        store = RetentionStore(database, self.log)
         self.retention = Retention(self.registry, store, clock.trusted, jurisdiction)
         if not self.registry.lenders():
-            lenders.add(self.registry, clock, "demo", "Demo lender", "KES")
+            keys.add_lender(self.registry, clock, "demo", "Demo lender", "KES")
             model, text = the_desk().model.model, draft.default_text("KES")
             self.registry.keep_model(model.id, document.encode(model), clock())
             self.registry.keep_policy(the_desk().policy.id, text, clock())
@@ -116,7 +111,7 @@ class House:
 
     def acts(self, kind: str) -> list[Act]:
         """Acts of a kind, oldest first."""
-        links = SqlTrail(self.database).links("main", 0, 10_000)
+        links = Trail(self.database).links("main", 0, 10_000)
         return [decode(link.body) for link in links if link.kind == kind]
 
 

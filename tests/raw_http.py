@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import uvicorn
 
-from alama.cli import processes
-from alama.cli.connections import Connections, Limits
+from alama.platform.server import processes
+from alama.platform.server.connections import Connections, Limits
 from tests.ports import HOST
 
 WAIT_S = 15.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from alama.core.lending.policy import Rule
 from alama.core.reasons.dictionary import FIELD_LOWERS_SCORE, FIELD_RAISES_SCORE, LENDER_RULE
 from alama.core.reasons.dictionary import NOT_GIVEN as CODE_NOT_GIVEN
-from alama.core.recourse import Hindrance
-from alama.files.reasons import languages
+from alama.core.recourse.answer import Hindrance
+from alama.platform.files.packaged import languages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

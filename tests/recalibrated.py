@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import insert
 
 from alama.core import calibration
-from alama.core.monitoring.level import moved
+from alama.core.monitoring.recalibration import moved
 from alama.core.units import Points
-from alama.service.book import Book
-from alama.storage import schema
-from alama.storage.database import Database
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
 from tests.entries import a_request_id
 
 DAY_US = 86_400 * 1_000_000
@@ -55,5 +55,5 @@ def keep_loans(
                 }
             )
     with database.writing() as connection:
-        connection.execute(insert(schema.outcomes), rows)
+        connection.execute(insert(tables.outcomes), rows)
     return sum(row["defaulted_on"] is not None for row in rows)

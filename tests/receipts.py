@@ -10,16 +10,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from alama.core import chain, receipts
 from alama.core.assess import assess
-from alama.core.chain import Named
-from alama.core.digest import SALT_BYTES, digest
+from alama.core.chain import SALT_BYTES, Named, digest
 from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.receipts import KeptScore, Receipt
-from alama.files.models import builtin
-from alama.service.records import Sealed, pack
+from alama.platform.files.packaged import builtin
+from alama.scoring.records import Sealed, pack
 from tests.entries import NOON_US, a_request_id
 
 COMPACT = b"""\

@@ -14,32 +14,31 @@ import numpy as np
 from alama.core import booking as bookings
 from alama.core import likeness as likenesses
 from alama.core.application import Application
-from alama.core.assess import assess, explain_score
+from alama.core.assess import Assessment, assess, explain_score
 from alama.core.booking import Booking, FieldBooking, on_step
 from alama.core.catalogue import Catalogue, Change, Field, Kind, Use, Way
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.policy import Decision, Sufficiency
+from alama.core.lending.policy import Decision, Policy, Sufficiency
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import OUTFLOW, ReadyPolicy
 from alama.core.likeness import Branch, Distribution, Likeness, Limit
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
-from alama.core.recourse import (
+from alama.core.recourse.additive import Moves, reach
+from alama.core.recourse.answer import (
     APPROVAL,
     Goal,
-    ReadyRecourse,
     Recourse,
     ScoreAtLeast,
     Sought,
     TierAtLeast,
-    find_recourse,
+    is_met,
 )
-from alama.core.recourse.applicant import Applicant
-from alama.core.recourse.cost import MILLIONTHS, change_costs
-from alama.core.recourse.goals import is_met
-from alama.core.recourse.moves import reach
-from alama.core.recourse.values import is_between
+from alama.core.recourse.find import Applicant, find_recourse
+from alama.core.recourse.ready import ReadyRecourse
+from alama.core.recourse.values import MILLIONTHS, change_costs, is_between
+from alama.core.tables import Card
 from tests.applications import random_application
 from tests.factories import a_model
 from tests.policies import one_of, random_policy, random_rules, with_parts
@@ -47,10 +46,6 @@ from tests.policies import one_of, random_policy, random_rules, with_parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from alama.core.assess import Assessment
-    from alama.core.lending.policy import Policy
-    from alama.core.recourse.moves import Moves
-    from alama.core.tables import Card
     from tests.factories import Rng
 
 LEVERS = 7

@@ -16,13 +16,11 @@ from alama.core.monitoring.drift import Figure
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.tables import Feature
 from alama.core.tally import SCORE_STEP, CardTally, Tally
-from alama.files.models import builtin
-from alama.service.book import Book
-from alama.service.days import DAY_US
-from alama.service.lenders import Lender
-from alama.service.monitoring.challengers import Challenger
-from alama.service.monitoring.drift import Window
-from alama.service.monitoring.ports import (
+from alama.lenders.records import Deployment, Lender, Signed
+from alama.lenders.store import Registry
+from alama.monitoring.challengers import Challenger
+from alama.monitoring.drift import Window
+from alama.monitoring.records import (
     DayScore,
     DayTally,
     KnownRow,
@@ -31,9 +29,10 @@ from alama.service.monitoring.ports import (
     ReviewRow,
     ScoreCount,
 )
-from alama.service.monitoring.report import Monitoring
-from alama.service.policies import Deployment, Signed
-from alama.service.ports import Registry
+from alama.monitoring.report import Monitoring
+from alama.platform.book import Book
+from alama.platform.days import DAY_US
+from alama.platform.files.packaged import builtin
 from tests.entries import DEMO, NOON_US
 
 TODAY = NOON_US // DAY_US

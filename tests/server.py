@@ -15,11 +15,13 @@ from typing import Self
 
 import httpx
 
-from alama import settings, wiring
-from alama.service import keys, lenders
-from alama.service.book import Book, Mode
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.app import installation
+from alama.lenders import keys
+from alama.lenders import keys as lenders
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 from tests import commands
 from tests.ports import HOST, free_port
 from tests.vaults import MASTER_KEY
@@ -130,10 +132,10 @@ class Server:
 
         Issued from here: to start a command takes longer than many of the tests wait.
         """
-        with closing(wiring.open_installation(settings.read(self.environment))) as installed:
+        with closing(installation.open_installation(settings.read(self.environment))) as installed:
             registry = installed.registry
             if not registry.lenders():  # only an embedded database brings one along
-                lenders.add(registry, wiring.wall_us, DEMO.lender, "Demo lender", "KES")
+                lenders.add_lender(registry, clock.wall_us, DEMO.lender, "Demo lender", "KES")
             return keys.issue(registry, installed.clock, installed.pepper, DEMO)[0]
 
     def alama(self, *arguments: str) -> str:

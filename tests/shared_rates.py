@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from alama.service.limits import Use
-from alama.storage.rates import FORGOTTEN_US, OWED_US_MAX
+from alama.lenders.limits import Use
+from alama.lenders.store import FORGOTTEN_US, OWED_US_MAX
 
 
 class SharedRates:

@@ -6,24 +6,27 @@ import asyncio
 import os
 import time
 
-from alama import settings, wiring
+from alama.app import installation
+from alama.app.installation import Installation
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
-from alama.files.models import builtin, sample_application
-from alama.service import ids, keys
-from alama.service.book import Book, Mode
-from alama.service.directory import Directory
-from alama.service.errors import StoreUnfit
-from alama.service.records import Earlier, Entry
-from alama.service.scoring import Arrival, Given, Scoring
-from alama.storage.scores import SqlScores
-from alama.wiring import Installation, stopwatch_us
+from alama.lenders import keys
+from alama.platform import ids, settings
+from alama.platform.book import Book, Mode
+from alama.platform.clock import stopwatch_us
+from alama.platform.errors import StoreUnfit
+from alama.platform.files.packaged import builtin, sample_application
+from alama.platform.http.exchange import Arrival
+from alama.scoring.directory import Directory
+from alama.scoring.records import Earlier, Entry
+from alama.scoring.scoring import Given, Scoring
+from alama.scoring.store import Scores
 
 
 class CommitAtOnce:
     """A ledger that commits each entry by itself."""
 
-    def __init__(self, scores: SqlScores) -> None:
+    def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
     async def append(self, entry: Entry) -> Earlier | None:
@@ -38,7 +41,7 @@ def give_score(body: bytes | None = None, lender: str = "demo", mode: Mode = Mod
 
     Gives the request id.
     """
-    opened = wiring.open_installation(settings.read(os.environ))
+    opened = installation.open_installation(settings.read(os.environ))
     try:
         return asyncio.run(_give(opened, body or sample_application(), Book(lender, mode)))
     finally:

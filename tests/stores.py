@@ -1,19 +1,18 @@
-"""The scores and the registry of a database, put together as `alama.wiring` does."""
+"""The scores and the registry of a database, put together as `alama.app.installation` does."""
 
 from __future__ import annotations
 
 from sqlalchemy import insert
 
-from alama.service import lenders
-from alama.service.records import ScoreRow
-from alama.service.vault.envelope import RECORD, place
-from alama.service.vault.vault import Vault
-from alama.storage import schema
-from alama.storage.acts import ActLog
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
-from alama.storage.score_chain import ScoreChain
-from alama.storage.scores import SqlScores
+from alama.lenders import keys
+from alama.lenders.store import Registry
+from alama.platform.acts import ActLog
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.scoring.records import ScoreRow
+from alama.scoring.store import ScoreChain, Scores
+from alama.vault.envelope import RECORD, place
+from alama.vault.vault import Vault
 from tests.entries import NOON_US
 from tests.vaults import vault_of
 
@@ -25,23 +24,23 @@ def acts_in(database: Database) -> ActLog:
     return ActLog(database, vault.signer, lambda: NOON_US, "a test")
 
 
-def registry_in(database: Database) -> SqlRegistry:
+def registry_in(database: Database) -> Registry:
     """The registry."""
-    return SqlRegistry(database, acts_in(database))
+    return Registry(database, acts_in(database))
 
 
-def scores_in(database: Database, vault: Vault | None = None) -> SqlScores:
+def scores_in(database: Database, vault: Vault | None = None) -> Scores:
     """The scores, written by a process of its own; it remembers no more keys than the vault."""
     vault = vault or vault_of(database)
     vault.signer()
     chain = ScoreChain(database, acts_in(database), vault.signer)
-    return SqlScores(database, vault, chain)
+    return Scores(database, vault, chain)
 
 
 def lenders_in(database: Database, *names: str) -> None:
     """Add lenders, with the keys that seal what is kept for them."""
     for name in names:
-        lenders.add(registry_in(database), lambda: NOON_US, name, name, "KES")
+        keys.add_lender(registry_in(database), lambda: NOON_US, name, name, "KES")
         vault_of(database).ring(name)
 
 
@@ -56,4 +55,4 @@ def sealed_row(vault: Vault, row: ScoreRow, record: bytes) -> ScoreRow:
 def insert_scores(database: Database, *scores: ScoreRow) -> None:
     """Put rows of scores into a database as they are, without entries in the audit."""
     with database.writing() as connection:
-        connection.execute(insert(schema.scores), [score._asdict() for score in scores])
+        connection.execute(insert(tables.scores), [score._asdict() for score in scores])

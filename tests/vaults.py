@@ -12,15 +12,14 @@ from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.models import builtin, sample_application
-from alama.service.book import Book
-from alama.service.records import Entry, Sealed, Unsealed, pack, unpack
-from alama.service.vault.keys import VaultKey
-from alama.service.vault.master import Masters, master
-from alama.service.vault.ring import Ring
-from alama.service.vault.vault import Vault
-from alama.storage.database import Database
-from alama.storage.vault import SqlVaultKeys
+from alama.platform.book import Book
+from alama.platform.database.database import Database
+from alama.platform.files.packaged import builtin, sample_application
+from alama.scoring.records import Entry, Sealed, Unsealed, pack, unpack
+from alama.vault.keys import Masters, VaultKey, master
+from alama.vault.ring import Ring
+from alama.vault.store import SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.entries import DEMO, NOON_US, an_entry
 
 MASTER_KEY = "07" * 32
@@ -28,7 +27,7 @@ MASTERS = Masters(master(MASTER_KEY))
 
 
 class KeysInMemory:
-    """Keeps keys as `alama.service.ports.VaultKeys` says, for tests without a database."""
+    """Keeps keys as `alama.vault.keys.VaultKeys` says, for tests without a database."""
 
     def __init__(self) -> None:
         self.rows: list[VaultKey] = []

@@ -6,30 +6,29 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from alama.service import ids
-from alama.service.book import Book
-from alama.service.vault.rotation import Rotation
-from alama.service.vault.vault import Vault
-from alama.service.webhooks import secrets
-from alama.service.webhooks.events import Event, EventKind, event
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import (
+from alama.platform import ids
+from alama.platform.book import Book
+from alama.platform.database.database import Database
+from alama.platform.events import Event, EventKind, event
+from alama.protection.rotation import Rotation, RotationStore
+from alama.vault.vault import Vault
+from alama.webhooks import secrets
+from alama.webhooks.endpoint_store import EndpointStore
+from alama.webhooks.event_store import EventStore
+from alama.webhooks.outbox import Outbox
+from alama.webhooks.records import (
     ATTEMPT_PREFIX,
     ENDPOINT_PREFIX,
     LEASE_US,
     Attempt,
+    DisabledReason,
     Due,
     Endpoint,
     Secrets,
     Settled,
+    Verdict,
     Waiting,
 )
-from alama.service.webhooks.schedule import Verdict
-from alama.storage.database import Database
-from alama.storage.endpoints import SqlEndpoints
-from alama.storage.events import SqlEvents
-from alama.storage.outbox import SqlOutbox
-from alama.storage.rotation import SqlRotation
 from tests.entries import DEMO, NOON_US
 from tests.stores import acts_in
 from tests.vaults import vault_of
@@ -102,9 +101,9 @@ class Hooks:
         self.vault = vault_of(database)
         self.vault.signer()
         self.log = acts_in(database)
-        self.endpoints = SqlEndpoints(database, self.log, self.vault)
-        self.events = SqlEvents(database)
-        self.outbox = SqlOutbox(database, self.log)
+        self.endpoints = EndpointStore(database, self.log, self.vault)
+        self.events = EventStore(database)
+        self.outbox = Outbox(database, self.log)
 
     def add(self, book: Book = DEMO, **more: Any) -> Endpoint:
         endpoint = an_endpoint(self.vault, book, **more)
@@ -118,7 +117,7 @@ class Hooks:
 
     def rotate_lender(self) -> tuple[int, int]:
         """Give the demo lender another key; how many rows were to be moved, and how many were."""
-        store = SqlRotation(self.database, self.log, self.vault)
+        store = RotationStore(self.database, self.log, self.vault)
         rotation = Rotation(store, self.vault, lambda: NOON_US + 1)
         expected = rotation.begin_lender(DEMO.lender, None)
         moved: list[int] = []

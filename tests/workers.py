@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from alama import settings, wiring
+from alama.app import installation
+from alama.platform import settings
 
 
 def install(home: Path) -> None:
     """Make what the first start of `alama serve` makes: a worker finds it there."""
-    wiring.open_installation(settings.Settings(home=str(home))).close()
+    installation.open_installation(settings.Settings(home=str(home))).close()
 
 
 @contextmanager

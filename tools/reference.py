@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.api import meanings, schemas
-from alama.files.jurisdictions import jurisdictions
+from alama.app import openapi
+from alama.platform.files.packaged import jurisdictions
+from alama.platform.http import problems as meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from alama.core.lending.jurisdiction import Jurisdiction
+
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "generated"
 FIGURES: Final = (
@@ -31,7 +33,7 @@ def codes() -> str:
     """List every code of a problem, a field and a rule, as the service tells it."""
     problems = [
         (f"`{code}`", str(told["status"]), str(told["when"]), str(told["remedy"]))
-        for code, told in schemas.problem_codes().items()
+        for code, told in openapi.problem_codes().items()
     ]
     fields = [
         (f"`{code}`", meaning.when, meaning.remedy) for code, meaning in meanings.FIELDS.items()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alama.core import kernel
-from alama.training.dataset import take_column
+from alama.training.dataset import Dataset, take_column
 from alama.training.history.load import load
-from alama.training.pipeline import Order, train
+from alama.training.pipeline import Order, Trained, train
 from alama.training.recipe import Recipe
 from bench.environment import cores
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Direction
     from alama.core.model import Model
-    from alama.training.dataset import Dataset
     from alama.training.making.make import Watch
-    from alama.training.pipeline import Trained
 
     Floats = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from alama.core.application import read
+from alama.core.application import Application, read
 from alama.core.assess import explain_score
 from alama.core.model import ReadyModel
-from alama.files.reader import open_table
+from alama.platform.files.reader import open_table
 from bench.engine.hashes import engine_hash
 from bench.engine.subject import prepare
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.application import Application
     from bench.engine.options import Options
     from bench.engine.subject import Subject
     from bench.progress import Bar

@@ -9,8 +9,8 @@ import lightgbm
 import numpy as np
 import shap
 
-from alama.core.model import decode, encode
-from alama.files import writer
+from alama.core.model import Model, decode, encode
+from alama.platform.files import writer
 from alama.training.population.people import PopulationOptions, batches, schema
 from alama.training.validation import metrics
 from bench.engine import ours
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.model import Model
     from alama.training.dataset import Dataset
     from bench.progress import Bar
     from bench.store import Figures

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from alama.batch.scoring import Options, TableScoring
 from alama.core.model import decode
-from alama.files import writer
-from alama.files.reader import open_table
+from alama.platform.files import writer
+from alama.platform.files.reader import open_table
 
 
 def main(model_path: str, source: str) -> None:

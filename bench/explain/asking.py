@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from alama.core.recourse.cost import MILLIONTHS
+from alama.core.recourse.values import MILLIONTHS
 from bench.explain import recourse
 from bench.explain.dice import Answers, Dice, OutOfTime, seed
 from bench.explain.figures import Asked, Spent, summary
@@ -17,7 +17,8 @@ from bench.explain.options import CARD, FOREST, OURS, WAYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from alama.core.recourse import ReadyRecourse, Recourse
+    from alama.core.recourse.answer import Recourse
+    from alama.core.recourse.ready import ReadyRecourse
     from bench.explain.dice import Ranges, Row
     from bench.explain.ground import Ground
     from bench.explain.judge import Values

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import shap
 
-from alama.core.application import read
+from alama.core.application import Application, read
 from alama.core.assess import explain_score
 from alama.core.calibration import POINTS_PER_LOG_ODDS
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import lightgbm
     from numpy.typing import NDArray
 
-    from alama.core.application import Application
     from alama.core.model import ReadyModel
     from bench.explain.ground import Ground
     from bench.store import Figures

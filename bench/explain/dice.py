@@ -17,13 +17,12 @@ import numpy as np
 import pandas as pd
 from raiutils.exceptions import UserConfigValidationException
 
-from alama.core.catalogue import Kind
-from alama.core.recourse.moves import is_lever, reach
+from alama.core.catalogue import Catalogue, Kind
+from alama.core.recourse.additive import is_lever, reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from alama.core.catalogue import Catalogue
     from bench.explain.surfaces import Surface
 
     Row = dict[str, Any]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alama.core.recourse.cost import MILLIONTHS
-from alama.core.recourse.search import SIZE_MAX
+from alama.core.recourse.additive import SIZE_MAX
+from alama.core.recourse.values import MILLIONTHS
 from bench.explain.judge import Breach
 
 if TYPE_CHECKING:

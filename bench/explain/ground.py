@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import lightgbm
 import numpy as np
 
-from alama.core.application import read
+from alama.core.application import Application, read
 from alama.core.assess import assess
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.files.models import builtin
-from alama.files.reader import open_table
+from alama.platform.files.packaged import builtin
+from alama.platform.files.reader import open_table
 from alama.training.validation import metrics
 from bench.engine import ours
 from bench.engine.forests import Encoder
@@ -33,7 +33,6 @@ from bench.explain.surfaces import Card, Forest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from alama.core.application import Application
     from bench.store import Figures
 
 FOREST_ROWS: Final = 100_000

@@ -6,22 +6,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from alama.core.application import Application, in_range
+from alama.core.application import Application, Value, in_range
 from alama.core.assess import assess
-from alama.core.catalogue import Kind, Way
+from alama.core.catalogue import Field, Kind, Way
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.policy import Decision
-from alama.core.recourse import APPROVAL
-from alama.core.recourse.applicant import Applicant
-from alama.core.recourse.cost import change_costs
-from alama.core.recourse.moves import is_lever, reach
-from alama.core.recourse.values import Listed, RoundNumbers, Steps, above, below, is_between
+from alama.core.recourse.additive import is_lever, reach
+from alama.core.recourse.answer import APPROVAL
+from alama.core.recourse.find import Applicant
+from alama.core.recourse.values import (
+    Edge,
+    Listed,
+    RoundNumbers,
+    Ruler,
+    Steps,
+    above,
+    below,
+    change_costs,
+    is_between,
+)
 
 if TYPE_CHECKING:
-    from alama.core.application import Value
-    from alama.core.catalogue import Field
-    from alama.core.recourse import ReadyRecourse
-    from alama.core.recourse.values import Edge, Ruler
+    from alama.core.recourse.ready import ReadyRecourse
 
     Values = tuple[Value, ...]
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from alama.core.application import Application
 from alama.core.assess import assess
-from alama.core.recourse import ReadyRecourse, Sought, Status, find_recourse
+from alama.core.recourse.answer import Counterfactual, Recourse, Sought, Status
+from alama.core.recourse.find import find_recourse
+from alama.core.recourse.ready import ReadyRecourse
 from bench.explain.figures import quantiles_ms
 from bench.explain.judge import Judge
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.recourse import Counterfactual, Recourse
     from bench.explain.ground import Ground
     from bench.explain.judge import Values
     from bench.store import Figures

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import alama
-from alama.core.recourse import ReadyRecourse
+from alama.core.recourse.ready import ReadyRecourse
 from bench.environment import DICE, ROOT, SCRATCH, lock_hash, machine
 from bench.explain import asking, contributions, page, recourse
 from bench.explain.ground import prepare

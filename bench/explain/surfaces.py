@@ -15,7 +15,7 @@ import pandas as pd
 from alama.core.calibration import POINTS_PER_LOG_ODDS
 from alama.core.kernel import BatchScorecard, Words
 from alama.core.model import money_factor
-from alama.core.recourse.goals import APPROVAL, score_needed
+from alama.core.recourse.answer import APPROVAL, score_needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

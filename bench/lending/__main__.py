@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from alama.batch.cases import TableCases
-from alama.cli.main import main as alama
+from alama.app.cli.main import main as alama
+from alama.batch.deciding import TableCases
 from alama.core.lending.decision import decide
 from alama.core.lending.draft import default_policy
 from alama.core.lending.offer import make_offer
@@ -24,14 +24,15 @@ from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.files.models import builtin
-from alama.files.reader import open_table
+from alama.platform.files.packaged import builtin
+from alama.platform.files.reader import open_table
 from bench import page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from alama.core.application import Application
+
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "generated" / "benchmarks.md"
 APPLICATIONS: Final = 2_000

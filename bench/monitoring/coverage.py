@@ -17,20 +17,21 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from sqlalchemy import select
 
-from alama import settings, wiring
-from alama.cli.synthetic_book import Asked, fill
+from alama.app import installation
+from alama.app.cli.synthetic_book import Asked, Kept, fill
 from alama.core import kernel
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision
-from alama.core.monitoring.figures import COUNT_MIN
-from alama.core.monitoring.summing import Loans, rate
-from alama.files.models import builtin
-from alama.service.book import Book, Mode
-from alama.service.monitoring.repayment import due_before
-from alama.service.outcomes.records import DEFAULTS
-from alama.storage import schema
+from alama.core.monitoring.figures import COUNT_MIN, Rate
+from alama.core.monitoring.rates import Loans, rate
+from alama.monitoring.repayment import due_before
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.files.packaged import builtin
+from alama.scoring.sequels import DEFAULTS
 from alama.training.population.people import CHUNK_ROWS, PopulationOptions, batches
-from alama.training.validation.served import served_points
+from alama.training.validation.figures import served_points
 from bench.monitoring.drift import columns_of
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.cli.synthetic_book import Kept
-    from alama.core.monitoring.figures import Rate
-    from alama.storage.database import Database
+    from alama.platform.database.database import Database
+
 
 Figures = dict[str, Any]
 Progress = Callable[[float, str], None]
@@ -115,7 +115,7 @@ def _figures(
 def _through_the_database(people: int) -> Figures:
     """Fill a book, report on it, and hold each tier against the loans that it was filled with."""
     with tempfile.TemporaryDirectory() as folder:
-        opened = wiring.open_installation(settings.read({"ALAMA_HOME": folder}))
+        opened = installation.open_installation(settings.read({"ALAMA_HOME": folder}))
         try:
             kept = fill(opened, Asked(_BOOK.lender, people, 12, _SEED))
             report = opened.monitoring.report(_BOOK)
@@ -147,11 +147,11 @@ def _is_same(one: Rate, other: Rate) -> bool:
 
 def _by_hand(database: Database, kept: Kept) -> Mapping[str, tuple[Rate, float]]:
     """Work out the figures of each tier from the loans themselves, with their true rate."""
-    table = schema.scores
+    table = tables.scores
     query = select(table.c.request_id, table.c.tier, table.c.default_probability)
     with database.reading() as connection:
         said = {row[0]: (row[1], row[2]) for row in connection.execute(query)}
-    mature = due_before(builtin(), wiring.wall_us() // _DAY_US)
+    mature = due_before(builtin(), clock.wall_us() // _DAY_US)
     defaulted = {one.request_id for one in kept.news if one.state in DEFAULTS}
     sums: dict[str, Loans] = {}
     risks: dict[str, list[float]] = {}

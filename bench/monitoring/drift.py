@@ -19,31 +19,29 @@ import numpy as np
 import pyarrow as pa
 from sqlalchemy import insert
 
-from alama import settings, wiring
+from alama.app import installation
 from alama.core import document
 from alama.core import tally as tallies
-from alama.core.kernel import BatchScorecard, Words, choose_card, shown_scores
+from alama.core.kernel import BatchScorecard, Column, Words, choose_card, shown_scores
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.model import ReadyModel
+from alama.core.model import Model, ReadyModel
 from alama.core.tally import Seen, Tally
-from alama.files.models import builtin
-from alama.service.book import Book, Mode
-from alama.service.days import DAY_US
-from alama.service.monitoring.drift import SETTLED_US, Drift
-from alama.storage import schema
-from alama.storage.drift import SqlDrift
+from alama.monitoring.drift import SETTLED_US, Drift, Drifted, DriftStore, Window
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.days import DAY_US
+from alama.platform.files.packaged import builtin
 from alama.training.dataset import take_column
 from alama.training.population.people import CHUNK_ROWS, PopulationOptions, batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from alama.core.kernel import Column
-    from alama.core.model import Model
-    from alama.service.monitoring.drift import Drifted, Window
-    from alama.storage.database import Database
+    from alama.platform.database.database import Database
+
 
 Figures = dict[str, Any]
 Progress = Callable[[float, str], None]
@@ -74,7 +72,7 @@ class Stage(NamedTuple):
     database: Database
     model: Model
     drift: Drift
-    store: SqlDrift
+    store: DriftStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +135,11 @@ def _alarmed(runs: Sequence[Run]) -> Figures:
 @contextmanager
 def _stage(folder: str) -> Iterator[Stage]:
     """Open a database for all runs, each in a book of its own, with the model in it."""
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": folder}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": folder}))
     try:
         model = builtin()
         installed.registry.keep_model(model.id, document.encode(model), FIRST_DAY * DAY_US)
-        store = SqlDrift(installed.database, installed.log, lambda: FIRST_DAY * DAY_US)
+        store = DriftStore(installed.database, installed.log, lambda: FIRST_DAY * DAY_US)
         yield Stage(installed.database, model, Drift(store, installed.registry), store)
     finally:
         installed.database.close()
@@ -179,7 +177,7 @@ def _keep(stage: Stage, book: Book, day: int, counted: Tally) -> None:
         "counts": tallies.encode(counted),
     }
     with stage.database.writing() as connection:
-        connection.execute(insert(schema.daily_counts), row)
+        connection.execute(insert(tables.daily_counts), row)
 
 
 # ------------------------------------------------------------------------------------ people

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from alama import settings, wiring
-from alama.cli.synthetic_book import Asked, fill
-from alama.core import tally as tallies
+from alama.app import installation
+from alama.app.cli.synthetic_book import Asked, fill
+from alama.core import tally
 from alama.core.tally import Tally
-from alama.service import ids
-from alama.storage import schema
+from alama.platform import ids, settings
+from alama.platform.database import tables
 from bench.environment import SCRATCH
 from bench.serve import postgres
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
-    from alama.storage.database import Database
+    from alama.platform.database.database import Database
+
 
 Figures = dict[str, Any]
 Progress = Callable[[float, str], None]
@@ -100,15 +101,15 @@ def _environment(name: str) -> Iterator[dict[str, str]]:
 
 
 def _filled(environment: Mapping[str, str], size: Size) -> Figures:
-    opened = wiring.open_installation(settings.read(environment))
+    opened = installation.open_installation(settings.read(environment))
     try:
         fill(opened, Asked(LENDER, size.made, MONTHS, _SEED))
         database = opened.database
         scores = _multiply(
-            database, schema.scores, _Places("request_id", ("created_us",)), size.scores
+            database, tables.scores, _Places("request_id", ("created_us",)), size.scores
         )
         outcomes = _multiply(
-            database, schema.outcomes, _Places("request_id", ("score_us",)), size.outcomes
+            database, tables.outcomes, _Places("request_id", ("score_us",)), size.outcomes
         )
         _multiply_counts(database, size.scores // size.made)
     finally:
@@ -142,20 +143,20 @@ def _copied(row: Mapping[str, Any], places: _Places, copy: int) -> dict[str, Any
 
 
 def _multiply_counts(database: Database, times: int) -> None:
-    table = schema.daily_counts
+    table = tables.daily_counts
     with database.writing() as connection:
         for row in connection.execute(select(table)).all():
             _rewrite(connection, row.writer, row.day, row.counts, times)
 
 
 def _rewrite(connection: Connection, writer: str, day: int, counts: bytes, times: int) -> None:
-    table, total = schema.daily_counts, Tally()
+    table, total = tables.daily_counts, Tally()
     for _ in range(times):
-        total.merge(tallies.decode(counts))
+        total.merge(tally.decode(counts))
     connection.execute(
         update(table)
         .where(table.c.writer == writer, table.c.day == day)
-        .values(counts=tallies.encode(total))
+        .values(counts=tally.encode(total))
     )
 
 

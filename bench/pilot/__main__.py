@@ -31,12 +31,12 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.training.history.load import load
 from alama.training.history.loans import Options, Terms, read_history
-from alama.training.pilot import PilotOrder, train_pilot
+from alama.training.pilot import Candidate, PilotOrder, train_pilot
 from alama.training.population.people import PopulationOptions, batches
 from alama.training.validation import metrics
-from alama.training.validation.decided import decide_rows
+from alama.training.validation.figures import served_points
 from alama.training.validation.pack_page import pack_page
-from alama.training.validation.served import served_points
+from alama.training.validation.support import decide_rows
 from bench.pilot.loans import loan_table
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
-    from alama.training.pilot import Candidate
 
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]

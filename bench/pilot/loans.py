@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from alama.training.population.people import batches
-
-if TYPE_CHECKING:
-    from alama.training.population.people import PopulationOptions
+from alama.training.population.people import PopulationOptions, batches
 
 _KNOWN_ONLY_HERE: Final = frozenset({"default", "true_default_probability", "booked"})
 """What no lender has beside its loans: what comes of them, and the true risk."""

@@ -10,18 +10,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from alama import settings, wiring
-from alama.telemetry.watch import watching
-from alama.wiring.serving import assemble
+from alama.app import installation
+from alama.app.serving import assemble
+from alama.app.watching import watching
+from alama.platform import settings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from alama.service.records import Entry
+    from alama.scoring.records import Entry
 
 
 class DroppingLedger:
-    """Acknowledges every entry at once; see `alama.service.ports.LivingLedger`."""
+    """Acknowledges every entry at once; see `alama.scoring.group_commit.LivingLedger`."""
 
     failing = False
 
@@ -38,6 +39,6 @@ class DroppingLedger:
 def create_app() -> ASGIApp:
     """Make the application of one process, as the environment says, but for the ledger."""
     chosen = settings.read(os.environ)
-    installed = wiring.open_installation(chosen)
+    installed = installation.open_installation(chosen)
     watch = watching(chosen.log, chosen.metrics_port)
     return assemble(chosen, installed, DroppingLedger(), watch)

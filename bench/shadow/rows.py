@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from alama import settings, wiring
-from alama.core import model as models
-from alama.files.models import builtin
-from alama.service import keys, lenders
-from alama.service.book import Book, Mode
-from alama.service.monitoring.shadowing import SETTLED_US
-from alama.storage.challengers import SqlChallengers
-from alama.wiring import challenging
+from alama.app import delivering, installation
+from alama.core import model
+from alama.lenders import keys
+from alama.lenders import keys as lenders
+from alama.monitoring.challengers import Challengers
+from alama.monitoring.shadowing import SETTLED_US
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.files.packaged import builtin
 from bench import page
 from bench.serve import wrk
 from bench.serve.figures import middle, order
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from alama.wiring import Installation
+    from alama.app.installation import Installation
     from bench.page import Document
     from bench.progress import Bar
     from bench.serve.ground import Ground
@@ -75,7 +76,7 @@ def measure(here: Ground, rounds: int, seconds: int, bar: Bar) -> dict[str, Any]
         bar.start(f"{name}: one service, two lenders in turn", around_s + in_turn_s)
         with (
             opened(here) as (server, worker, variables),
-            closing(wiring.open_installation(settings.read(variables))) as installed,
+            closing(installation.open_installation(settings.read(variables))) as installed,
         ):
             stage, clients = _prepared(here, server, worker, installed)
             _warm_up(stage, clients, bar)
@@ -126,18 +127,18 @@ def _prepared(
     books = [Book(name, Mode.TEST) for name in ("row-alone", "row-challenged")]
     issued = []
     for book in books:
-        lenders.add(installed.registry, wiring.wall_us, book.lender, book.lender, "KES")
+        lenders.add_lender(installed.registry, clock.wall_us, book.lender, book.lender, "KES")
         key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, book)
         issued.append(replace(server, key=key))
-    challenger = models.seal(msgspec.structs.replace(builtin(), name="challenger"))
-    document = models.encode(challenger)
-    challenging.challenges(installed).begin(books[1], document, "bench", "to see what it costs")
+    challenger = model.seal(msgspec.structs.replace(builtin(), name="challenger"))
+    document = model.encode(challenger)
+    delivering.challenges(installed).begin(books[1], document, "bench", "to see what it costs")
     clients = {NOBODY: issued[0], CHALLENGER: issued[1], CROWDED: issued[1]}
     return Stage(here, worker, installed, books[1]), clients
 
 
 def _answered(stage: Stage) -> int:
-    challengers = SqlChallengers(stage.installed.database, stage.installed.log)
+    challengers = Challengers(stage.installed.database, stage.installed.log)
     return challengers.of(stage.challenged)[0].scored
 
 

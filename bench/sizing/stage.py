@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama import settings, wiring
-from alama.service import keys, lenders
-from alama.service.book import Book, Mode
+from alama.app import installation as wiring
+from alama.lenders import keys
+from alama.lenders import keys as lenders
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
 from bench.serve.server import family, started
 from bench.serve.subjects import (
     POSTGRES,
@@ -24,8 +26,8 @@ from bench.webhooks.subjects import Worker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from alama.storage.database import Database
-    from alama.wiring import Installation
+    from alama.app.installation import Installation
+    from alama.platform.database.database import Database
     from bench.serve.ground import Ground
     from bench.serve.server import Server
 
@@ -113,7 +115,7 @@ def installed(stage: Stage) -> Iterator[Installation]:
 def lender(stage: Stage, installation: Installation, name: str) -> Server:
     """Add a lender; give the service with a test key of theirs."""
     book = Book(name, Mode.TEST)
-    lenders.add(installation.registry, wiring.wall_us, name, name, "KES")
+    lenders.add_lender(installation.registry, clock.wall_us, name, name, "KES")
     key, _ = keys.issue(installation.registry, installation.clock, installation.pepper, book)
     return replace(stage.server, key=key)
 

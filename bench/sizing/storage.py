@@ -17,8 +17,8 @@ from bench.sizing.stage import DATABASES
 from bench.webhooks.subjects import added, good, receiving
 
 if TYPE_CHECKING:
-    from alama.storage.database import Database
-    from alama.wiring import Installation
+    from alama.app.installation import Installation
+    from alama.platform.database.database import Database
     from bench.progress import Bar
     from bench.serve.ground import Ground
     from bench.serve.server import Server

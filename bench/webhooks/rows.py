@@ -17,9 +17,11 @@ from dataclasses import replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from alama import settings, wiring
-from alama.service import keys, lenders
-from alama.service.book import Book, Mode
+from alama.app import installation
+from alama.lenders import keys
+from alama.lenders import keys as lenders
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
 from bench import page
 from bench.serve import wrk
 from bench.serve.figures import middle, order
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from alama.wiring import Installation
+    from alama.app.installation import Installation
     from bench.page import Document
     from bench.progress import Bar
     from bench.serve.ground import Ground
@@ -78,7 +80,7 @@ def measure(here: Ground, rounds: int, seconds: int, delivering_s: int, bar: Bar
     with (
         receiving(here, "receivers") as receivers,
         serving(here, SERVICE) as (server, worker),
-        closing(wiring.open_installation(settings.read(variables))) as installed,
+        closing(installation.open_installation(settings.read(variables))) as installed,
     ):
         stage = Stage(here, receivers, worker, installed)
         clients = _clients(server, installed)
@@ -104,7 +106,7 @@ def _clients(server: Server, installed: Installation) -> dict[str, Server]:
     clients = {}
     for number, name in enumerate(PATHS, start=1):
         book = Book(f"row-{number}", Mode.TEST)
-        lenders.add(installed.registry, wiring.wall_us, book.lender, name, "KES")
+        lenders.add_lender(installed.registry, clock.wall_us, book.lender, name, "KES")
         key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, book)
         clients[name] = replace(server, key=key)
     return clients

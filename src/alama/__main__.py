@@ -4,11 +4,13 @@ Without -P Python looks for modules in the current folder first, and others may 
 there: it is taken out before anything is imported.
 """
 
+from __future__ import annotations
+
 import sys
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]
-    from alama.cli.main import main
+    from alama.app.cli.main import main
 
     sys.exit(main())

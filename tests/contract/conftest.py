@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from alama.service import lenders
-from alama.storage import database as databases
-from alama.storage.database import Database
-from alama.storage.schema import METADATA
-from alama.storage.upgrading import migrate
+from alama.lenders import keys
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.database.database import Database
+from alama.platform.database.tables import METADATA
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, UMOJA
 from tests.stores import registry_in
@@ -64,5 +64,5 @@ def hooks(database: Database) -> Hooks:
     """Webhooks of two lenders, demo and umoja."""
     registry = registry_in(database)
     for lender in (DEMO.lender, UMOJA.lender):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
+        keys.add_lender(registry, lambda: NOON_US, lender, lender, "KES")
     return Hooks(database)

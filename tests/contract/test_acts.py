@@ -8,15 +8,13 @@ from alama.core import document
 from alama.core.chain import MAIN
 from alama.core.errors import AlamaError
 from alama.core.lending import draft
-from alama.service.audit import acts
-from alama.service.audit.acts import Act, Detail, Kind
-from alama.service.book import Book, Mode
-from alama.service.keys import USUAL_SCOPES, Key
-from alama.service.lenders import Lender
-from alama.service.policies import Pause, Signed
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
+from alama.lenders.records import Key, Lender, Pause, Signed
+from alama.lenders.store import Registry
+from alama.platform import acts
+from alama.platform.acts import Act, ActKind, Detail
+from alama.platform.book import USUAL_SCOPES, Book, Mode
+from alama.platform.database.database import Database
+from alama.protection.audit.store import Trail
 from tests.audited import verdict_on
 from tests.entries import NOON_US
 from tests.factories import a_model
@@ -32,7 +30,7 @@ PAUSE = Pause(NOON_US, "payments are down")
 
 
 @pytest.fixture
-def registry(database: Database) -> SqlRegistry:
+def registry(database: Database) -> Registry:
     registry = registry_in(database)
     registry.add_lender(DEMO)
     registry.keep_model(MODEL.id, document.encode(MODEL), NOON_US)
@@ -60,25 +58,25 @@ def terms(number: int) -> dict[str, Detail]:
 
 
 def acts_of(database: Database) -> list[Act]:
-    return [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 100)]
+    return [acts.decode(link.body) for link in Trail(database).links(MAIN, 0, 100)]
 
 
-Deed = Callable[[SqlRegistry], object]
+Deed = Callable[[Registry], object]
 
-DEEDS: dict[Kind, tuple[Deed, Act]] = {
-    Kind.LENDER_ADDED: (
+DEEDS: dict[ActKind, tuple[Deed, Act]] = {
+    ActKind.LENDER_ADDED: (
         lambda registry: registry.add_lender(Lender("umoja", "Umoja Sacco", "XOF", NOON_US)),
         Act(
-            Kind.LENDER_ADDED,
+            ActKind.LENDER_ADDED,
             "umoja",
             details={"name": "Umoja Sacco", "currency": "XOF", "created_us": NOON_US},
             by="a test",
         ),
     ),
-    Kind.KEY_ISSUED: (
+    ActKind.KEY_ISSUED: (
         lambda registry: registry.add_key(a_key(2)),
         Act(
-            Kind.KEY_ISSUED,
+            ActKind.KEY_ISSUED,
             "demo",
             "test",
             "key_2",
@@ -86,10 +84,10 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
             "a test",
         ),
     ),
-    Kind.KEY_ROTATED: (
+    ActKind.KEY_ROTATED: (
         lambda registry: registry.replace_key("key_1", NOON_US + 7, a_key(3)),
         Act(
-            Kind.KEY_ROTATED,
+            ActKind.KEY_ROTATED,
             "demo",
             "test",
             "key_3",
@@ -97,14 +95,14 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
             "a test",
         ),
     ),
-    Kind.KEY_REVOKED: (
+    ActKind.KEY_REVOKED: (
         lambda registry: registry.revoke_key("key_1", NOON_US),
-        Act(Kind.KEY_REVOKED, "demo", "test", "key_1", {"revoked_us": NOON_US}, "a test"),
+        Act(ActKind.KEY_REVOKED, "demo", "test", "key_1", {"revoked_us": NOON_US}, "a test"),
     ),
-    Kind.DEPLOYED: (
+    ActKind.DEPLOYED: (
         lambda registry: registry.deploy(LIVE, MODEL.id, None, NOON_US),
         Act(
-            Kind.DEPLOYED,
+            ActKind.DEPLOYED,
             "demo",
             "live",
             details={
@@ -117,12 +115,12 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
             by="a test",
         ),
     ),
-    Kind.POLICY_DEPLOYED: (
+    ActKind.POLICY_DEPLOYED: (
         lambda registry: registry.deploy_policy(
             LIVE, POLICY_ID, Signed(NOON_US, "W. Mutua", "cut-off 610, caf\u00e9")
         ),
         Act(
-            Kind.POLICY_DEPLOYED,
+            ActKind.POLICY_DEPLOYED,
             "demo",
             "live",
             details={
@@ -135,10 +133,10 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
             by="W. Mutua",
         ),
     ),
-    Kind.PAUSED: (
+    ActKind.PAUSED: (
         lambda registry: registry.pause(LIVE, PAUSE),
         Act(
-            Kind.PAUSED,
+            ActKind.PAUSED,
             "demo",
             "live",
             details={"reason": PAUSE.reason, "paused_us": NOON_US},
@@ -150,7 +148,7 @@ DEEDS: dict[Kind, tuple[Deed, Act]] = {
 
 @pytest.mark.parametrize("kind", DEEDS)
 def test_an_act_leaves_one_entry_that_says_what_was_done_and_by_whom(
-    registry: SqlRegistry, database: Database, kind: Kind
+    registry: Registry, database: Database, kind: ActKind
 ) -> None:
     before = acts_of(database)
     deed, act = DEEDS[kind]
@@ -158,13 +156,11 @@ def test_an_act_leaves_one_entry_that_says_what_was_done_and_by_whom(
     assert acts_of(database) == [*before, act]
 
 
-def test_the_end_of_a_pause_says_since_when_it_was(
-    registry: SqlRegistry, database: Database
-) -> None:
+def test_the_end_of_a_pause_says_since_when_it_was(registry: Registry, database: Database) -> None:
     registry.pause(LIVE, PAUSE)
     registry.resume(LIVE)
     assert acts_of(database)[-1] == Act(
-        Kind.RESUMED, "demo", "live", details={"paused_us": NOON_US}, by="a test"
+        ActKind.RESUMED, "demo", "live", details={"paused_us": NOON_US}, by="a test"
     )
 
 
@@ -181,14 +177,14 @@ IN_VAIN: dict[str, Deed] = {
 
 
 @pytest.mark.parametrize("what", IN_VAIN)
-def test_what_fails_leaves_none(registry: SqlRegistry, database: Database, what: str) -> None:
+def test_what_fails_leaves_none(registry: Registry, database: Database, what: str) -> None:
     before = acts_of(database)
     with pytest.raises(AlamaError):
         IN_VAIN[what](registry)
     assert acts_of(database) == before
 
 
-def test_what_changes_nothing_leaves_none(registry: SqlRegistry, database: Database) -> None:
+def test_what_changes_nothing_leaves_none(registry: Registry, database: Database) -> None:
     registry.revoke_key("key_1", NOON_US)
     registry.pause(LIVE, PAUSE)
     before = acts_of(database)
@@ -202,7 +198,7 @@ def test_what_changes_nothing_leaves_none(registry: SqlRegistry, database: Datab
     assert acts_of(database) == before
 
 
-def test_acts_verify(registry: SqlRegistry, database: Database) -> None:
+def test_acts_verify(registry: Registry, database: Database) -> None:
     for deed, _ in DEEDS.values():
         deed(registry)
     verdict = verdict_on(database)

@@ -1,4 +1,4 @@
-"""What every store of applicants does: see `alama.service.ports.ApplicantStore`."""
+"""What every store of applicants does: see `alama.scoring.group_commit.ApplicantStore`."""
 
 import json
 import threading
@@ -10,28 +10,20 @@ import pytest
 from sqlalchemy import select, update
 
 from alama.core.document import encode
-from alama.service import applicants
-from alama.service.audit.acts import Kind
-from alama.service.book import Book, Mode
-from alama.service.days import day_number
-from alama.service.errors import (
-    Erased,
-    IdempotencyKeyReused,
-    InvalidName,
-    StoreUnfit,
-    UnderHold,
-    UnknownApplicant,
-    UnknownHold,
-)
-from alama.service.monitoring.challengers import Shadow, Step
-from alama.service.opening import open_score
-from alama.service.outcomes.recording import Outcomes, Sent
-from alama.service.outcomes.records import News, State
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.challengers import SqlChallengers
-from alama.storage.database import Database
-from alama.storage.outcomes import SqlOutcomes
+from alama.core.monitoring.news import News, State
+from alama.monitoring.challengers import Challengers, Shadow, Step
+from alama.monitoring.outcomes import Outcomes, OutcomeStore, Sent
+from alama.platform.acts import ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import day_number
+from alama.platform.errors import Erased, InvalidName, StoreUnfit
+from alama.protection import applicants
+from alama.protection.applicants import UnderHold, UnknownApplicant, UnknownHold
+from alama.scoring.records import IdempotencyKeyReused
+from alama.scoring.replay import open_score
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
@@ -62,7 +54,7 @@ def another_process(house: House, address: str, clock: HandClock) -> Iterator[Ho
 
 def key_rows(database: Database) -> list[tuple[bytes | None, bytes | None, int | None]]:
     """Subject, wrapped key and time of erasure of every applicant, oldest first."""
-    table = schema.applicant_keys
+    table = tables.applicant_keys
     query = select(table.c.subject, table.c.wrapped, table.c.erased_us).order_by(table.c.id)
     with database.reading() as connection:
         return [tuple(row) for row in connection.execute(query)]
@@ -107,7 +99,7 @@ def test_an_erasure_is_noted_by_the_key_and_counts_and_the_audit_holds(house: Ho
     request_id = house.ask("A-1", "order-1").reply.decode()
     erasure = house.applicants.erase(DEMO, "A-1", by="W. Mutua")
     stored = house.scores.find(DEMO, request_id)
-    (act,) = house.acts(Kind.APPLICANT_ERASED)
+    (act,) = house.acts(ActKind.APPLICANT_ERASED)
     assert act.subject == erasure.key_id == stored.row.applicant_key_id
     assert act.details == {"scores": 1, "replies": 1, "erased_us": erasure.erased_us}
     assert act.by == "W. Mutua"
@@ -122,8 +114,8 @@ def test_one_who_was_erased_is_not_known_any_more(house: House) -> None:
         house.applicants.erase(DEMO, "A-1")
     with pytest.raises(UnknownApplicant):
         house.applicants.export(DEMO, "A-1")
-    assert len(house.acts(Kind.APPLICANT_ERASED)) == 1
-    assert house.acts(Kind.APPLICANT_EXPORTED) == []
+    assert len(house.acts(ActKind.APPLICANT_ERASED)) == 1
+    assert house.acts(ActKind.APPLICANT_EXPORTED) == []
 
 
 def test_a_new_application_after_an_erasure_is_one_of_somebody_new(house: House) -> None:
@@ -154,7 +146,7 @@ def test_of_the_replies_for_retries_nothing_is_left_to_hold_a_guess_against(hous
     house.ask("A-1", "order-1")
     house.ask("A-2", "order-2")
     house.applicants.erase(DEMO, "A-1")
-    table = schema.idempotency
+    table = tables.idempotency
     with house.database.reading() as connection:
         rows = connection.execute(select(table).order_by(table.c.request_id)).all()
     assert (rows[0].reply, rows[0].request_digest) == (b"", bytes(32))
@@ -264,7 +256,7 @@ def test_holds_are_noted_and_what_stood_once_goes_with_the_applicant(house: Hous
     house.score("A-1")
     hold = house.applicants.hold(DEMO, "A-1", "complaint 7", by="W. Mutua")
     house.applicants.release(hold.number, by="A. Otieno")
-    (placed,), (released,) = house.acts(Kind.HOLD_PLACED), house.acts(Kind.HOLD_RELEASED)
+    (placed,), (released,) = house.acts(ActKind.HOLD_PLACED), house.acts(ActKind.HOLD_RELEASED)
     assert placed.details == {
         "hold": hold.number,
         "reason": "complaint 7",
@@ -274,7 +266,7 @@ def test_holds_are_noted_and_what_stood_once_goes_with_the_applicant(house: Hous
     assert (released.subject, released.by) == (hold.key_id, "A. Otieno")
     house.applicants.erase(DEMO, "A-1")
     with house.database.reading() as connection:
-        assert connection.execute(select(schema.legal_holds)).all() == []
+        assert connection.execute(select(tables.legal_holds)).all() == []
     assert verdict_on(house.database).findings == []
 
 
@@ -306,7 +298,7 @@ def test_an_export_holds_everything_on_one_applicant_and_reads_again(
     (held,) = again.legal_holds
     assert (held.reason, held.released_at) == ("complaint 7", held.placed_at)
     assert (again.applicant_ref, again.lender, again.mode) == ("A-1", "demo", "test")
-    (act,) = house.acts(Kind.APPLICANT_EXPORTED)
+    (act,) = house.acts(ActKind.APPLICANT_EXPORTED)
     assert (act.subject, act.details, act.by) == (hold.key_id, {"scores": 2}, "W. Mutua")
 
 
@@ -320,12 +312,12 @@ def test_an_export_tells_how_the_loan_went_and_what_other_models_would_have_said
         News(request_id, State.DEFAULTED, day_number(late)),
         News(request_id, State.REPAID, day_number(later), repaid_amount=900.0),
     ]
-    store = SqlOutcomes(house.database, house.log)
+    store = OutcomeStore(house.database, house.log)
     Outcomes(store, lambda: NOON_US + 99 * DAY_US).record(DEMO, news, Sent())
     challenger = a_challenger()
     given = ("sha256:decides", 600, "C", 0.1, "REVIEW")
     shadows = [Shadow(one, 512, "D", 0.25, "DECLINED", *given) for one in (request_id, other)]
-    challengers = SqlChallengers(house.database, house.log)
+    challengers = Challengers(house.database, house.log)
     challengers.begin(challenger, encode(MODEL))
     assert challengers.advance(challenger, Step(live, shadows))
     (score,) = house.applicants.export(DEMO, "A-1").scores
@@ -355,7 +347,7 @@ def test_an_export_says_what_it_cannot_hold(house: House) -> None:
 def test_an_export_of_a_damaged_record_is_none(house: House) -> None:
     request_id = house.score("A-1")
     with house.database.writing() as connection:
-        connection.execute(update(schema.scores).values(sealed=b"nothing"))
+        connection.execute(update(tables.scores).values(sealed=b"nothing"))
     with pytest.raises(StoreUnfit, match=f"the record of {request_id} is damaged"):
         house.applicants.export(DEMO, "A-1")
 
@@ -368,7 +360,7 @@ def test_neither_the_reference_nor_the_subject_is_in_the_audit(house: House) -> 
     ((subject, _, _),) = key_rows(house.database)
     house.applicants.erase(DEMO, "applicant-77")
     with house.database.reading() as connection:
-        bodies = connection.execute(select(schema.audit_entries.c.body)).scalars().all()
+        bodies = connection.execute(select(tables.audit_entries.c.body)).scalars().all()
     assert subject is not None
     for body in bodies:
         assert b"applicant-77" not in body

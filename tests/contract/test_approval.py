@@ -10,21 +10,20 @@ from sqlalchemy import select, update
 
 from alama.core import document
 from alama.core.errors import AlamaError
-from alama.service.audit.acts import Act, Kind
-from alama.service.audit.findings import Trouble
-from alama.service.errors import InvalidName, UnknownLender
-from alama.service.onboarding.errors import (
+from alama.lenders.records import Signed, UnknownLender
+from alama.onboarding.errors import (
     ApprovalBlocked,
     GateFailed,
     SignatureRefused,
     UnknownCandidate,
     UnknownHistory,
 )
-from alama.service.policies import Signed
-from alama.storage import schema
-from alama.storage.acts import ActLog
-from alama.storage.candidates import SqlCandidates
-from alama.storage.database import Database
+from alama.onboarding.store import Candidates
+from alama.platform.acts import Act, ActKind, ActLog
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import InvalidName
+from alama.protection.audit.findings import Trouble
 from tests.audited import verdict_on
 from tests.entries import LIVE, NOON_US
 from tests.factories import a_model
@@ -214,7 +213,7 @@ class FullLog(ActLog):
     """A log of acts that has no room for a deployment."""
 
     def append(self, connection: object, act: Act) -> None:
-        if act.kind is Kind.DEPLOYED:
+        if act.kind is ActKind.DEPLOYED:
             raise OSError("no room")
         super().append(connection, act)  # type: ignore[arg-type]  # as it came
 
@@ -222,7 +221,7 @@ class FullLog(ActLog):
 def test_activation_is_all_or_nothing(house: House) -> None:
     candidate = house.trained("umoja")
     stored = house.stores.candidates
-    assert isinstance(stored, SqlCandidates)
+    assert isinstance(stored, Candidates)
     stored._log.__class__ = FullLog
     with pytest.raises(OSError, match="no room"):
         house.signed(candidate, NJERI)
@@ -231,7 +230,7 @@ def test_activation_is_all_or_nothing(house: House) -> None:
     assert house.stores.registry.deployments(LIVE) == []
     assert announced(house.database) == []
     with house.database.reading() as connection:
-        assert connection.execute(select(schema.models)).all() == []
+        assert connection.execute(select(tables.models)).all() == []
     assert house.signed(candidate, NJERI)
 
 
@@ -314,7 +313,7 @@ def test_what_was_changed_behind_its_back_is_found(
     house.signed(house.trained(), NJERI)
     assert verdict_on(house.database).findings == []
     with house.database.writing() as connection:
-        forged = update(schema.METADATA.tables[table]).values({column: value})
+        forged = update(tables.METADATA.tables[table]).values({column: value})
         connection.execute(forged)
     found = verdict_on(house.database).findings
     assert {finding.trouble for finding in found} == {Trouble.STANDING}
@@ -325,7 +324,7 @@ def test_a_failed_gate_that_was_made_to_pass_in_the_database_is_found(house: Hou
     candidate = house.trained("umoja", gates=FAILED)
     with house.database.writing() as connection:
         passed = msgspec.json.encode(PASSED).decode()
-        connection.execute(update(schema.onboarding.candidates).values(gates=passed))
+        connection.execute(update(tables.onboarding.candidates).values(gates=passed))
     assert house.signed(candidate, NJERI)
     found = verdict_on(house.database).findings
     assert [(finding.trouble, finding.where, finding.what) for finding in found] == [

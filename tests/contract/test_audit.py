@@ -8,21 +8,21 @@ from sqlalchemy import delete, insert, update
 
 from alama.core import chain
 from alama.core.chain import MAIN, SCORES, Link
-from alama.service.applicants import Erasure
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.audit.findings import Trouble
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnavailable
-from alama.service.lenders import Lender
-from alama.service.retention import Plan
-from alama.service.vault.rotation import Rotation
-from alama.storage import audit as audits
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.rotation import SqlRotation
+from alama.lenders.records import Lender
+from alama.platform import acts
+from alama.platform.acts import ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnavailable
+from alama.protection import applicants, retention
+from alama.protection.applicants import Erasure
+from alama.protection.audit import store as audits
+from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
+from alama.protection.retention import Plan
+from alama.protection.rotation import Rotation, RotationStore
 from tests.audited import Process, audited, verdict_on
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import registry_in
@@ -46,11 +46,11 @@ def another_database(address: str) -> Iterator[Database]:
 
 
 def links_of(database: Database, writer: str) -> list[Link]:
-    return list(SqlTrail(database).links(writer, 0, 10_000))
+    return list(Trail(database).links(writer, 0, 10_000))
 
 
 def chains_of(database: Database) -> dict[str, list[Link]]:
-    return {writer: links_of(database, writer) for writer in SqlTrail(database).writers()}
+    return {writer: links_of(database, writer) for writer in Trail(database).writers()}
 
 
 def troubles(database: Database) -> list[Trouble]:
@@ -175,7 +175,7 @@ def test_the_end_of_a_chain_is_noted_once(process: Process, database: Database) 
     process.chain.close()
     process.chain.close()
     last = acts.decode(links_of(database, MAIN)[-1].body)
-    assert last.kind is Kind.CHAIN_CLOSED
+    assert last.kind is ActKind.CHAIN_CLOSED
     assert acts.heads_in(last) == [head]
     process.give(an_entry())
     assert process.chain.head.writer != head.writer
@@ -188,17 +188,17 @@ def test_what_an_act_accounts_for_is_in_order(process: Process, database: Databa
     process.give(an_entry(at_us=NOON_US + 2))
     (key_id,) = applicant_keys(database)
     with database.writing() as connection:
-        connection.execute(delete(schema.scores).where(schema.scores.c.request_id == old))
+        connection.execute(delete(tables.scores).where(tables.scores.c.request_id == old))
         connection.execute(
-            update(schema.applicant_keys).values(subject=None, wrapped=None, erased_us=NOON_US)
+            update(tables.applicant_keys).values(subject=None, wrapped=None, erased_us=NOON_US)
         )
     assert sorted(troubles(database)) == [Trouble.GONE, Trouble.ERASED]
     erasure = Erasure(key_id, NOON_US, scores=1, replies=0, journal_emptied=True)
     with database.writing() as connection:
-        process.log.append(connection, acts.applicant_erased(DEMO, erasure, None))
+        process.log.append(connection, applicants.applicant_erased(DEMO, erasure, None))
     with database.writing() as connection:
         plan = Plan(DEMO, days=4, before_us=NOON_US + 1, scores=1)
-        process.log.append(connection, acts.retention_run(plan, [old], None))
+        process.log.append(connection, retention.retention_run(plan, [old], None))
     verdict = verdict_on(database)
     assert (verdict.findings, verdict.proved) == ([], 1)
     assert (verdict.erased, verdict.deleted) == (1, 1)
@@ -206,7 +206,7 @@ def test_what_an_act_accounts_for_is_in_order(process: Process, database: Databa
 
 def applicant_keys(database: Database) -> list[str]:
     with database.reading() as connection:
-        return [row.id for row in connection.execute(schema.applicant_keys.select())]
+        return [row.id for row in connection.execute(tables.applicant_keys.select())]
 
 
 # ------------------------------------------------------------------------------- what is found
@@ -219,9 +219,9 @@ def test_a_chain_that_was_cut_or_taken_away_is_found_by_what_main_says(
     process.give(an_entry())
     head = process.chain.head
     process.chain.close()
-    table = schema.audit_entries
+    table = tables.audit_entries
     with database.writing() as connection:
-        connection.execute(delete(schema.scores))
+        connection.execute(delete(tables.scores))
         connection.execute(delete(table).where(table.c.writer == head.writer, table.c.number == 2))
     assert sorted(troubles(database)) == [Trouble.GONE, Trouble.CUT]
     with database.writing() as connection:
@@ -233,7 +233,7 @@ def test_a_chain_that_was_cut_or_taken_away_is_found_by_what_main_says(
 def test_a_chain_that_nobody_opened_is_found(process: Process, database: Database) -> None:
     forged = chain.follow(chain.start("forged"), NOON_US, "act", b"", process.vault.signer())
     with database.writing() as connection:
-        connection.execute(insert(schema.audit_entries), forged._asdict())
+        connection.execute(insert(tables.audit_entries), forged._asdict())
     assert troubles(database) == [Trouble.UNOPENED]
 
 
@@ -244,7 +244,7 @@ def test_an_entry_whose_time_was_changed_is_told_and_not_its_scores(
     monkeypatch.setattr(audits, "SPAN", 1)
     for number in range(3):
         process.give(an_entry(at_us=NOON_US + number * MINUTE_US))
-    table = schema.audit_entries
+    table = tables.audit_entries
     with database.writing() as connection:
         second = (table.c.writer == process.chain.head.writer) & (table.c.number == 2)
         connection.execute(update(table).where(second).values(created_us=at_us))
@@ -257,7 +257,7 @@ def test_a_head_that_was_written_down_is_found_again_or_missed(
     process: Process, database: Database
 ) -> None:
     process.give(an_entry())
-    heads = SqlTrail(database).heads()
+    heads = Trail(database).heads()
     assert [head.writer for head in heads] == [MAIN, process.chain.head.writer]
     assert heads[1] == process.chain.head
     assert verdict_on(database, frozenset(head.hash for head in heads)).findings == []
@@ -268,7 +268,7 @@ def test_a_head_that_was_written_down_is_found_again_or_missed(
 @pytest.mark.usefixtures("process")
 def test_a_key_that_somebody_put_into_the_database_signs_nothing(database: Database) -> None:
     private = Ed25519PrivateKey.generate()
-    table = schema.vault_keys
+    table = tables.vault_keys
     with database.writing() as connection:
         ours = connection.execute(table.select().where(table.c.purpose == "sign")).one()
         forged_key = ours._asdict() | {
@@ -282,10 +282,10 @@ def test_a_key_that_somebody_put_into_the_database_signs_nothing(database: Datab
         sign = staticmethod(private.sign)
 
     last = links_of(database, MAIN)[-1]
-    act = acts.encode(acts.in_book(Kind.APPLICANT_ERASED, DEMO, "apk_1"))
-    forged = chain.follow(last.head, NOON_US, Kind.APPLICANT_ERASED, act, Forger())
+    act = acts.encode(acts.act_in_book(ActKind.APPLICANT_ERASED, DEMO, "apk_1"))
+    forged = chain.follow(last.head, NOON_US, ActKind.APPLICANT_ERASED, act, Forger())
     with database.writing() as connection:
-        connection.execute(insert(schema.audit_entries), forged._asdict())
+        connection.execute(insert(tables.audit_entries), forged._asdict())
     entry, key = verdict_on(database).findings
     assert (entry.trouble, key.trouble) == (Trouble.ENTRY, Trouble.SIGNER)
     assert "vk_forged" in entry.what
@@ -295,7 +295,7 @@ def test_a_key_that_somebody_put_into_the_database_signs_nothing(database: Datab
 def test_entries_of_rotated_keys_hold_and_a_forged_public_half_is_told_once(
     process: Process, database: Database
 ) -> None:
-    store = SqlRotation(database, process.log, process.vault)
+    store = RotationStore(database, process.log, process.vault)
     rotation = Rotation(store, process.vault, lambda: NOON_US)
     first = process.vault.signer().id
     for _ in range(3):
@@ -306,7 +306,7 @@ def test_entries_of_rotated_keys_hold_and_a_forged_public_half_is_told_once(
     assert process.vault.signer().id != first
     verdict = verdict_on(database)
     assert (verdict.findings, verdict.proved) == ([], 4)
-    table = schema.vault_keys
+    table = tables.vault_keys
     forged = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     with database.writing() as connection:
         connection.execute(update(table).where(table.c.id == first).values(public=forged))
@@ -315,7 +315,7 @@ def test_entries_of_rotated_keys_hold_and_a_forged_public_half_is_told_once(
 
 
 def change(database: Database, name: str, values: dict[str, object]) -> None:
-    table = schema.scores
+    table = tables.scores
     with database.writing() as connection:
         connection.execute(update(table).where(table.c.request_id == name).values(**values))
 

@@ -9,17 +9,17 @@ import pytest
 from sqlalchemy import select
 
 from alama.core.chain import MAIN
-from alama.service.audit import acts
-from alama.service.audit.verify import Verdict
-from alama.service.book import Mode
-from alama.service.keys import USUAL_SCOPES, Key
-from alama.service.lenders import Lender
-from alama.service.retention import Plan
-from alama.storage import audit as audits
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
+from alama.lenders.records import Key, Lender
+from alama.platform import acts
+from alama.platform.book import USUAL_SCOPES, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.protection import retention
+from alama.protection.audit import store as audits
+from alama.protection.audit.store import Trail
+from alama.protection.audit.verify import Verdict
+from alama.protection.retention import Plan
 from tests.audited import audited, verdict_on
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, registry_in, scores_in
@@ -57,7 +57,7 @@ def test_acts_of_several_processes_are_one_chain_without_a_gap(
 
     with ThreadPoolExecutor(len(others)) as pool:
         list(pool.map(issue, range(len(others))))
-    links = SqlTrail(database).links(MAIN, 0, 1_000)
+    links = Trail(database).links(MAIN, 0, 1_000)
     assert [link.number for link in links] == list(range(1, len(links) + 1))
     issued = [acts.decode(link.body).subject for link in links[1:]]
     assert sorted(map(str, issued)) == sorted(
@@ -100,13 +100,13 @@ def test_nothing_is_wrong_while_scores_are_given_and_deleted(
 
     def delete() -> None:
         before_us = latest - 16_000_000
-        table = schema.scores
+        table = tables.scores
         with deleted.writing() as connection:
             old = select(table.c.request_id).where(table.c.created_us < before_us)
             gone = list(connection.execute(old).scalars())
             connection.execute(table.delete().where(table.c.request_id.in_(gone)))
             plan = Plan(DEMO, days=4, before_us=before_us, scores=len(gone))
-            log.append(connection, acts.retention_run(plan, gone, None))
+            log.append(connection, retention.retention_run(plan, gone, None))
 
     verdicts: list[Verdict] = []
     with going_on(give), going_on(delete):

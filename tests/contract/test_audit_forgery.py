@@ -4,15 +4,15 @@ import pytest
 from sqlalchemy import text
 
 from alama.core.chain import MAIN
-from alama.service import keys
-from alama.service.audit.findings import Trouble
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit
-from alama.service.policies import Pause, Signed
-from alama.service.receipts import Receipts
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.vault import SqlVaultKeys
+from alama.lenders import keys
+from alama.lenders.records import Pause, Signed
+from alama.platform.book import Book, Mode
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
+from alama.protection.receipts import Receipts
+from alama.vault.store import SqlVaultKeys
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO
@@ -198,7 +198,7 @@ def test_only_keys_of_ours_are_shown_to_whoever_gets_receipts(
         nothing=b"",
         public=bytes(range(32)),
     )
-    receipts = Receipts(house.scores, house.vault, SqlTrail(database), SqlVaultKeys(database))
+    receipts = Receipts(house.scores, house.vault, Trail(database), SqlVaultKeys(database))
     assert [key.id for key in receipts.signing_keys()] == [house.vault.signer().id]
     (finding,) = verdict_on(database).findings
     assert (finding.trouble, finding.where) == (Trouble.SIGNER, "vk_00")
@@ -257,7 +257,7 @@ def test_what_has_another_type_is_a_finding(house: House, database: Database, co
     if not database.embedded:
         pytest.skip("PostgreSQL lets no other type in")
     given(house, None)
-    last = SqlTrail(database).newest(MAIN, None, 1)[0].number
+    last = Trail(database).newest(MAIN, None, 1)[0].number
     execute(
         database,
         f"UPDATE audit_entries SET {column} = 'x' WHERE writer = 'main' AND number = :last",  # noqa: S608  our own names

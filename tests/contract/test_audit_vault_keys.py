@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from alama.service.audit.findings import Trouble
-from alama.service.audit.verify import Verdict
-from alama.service.errors import StoreUnfit
-from alama.service.receipts import Receipts
-from alama.service.vault.rotation import Rotation
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.rotation import SqlRotation
-from alama.storage.vault import SqlVaultKeys
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
+from alama.protection.audit.verify import Verdict
+from alama.protection.receipts import Receipts
+from alama.protection.rotation import Rotation, RotationStore
+from alama.vault.store import SqlVaultKeys
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.protected import House
@@ -29,7 +28,7 @@ def house(database: Database) -> House:
     """Scores before and after both a lender's key and the one that signs were replaced."""
     house = House(database, HandClock())
     house.score("APPL-1")
-    rotation = Rotation(SqlRotation(database, house.log, house.vault), house.vault, house.clock)
+    rotation = Rotation(RotationStore(database, house.log, house.vault), house.vault, house.clock)
     house.clock.now_us += 1_000
     rotation.signing(None)
     rotation.begin_lender("demo", None)
@@ -75,7 +74,7 @@ def test_a_rotation_after_a_public_half_was_changed_loses_no_proof(
     house: House, database: Database
 ) -> None:
     key_id = change(database, "public = :x", CURRENT, x=NOTHING)
-    rotation = Rotation(SqlRotation(database, house.log, house.vault), house.vault, house.clock)
+    rotation = Rotation(RotationStore(database, house.log, house.vault), house.vault, house.clock)
     house.clock.now_us += 1_000
     rotation.signing(None)
     assert told(verdict_on(database)) == [(Trouble.PUBLIC, key_id)]
@@ -85,7 +84,7 @@ def test_a_public_half_that_was_changed_is_shown_to_nobody(
     house: House, database: Database
 ) -> None:
     key_id = change(database, "public = :x", CURRENT, x=NOTHING)
-    receipts = Receipts(house.scores, house.vault, SqlTrail(database), SqlVaultKeys(database))
+    receipts = Receipts(house.scores, house.vault, Trail(database), SqlVaultKeys(database))
     assert key_id not in {key.id for key in receipts.signing_keys()}
 
 
@@ -99,8 +98,8 @@ def test_a_signing_key_of_which_nothing_opens_is_named_once_with_what_needs_it(
     key_id = change(database, damage, CURRENT, **({"x": NOTHING} if ":x" in damage else {}))
     entries = sum(
         link.signer == key_id
-        for writer in SqlTrail(database).writers()
-        for link in SqlTrail(database).links(writer, 0, 1_000)
+        for writer in Trail(database).writers()
+        for link in Trail(database).links(writer, 0, 1_000)
     )
     verdict = verdict_on(database)
     assert entries > 1

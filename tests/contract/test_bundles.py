@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from alama.service.errors import UnknownEvent
-from alama.service.webhooks.events import Event, EventKind
-from alama.service.webhooks.records import Backlog
-from alama.storage import schema
-from alama.storage.bundles import EVENTS_MAX, SPAN_US, bundles
+from alama.platform.database import tables
+from alama.platform.event_bundles import EVENTS_MAX, SPAN_US, bundles
+from alama.platform.events import Event, EventKind
+from alama.webhooks.records import Backlog, UnknownEvent
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import LATER_US, Hooks, an_event
 
@@ -20,7 +19,7 @@ def commit(hooks: Hooks, *events: Event) -> list[Event]:
     """Keep events as a commit of scores does: together."""
     rows = bundles(events)
     with hooks.database.writing() as connection:
-        connection.execute(schema.bundles.insert(), [row._asdict() for row in rows])
+        connection.execute(tables.bundles.insert(), [row._asdict() for row in rows])
     return list(events)
 
 
@@ -39,7 +38,7 @@ def pages(hooks: Hooks, size: int, kind: str | None = None) -> list[str]:
 def test_they_are_kept_in_few_rows_of_one_kind_and_one_book(hooks: Hooks) -> None:
     events = [*happened(0, MANY), an_event(LIVE), an_event(kind=EventKind.MODEL_ACTIVATED)]
     commit(hooks, *reversed(events))
-    table = schema.bundles
+    table = tables.bundles
     with hooks.database.reading() as connection:
         numbers = connection.execute(select(table.c.number).order_by(table.c.number)).scalars()
         assert list(numbers) == [1, 1, 3, EVENTS_MAX, EVENTS_MAX]
@@ -136,7 +135,7 @@ def test_where_the_clock_was_set_events_far_apart_lie_in_rows_of_their_own(hooks
     near, far = happened(0, 3), happened(SPAN_US, 2)
     commit(hooks, *near, *far)
     with hooks.database.reading() as connection:
-        assert set(connection.execute(select(schema.bundles.c.number)).scalars()) == {1}
+        assert set(connection.execute(select(tables.bundles.c.number)).scalars()) == {1}
     assert hooks.events.find(DEMO, far[0].id) == far[0]
     assert pages(hooks, 2) == [event.id for event in (*far[::-1], *near[::-1])]
 
@@ -157,7 +156,7 @@ def test_rows_that_are_damaged_are_left_alone_and_keep_nothing_from_the_others(
     events = happened(0, 6)
     for event in events:
         commit(hooks, event)
-    table = schema.bundles
+    table = tables.bundles
     damaged, sound = [events[0], events[1], events[5]], events[2:5]
     for event in damaged:
         with hooks.database.writing() as connection:

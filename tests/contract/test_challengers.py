@@ -7,23 +7,17 @@ import pytest
 from sqlalchemy import update
 
 from alama.core import document
-from alama.files.models import builtin
-from alama.service import ids
-from alama.service.applicants import Applicants
-from alama.service.audit.acts import Kind
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit, UnknownLender
-from alama.service.monitoring.challengers import (
-    ChallengerThere,
-    NoChallenger,
-    Shadow,
-    Step,
-)
-from alama.service.monitoring.shadowing import SETTLED_US, Round
-from alama.storage import schema
-from alama.storage.applicants import SqlApplicants
-from alama.storage.challengers import SqlChallengers
-from alama.storage.database import Database
+from alama.lenders.records import UnknownLender
+from alama.monitoring.challengers import Challengers, ChallengerThere, NoChallenger, Shadow, Step
+from alama.monitoring.shadowing import SETTLED_US, Round
+from alama.platform import ids
+from alama.platform.acts import ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.platform.files.packaged import builtin
+from alama.protection.applicants import Applicants, ApplicantStore
 from tests.challenged import LATER_US, MODEL, OTHER, House, a_challenger, said_to_the_sample
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.onboarded import acts_of
@@ -59,7 +53,7 @@ def test_a_book_has_one_challenger_at_a_time_and_others_have_theirs(house: House
 
 
 def test_of_many_at_once_one_begins(house: House, elsewhere: Database) -> None:
-    stores = (house.challengers, SqlChallengers(elsewhere, acts_in(elsewhere)))
+    stores = (house.challengers, Challengers(elsewhere, acts_in(elsewhere)))
     start = threading.Barrier(4)
 
     def begin(number: int) -> bool:
@@ -91,10 +85,10 @@ def test_both_are_acts_with_who_and_why(house: House) -> None:
     house.begin()
     house.challengers.end(DEMO, NOON_US, "A. Wanjiru", "no better")
     begun, ended = acts_of(house.database)[-2:]
-    assert (begun.kind, begun.subject, begun.by) == (Kind.CHALLENGER_SET, MODEL.id, "W. Mutua")
+    assert (begun.kind, begun.subject, begun.by) == (ActKind.CHALLENGER_SET, MODEL.id, "W. Mutua")
     assert (begun.lender, begun.mode, begun.details["reason"]) == ("demo", "test", "retrained")
     assert (ended.kind, ended.subject, ended.by) == (
-        Kind.CHALLENGER_ENDED,
+        ActKind.CHALLENGER_ENDED,
         MODEL.id,
         "A. Wanjiru",
     )
@@ -198,10 +192,10 @@ def test_what_was_erased_or_is_damaged_is_passed_over(house: House) -> None:
     house.score(reference="cust-1")
     (damaged,) = house.score()
     house.score()
-    store = SqlApplicants(house.database, acts_in(house.database))
+    store = ApplicantStore(house.database, acts_in(house.database))
     applicants = Applicants(store, house.vault, lambda: NOON_US)
     applicants.erase(DEMO, "cust-1", None)
-    spoil = update(schema.scores).where(schema.scores.c.request_id == damaged)
+    spoil = update(tables.scores).where(tables.scores.c.request_id == damaged)
     with house.database.writing() as connection:
         connection.execute(spoil.values(sealed=b"spoilt"))
     found = house.asking.round(house.now())
@@ -219,7 +213,7 @@ def test_what_the_challenger_decided_itself_is_no_comparison(house: House) -> No
 def test_a_damaged_model_is_told_of_and_loses_nothing(house: House) -> None:
     house.begin()
     house.score()
-    spoil = update(schema.models).where(schema.models.c.id == MODEL.id).values(document=b"{}")
+    spoil = update(tables.models).where(tables.models.c.id == MODEL.id).values(document=b"{}")
     with house.database.writing() as connection:
         connection.execute(spoil)
     with pytest.raises(Exception, match="model"):
@@ -232,6 +226,6 @@ def test_a_policy_that_is_not_there_any_more_is_told_of(house: House) -> None:
     house.begin()
     house.score()
     with house.database.writing() as connection:
-        connection.execute(schema.policies.delete())
+        connection.execute(tables.policies.delete())
     with pytest.raises(StoreUnfit):
         house.asking.round(house.now())

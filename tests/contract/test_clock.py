@@ -7,14 +7,14 @@ import time
 import pytest
 from sqlalchemy import text
 
-from alama.service import keys
-from alama.service.audit.acts import Kind, heads_noted
-from alama.service.audit.findings import Trouble
-from alama.service.clock import TOLERANCE_US, AnchoredClock, Leap, Seen
-from alama.service.errors import StoreUnfit
-from alama.storage.audit import SqlTrail
-from alama.storage.clock import SqlSeen
-from alama.storage.database import Database
+from alama.lenders import keys
+from alama.platform.acts import ActKind, heads_noted
+from alama.platform.clock import TOLERANCE_US, AnchoredClock, Leap, Seen
+from alama.platform.clock_store import SqlSeen
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
@@ -42,7 +42,7 @@ def act(house: House) -> None:
 
 
 def times(house: House) -> list[int]:
-    return [link.created_us for link in SqlTrail(house.database).links("main", 0, 1_000)]
+    return [link.created_us for link in Trail(house.database).links("main", 0, 1_000)]
 
 
 def found(house: House) -> list[str]:
@@ -78,7 +78,7 @@ def test_what_a_person_accepts_replaces_it_and_is_an_act(house: House, clock: Ha
     assert stored.seen() == Seen(NOON_US, accepted=1)
     stored.keep(Seen(NOON_US + YEARS_US), Seen(NOON_US + YEARS_US + 1))  # by who does not know yet
     assert stored.seen() == Seen(NOON_US, accepted=1)
-    (told,) = house.acts(Kind.CLOCK_ACCEPTED)
+    (told,) = house.acts(ActKind.CLOCK_ACCEPTED)
     assert (told.by, told.details) == ("asha", {"set_back_s": YEARS_US // SECOND_US})
 
 

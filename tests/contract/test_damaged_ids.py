@@ -5,9 +5,9 @@ from itertools import islice
 import pytest
 
 from alama.core.chain import MAIN
-from alama.service.audit.reading import heads_to_keep, newest_first
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
+from alama.platform.database.database import Database
+from alama.protection.audit.chains import heads_to_keep, newest_first
+from alama.protection.audit.store import Trail
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.contract.test_reviews_protected import reviewed
@@ -45,7 +45,7 @@ def test_each_row_is_read_once_whatever_its_id_is(
     house: House, table: str, column: str, value: str
 ) -> None:
     damage(house, table, column, value)
-    with SqlTrail(house.database).moment() as moment:
+    with Trail(house.database).moment() as moment:
         assert len(list(islice(moment.scores(DEMO, 0, None), ENOUGH))) == 2
         assert len(list(islice(moment.applicant_keys(), ENOUGH))) == 2
         assert len(list(islice(moment.reviews(), ENOUGH))) == 2
@@ -56,7 +56,7 @@ def test_each_row_is_read_once_whatever_its_id_is(
 def test_an_entry_whose_number_is_none_does_not_keep_a_reading_from_its_end(
     house: House, value: str
 ) -> None:
-    trail = SqlTrail(house.database)
+    trail = Trail(house.database)
     entries = len(trail.links(MAIN, 0, ENOUGH))
     damage(house, "audit_entries", "number", value)
     assert entries <= len(list(islice(newest_first(trail, None), 2 * ENOUGH))) <= 2 * entries

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from alama.service.errors import StoreUnfit
-from alama.service.webhooks import secrets
-from alama.service.webhooks.records import Endpoint, Secrets
-from alama.storage import schema
+from alama.platform.database import tables
+from alama.platform.errors import StoreUnfit
+from alama.webhooks import secrets
+from alama.webhooks.records import Endpoint, Secrets
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import NEW_SECRET, SECRET, Hooks
 
@@ -25,7 +25,7 @@ def rotate(hooks: Hooks, endpoint: Endpoint, secret: bytes, until_us: int = UNTI
 
 def damage(hooks: Hooks, column: str) -> None:
     with hooks.database.writing() as connection:
-        connection.execute(update(schema.webhook_endpoints).values({column: bytes(60)}))
+        connection.execute(update(tables.webhook_endpoints).values({column: bytes(60)}))
 
 
 def rotate_lender(hooks: Hooks) -> Secrets:

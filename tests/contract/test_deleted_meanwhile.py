@@ -9,15 +9,14 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from alama.core.document import encode
-from alama.service.days import day_of
-from alama.service.monitoring.challengers import Shadow, Step
-from alama.service.outcomes.recording import Outcomes, Sent
-from alama.service.outcomes.records import Answer, News, State
-from alama.storage import retention as retentions
-from alama.storage import schema
-from alama.storage.challengers import SqlChallengers
-from alama.storage.database import Database
-from alama.storage.outcomes import SqlOutcomes
+from alama.core.monitoring.news import News, State
+from alama.monitoring.challengers import Challengers, Shadow, Step
+from alama.monitoring.outcomes import Outcomes, OutcomeStore, Sent
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import day_of
+from alama.protection import retention
+from alama.scoring.sequels import Answer
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
@@ -35,7 +34,7 @@ def house(database: Database) -> House:
 
 def ids_in(house: House, name: str) -> set[str]:
     with house.database.reading() as connection:
-        column = schema.METADATA.tables[name].c.request_id
+        column = tables.METADATA.tables[name].c.request_id
         return set(connection.execute(select(column)).scalars())
 
 
@@ -46,7 +45,7 @@ def delete_all(house: House) -> int:
 
 def lie_backwards(house: House, request_ids: list[str]) -> None:
     """Have scores lie the other way round, as PostgreSQL puts what was changed."""
-    table = schema.scores
+    table = tables.scores
     for one in reversed(request_ids):
         changed = update(table).where(table.c.request_id == one)
         with house.database.writing() as connection:
@@ -56,14 +55,14 @@ def lie_backwards(house: House, request_ids: list[str]) -> None:
 def test_outcomes_that_come_while_their_scores_go_are_kept_with_them_or_not_at_all(
     house: House, elsewhere: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retentions, "DELETED_AT_ONCE", 7)
+    monkeypatch.setattr(retention, "DELETED_AT_ONCE", 7)
     scored = [house.score(f"A-{place % 9}") for place in range(SCORES)]
     lie_backwards(house, scored)
     happened_on = day_of(house.clock()) + 30
     house.clock.now_us += 3 * 365 * DAY_US
     young = [house.score("A-1") for _ in range(3)]
     other = House(elsewhere, house.clock)
-    outcomes = Outcomes(SqlOutcomes(elsewhere, other.log), house.clock)
+    outcomes = Outcomes(OutcomeStore(elsewhere, other.log), house.clock)
     begin = threading.Barrier(2)
 
     def say() -> list[Answer]:
@@ -88,7 +87,7 @@ def test_outcomes_that_come_while_their_scores_go_are_kept_with_them_or_not_at_a
 
 def test_what_a_challenger_says_to_a_score_that_is_gone_is_not_kept(house: House) -> None:
     old = house.score()
-    challengers = SqlChallengers(house.database, house.log)
+    challengers = Challengers(house.database, house.log)
     challenger = a_challenger()
     challengers.begin(challenger, encode(MODEL))
     house.clock.now_us += 3 * 365 * DAY_US
@@ -108,12 +107,12 @@ def test_a_key_stays_while_a_note_is_under_it(house: House) -> None:
     house.clock.now_us += 3 * 365 * DAY_US
     young = house.score()
     # Nobody who reviews writes such a row; it is not for retention to make it unreadable.
-    table = schema.reviews
+    table = tables.reviews
     nothing = {column.name: column.type.python_type() for column in table.columns}
     whose = {"lender": "demo", "mode": "test", "request_id": young, "applicant_key_id": key_id}
     with house.database.writing() as connection:
         connection.execute(insert(table), nothing | whose)
     assert delete_all(house) == 1
     with house.database.reading() as connection:
-        left = connection.execute(select(schema.applicant_keys.c.id)).scalars().all()
+        left = connection.execute(select(tables.applicant_keys.c.id)).scalars().all()
     assert left == [key_id]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import insert, select
 
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.keeping import diagnosis
+from alama.operations import diagnosis
+from alama.platform.database import tables
+from alama.platform.database.database import Database
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_endpoint, an_event
 
@@ -22,7 +22,7 @@ def test_what_is_tried_to_be_written_is_taken_back(database: Database) -> None:
     diagnosis.try_to_write(database)
     diagnosis.try_to_write(database)
     with database.reading() as connection:
-        assert connection.execute(select(schema.facts)).all() == []
+        assert connection.execute(select(tables.facts)).all() == []
 
 
 def test_few_scores_tell_nothing_of_their_size(database: Database) -> None:
@@ -42,7 +42,7 @@ def test_endpoints_are_listed_with_those_that_are_disabled(
     hooks.endpoints.add(endpoint)
     assert [one.id for one in diagnosis.endpoints(database).known] == [endpoint.id]
     with database.writing() as connection:
-        table = schema.webhook_endpoints
+        table = tables.webhook_endpoints
         connection.execute(table.update().values(disabled_us=NOON_US, disabled_reason="gone"))
     (one,) = diagnosis.endpoints(database).known
     assert one.disabled_us == NOON_US
@@ -62,5 +62,5 @@ def test_the_last_attempt_is_seen(database: Database) -> None:
     with database.writing() as connection:
         for at_us in (NOON_US, NOON_US + 5):
             more = {"id": f"wa_{at_us}", "started_us": at_us, "status": 200}
-            connection.execute(insert(schema.webhook_attempts), row | more)
+            connection.execute(insert(tables.webhook_attempts), row | more)
     assert diagnosis.last_attempt_us(database) == NOON_US + 5

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.records import Backlog, Change
-from alama.storage.outbox import ENOUGH
+from alama.platform.events import EventKind
+from alama.webhooks.outbox import ENOUGH
+from alama.webhooks.records import Backlog, Change
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import LATER_US, Hooks
 

@@ -1,4 +1,4 @@
-"""What every store of drift does: see `alama.service.monitoring.drift`."""
+"""What every store of drift does: see `alama.monitoring.drift`."""
 
 import json
 from collections.abc import Sequence
@@ -8,16 +8,16 @@ import pytest
 from sqlalchemy import update
 
 from alama.core.tally import PEOPLE_MIN
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.book import Book
-from alama.service.errors import StoreUnfit
-from alama.service.monitoring.drift import DAYS_MAX, SETTLED_US, Drifted, Window
-from alama.storage import schema
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.events import SqlEvents
-from alama.storage.tallies import fold_counts
+from alama.monitoring.drift import DAYS_MAX, SETTLED_US, Drifted, Window
+from alama.platform import acts
+from alama.platform.acts import ActKind
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.protection.audit.store import Trail
+from alama.scoring.store import fold_counts
+from alama.webhooks.event_store import EventStore
 from tests.drifting import (
     CARD,
     DAY_US,
@@ -53,7 +53,7 @@ def windows(database: Database, book: Book = DEMO, card: str = CARD) -> Sequence
 
 def told(database: Database, book: Book = DEMO) -> list[Any]:
     """What was announced in a book, in the order of the days: the clock stands still here."""
-    events = SqlEvents(database).page(book, "model.drift_detected", None, 50)
+    events = EventStore(database).page(book, "model.drift_detected", None, 50)
     data = [json.loads(event.payload)["data"] for event in events]
     return sorted(data, key=lambda one: one["last_day"])
 
@@ -131,9 +131,9 @@ def test_what_is_told_names_fields_and_days_and_no_applicant(database: Database)
         "last_day": "2026-11-14",
         "scores": 1_050,
     }
-    [link] = SqlTrail(database).newest("main", None, 1)
+    [link] = Trail(database).newest("main", None, 1)
     act = acts.decode(link.body)
-    assert (act.kind, act.lender, act.mode) == (Kind.DRIFT_DETECTED, "demo", "test")
+    assert (act.kind, act.lender, act.mode) == (ActKind.DRIFT_DETECTED, "demo", "test")
     assert act.subject == the_model().id
     assert act.details["names"] == MOVING
 
@@ -298,7 +298,7 @@ def test_the_last_windows_are_given_newest_last(database: Database) -> None:
 
 def damage(database: Database) -> None:
     with database.writing() as connection:
-        connection.execute(update(schema.daily_counts).values(counts=b"\xc1"))
+        connection.execute(update(tables.daily_counts).values(counts=b"\xc1"))
 
 
 def test_damaged_counts_are_unfit(database: Database) -> None:
@@ -320,7 +320,7 @@ def test_a_damaged_window_is_unfit(database: Database) -> None:
     count(database, [False])
     look(database)
     with database.writing() as connection:
-        connection.execute(update(schema.drift_windows).values(figures=b"\xc1"))
+        connection.execute(update(tables.drift_windows).values(figures=b"\xc1"))
     with pytest.raises(StoreUnfit, match="is damaged"):
         windows(database)
 
@@ -335,7 +335,7 @@ def test_a_window_that_cannot_be_told_of_is_not_kept(
         raise StoreUnfit("no signer")
 
     with monkeypatch.context() as patched:
-        patched.setattr("alama.storage.acts.ActLog.append", fails)
+        patched.setattr("alama.platform.acts.ActLog.append", fails)
         with pytest.raises(StoreUnfit):
             drift.look_in(DEMO, NOON_US)
     assert windows(database) == []

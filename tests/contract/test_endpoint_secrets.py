@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from sqlalchemy import select
 
-from alama.service.webhooks import secrets
-from alama.storage import schema
-from alama.storage.database import Database
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.webhooks import secrets
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import NEW_SECRET, SECRET, Hooks, an_endpoint
 
@@ -79,7 +79,7 @@ def test_no_secret_stands_in_clear(hooks: Hooks, database: Database) -> None:
     until = hooks.wrapped(endpoint)._replace(previous_until_us=NOON_US + 1)
     hooks.endpoints.replace_secrets(DEMO, endpoint.id, until, NOON_US)
     with database.reading() as connection:
-        row = connection.execute(select(schema.webhook_endpoints)).one()
+        row = connection.execute(select(tables.webhook_endpoints)).one()
     assert not {SECRET, NEW_SECRET} & {value for value in row if isinstance(value, bytes)}
 
 

@@ -1,4 +1,4 @@
-"""What every store of endpoints does: see `alama.service.webhooks.ports.EndpointStore`."""
+"""What every store of endpoints does: see `alama.webhooks.ports.EndpointStore`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ import pytest
 from sqlalchemy import text
 
 from alama.core.chain import MAIN
-from alama.service.audit import acts
-from alama.service.audit.acts import Act, Kind
-from alama.service.audit.endpoint_acts import whereabouts
-from alama.service.audit.findings import Trouble
-from alama.service.book import Book, Mode
-from alama.service.errors import TooManyEndpoints, UnknownEndpoint, UnknownLender
-from alama.service.webhooks import secrets
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import ENDPOINTS_MAX, Change
-from alama.storage import database as databases
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
+from alama.lenders.records import UnknownLender
+from alama.platform import acts
+from alama.platform.acts import Act, ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database.database import Database
+from alama.platform.events import EventKind
+from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
+from alama.webhooks import secrets
+from alama.webhooks.endpoint_store import whereabouts
+from alama.webhooks.records import (
+    ENDPOINTS_MAX,
+    Change,
+    DisabledReason,
+    TooManyEndpoints,
+    UnknownEndpoint,
+)
 from tests.audited import verdict_on
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import SECRET, Hooks, an_endpoint, an_event, failed
@@ -32,8 +37,8 @@ NEWER_KIND = "score.reviewed"
 
 
 def acts_of(database: Database) -> list[Act]:
-    found = [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 200)]
-    return [act for act in found if act.kind is not Kind.LENDER_ADDED]
+    found = [acts.decode(link.body) for link in Trail(database).links(MAIN, 0, 200)]
+    return [act for act in found if act.kind is not ActKind.LENDER_ADDED]
 
 
 # ------------------------------------------------------------------------------- books
@@ -204,10 +209,10 @@ def test_every_change_leaves_one_act_without_secrets_or_address(
     assert place["host"] == "hooks.example"
     assert "hush" not in str(place)
     assert [(act.kind, act.details) for act in acts_of(database)] == [
-        (Kind.ENDPOINT_ADDED, terms | {"disabled_us": None}),
-        (Kind.ENDPOINT_CHANGED, terms | {"disabled_us": NOON_US + 1}),
-        (Kind.ENDPOINT_SECRET_ROTATED, {"previous_until_us": NOON_US + 2}),
-        (Kind.ENDPOINT_REMOVED, place),
+        (ActKind.ENDPOINT_ADDED, terms | {"disabled_us": None}),
+        (ActKind.ENDPOINT_CHANGED, terms | {"disabled_us": NOON_US + 1}),
+        (ActKind.ENDPOINT_SECRET_ROTATED, {"previous_until_us": NOON_US + 2}),
+        (ActKind.ENDPOINT_REMOVED, place),
     ]
     assert {(act.lender, act.mode, act.subject, act.by) for act in acts_of(database)} == {
         ("demo", "test", endpoint.id, "a test")

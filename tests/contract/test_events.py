@@ -1,4 +1,4 @@
-"""What every store of events does: see `alama.service.webhooks.ports.EventStore`."""
+"""What every store of events does: see `alama.webhooks.ports.EventStore`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from alama.service.errors import StoreUnfit, UnknownEvent
-from alama.service.policies import Signed
-from alama.service.webhooks.eventlog import Events
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.records import Change
-from alama.storage.database import Database
+from alama.lenders.records import Signed
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.platform.events import EventKind
+from alama.webhooks.events import Events
+from alama.webhooks.records import Change, UnknownEvent
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed

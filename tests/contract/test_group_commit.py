@@ -1,15 +1,14 @@
-"""What every ledger does, on every database: see `alama.service.ports.LivingLedger`."""
+"""What every ledger does, on every database: see `alama.scoring.group_commit.LivingLedger`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 
-from alama.service.errors import StoreUnavailable
-from alama.service.ports import LivingLedger
-from alama.service.records import Earlier
-from alama.storage.database import Database
-from alama.storage.group_commit import Commit, GroupCommit
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnavailable
+from alama.scoring.group_commit import Commit, GroupCommit, LivingLedger
+from alama.scoring.records import Earlier
 from tests.entries import DEMO, an_entry
 from tests.stores import lenders_in, scores_in
 

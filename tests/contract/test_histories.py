@@ -7,25 +7,25 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from alama.service.errors import StoreUnfit, UnknownLender
-from alama.service.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
-from alama.service.onboarding.files import Read, forget_history, keep_history, write_history
-from alama.service.onboarding.records import (
+from alama.lenders.records import UnknownLender
+from alama.onboarding import histories as stored_histories
+from alama.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
+from alama.onboarding.files import Read, forget_history, keep_history, write_history
+from alama.onboarding.histories import ABANDONED_US, SWEPT_AT_ONCE, Histories
+from alama.onboarding.job_store import Jobs
+from alama.onboarding.records import (
     HISTORY_PREFIX,
     JOB_PREFIX,
     PART_BYTES,
-    Enough,
     FileFormat,
     HistoryRecord,
     JobKind,
 )
-from alama.service.vault.rotation import Rotation
-from alama.storage import histories as stored_histories
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.histories import ABANDONED_US, SWEPT_AT_ONCE, SqlHistories
-from alama.storage.jobs import SqlJobs
-from alama.storage.rotation import SqlRotation
+from alama.platform.database import tables as schema
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.protection.rotation import Rotation, RotationStore
+from alama.training.history.report import Enough
 from tests.entries import NOON_US
 from tests.onboarded import House, a_history, a_job
 from tests.stores import acts_in
@@ -39,14 +39,14 @@ tables = schema.onboarding
 
 
 @pytest.fixture
-def histories(database: Database) -> SqlHistories:
+def histories(database: Database) -> Histories:
     house = House(database)
     house.begin()
-    assert isinstance(house.stores.histories, SqlHistories)
+    assert isinstance(house.stores.histories, Histories)
     return house.stores.histories
 
 
-def kept(histories: SqlHistories, lender: str = "demo") -> HistoryRecord:
+def kept(histories: Histories, lender: str = "demo") -> HistoryRecord:
     record = a_history(lender)
     histories.keep(record, b'{"rows":3}', PARTS)
     return record
@@ -59,7 +59,7 @@ def stored_parts(database: Database) -> list[bytes]:
 
 
 def test_a_file_reads_back_part_by_part_and_nothing_of_it_stands_in_clear(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
     record = kept(histories)
     assert list(histories.parts("demo", record.id)) == PARTS
@@ -71,7 +71,7 @@ def test_a_file_reads_back_part_by_part_and_nothing_of_it_stands_in_clear(
     assert not any(MARK in part or b"second" in part for part in sealed)
 
 
-def test_a_file_of_many_parts_comes_back_byte_for_byte(histories: SqlHistories) -> None:
+def test_a_file_of_many_parts_comes_back_byte_for_byte(histories: Histories) -> None:
     file = io.BytesIO(os.urandom(2 * PART_BYTES + 17))
     record = keep_history(histories, lambda: NOON_US, bytes(7), "demo", file, SEEN, "W. Mutua")
     assert record.part_count == 3
@@ -80,7 +80,7 @@ def test_a_file_of_many_parts_comes_back_byte_for_byte(histories: SqlHistories) 
     assert again.getvalue() == file.getvalue()
 
 
-def test_a_history_is_found_by_its_lender_alone(histories: SqlHistories) -> None:
+def test_a_history_is_found_by_its_lender_alone(histories: Histories) -> None:
     record = kept(histories)
     assert [one.id for one in histories.of("demo")] == [record.id]
     assert histories.of("umoja") == []
@@ -95,7 +95,7 @@ def test_a_history_is_found_by_its_lender_alone(histories: SqlHistories) -> None
 
 
 def test_nothing_opens_under_the_key_of_another_lender(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
     record = kept(histories)
     theirs = vault_of(database).ring("umoja").seal_key_id
@@ -105,16 +105,16 @@ def test_nothing_opens_under_the_key_of_another_lender(
         list(histories.parts("demo", record.id))
 
 
-def test_without_the_lenders_key_no_part_opens(histories: SqlHistories, database: Database) -> None:
+def test_without_the_lenders_key_no_part_opens(histories: Histories, database: Database) -> None:
     record = kept(histories)
     with database.writing() as connection:
         connection.execute(delete(schema.vault_keys).where(schema.vault_keys.c.lender == "demo"))
-    fresh = SqlHistories(database, acts_in(database), vault_of(database))
+    fresh = Histories(database, acts_in(database), vault_of(database))
     with pytest.raises(StoreUnfit, match="or was destroyed"):
         list(fresh.parts("demo", record.id))
 
 
-def test_a_part_opens_in_its_own_place_alone(histories: SqlHistories, database: Database) -> None:
+def test_a_part_opens_in_its_own_place_alone(histories: Histories, database: Database) -> None:
     record = kept(histories)
     parts = tables.history_parts
     first, second, _ = stored_parts(database)
@@ -125,7 +125,7 @@ def test_a_part_opens_in_its_own_place_alone(histories: SqlHistories, database: 
         list(histories.parts("demo", record.id))
 
 
-def test_a_file_whose_end_was_cut_off_is_told(histories: SqlHistories, database: Database) -> None:
+def test_a_file_whose_end_was_cut_off_is_told(histories: Histories, database: Database) -> None:
     record = kept(histories)
     with database.writing() as connection:
         connection.execute(delete(tables.history_parts).where(tables.history_parts.c.number == 3))
@@ -133,7 +133,7 @@ def test_a_file_whose_end_was_cut_off_is_told(histories: SqlHistories, database:
         list(histories.parts("demo", record.id))
 
 
-def test_a_file_that_is_not_the_one_that_was_handed_in_is_told(histories: SqlHistories) -> None:
+def test_a_file_that_is_not_the_one_that_was_handed_in_is_told(histories: Histories) -> None:
     record = kept(histories)  # whose digest is made up
     with pytest.raises(StoreUnfit, match="is damaged"):
         write_history(histories, "demo", record.id, io.BytesIO())
@@ -145,7 +145,7 @@ def breaking_off() -> Iterator[bytes]:
 
 
 def test_a_file_that_ends_too_early_leaves_nothing(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
     with pytest.raises(OSError, match="the disk is gone"):
         histories.keep(a_history(), b"{}", breaking_off())
@@ -154,15 +154,15 @@ def test_a_file_that_ends_too_early_leaves_nothing(
 
 
 def test_a_file_that_is_kept_stays_though_nobody_hears_of_it(
-    histories: SqlHistories, monkeypatch: pytest.MonkeyPatch
+    histories: Histories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = SqlHistories._keep_record
+    commit = Histories._keep_record
 
-    def interrupted(self: SqlHistories, record: HistoryRecord, report: bytes) -> None:
+    def interrupted(self: Histories, record: HistoryRecord, report: bytes) -> None:
         commit(self, record, report)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SqlHistories, "_keep_record", interrupted)
+    monkeypatch.setattr(Histories, "_keep_record", interrupted)
     with pytest.raises(KeyboardInterrupt):
         kept(histories)
     (record,) = histories.of("demo")
@@ -170,9 +170,9 @@ def test_a_file_that_is_kept_stays_though_nobody_hears_of_it(
 
 
 def test_a_file_that_a_job_is_to_read_is_not_dropped_before_the_job_has_ended(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
-    jobs, job = SqlJobs(database, acts_in(database)), a_job()
+    jobs, job = Jobs(database, acts_in(database)), a_job()
     jobs.add(job)
     awaited = HISTORY_PREFIX + job.id.removeprefix(JOB_PREFIX)
     histories.receive("demo", awaited, 1, b"to be read")
@@ -185,11 +185,11 @@ def test_a_file_that_a_job_is_to_read_is_not_dropped_before_the_job_has_ended(
 
 
 def test_what_nobody_will_read_is_swept_after_a_day_a_few_parts_at_a_time(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
     record, job = kept(histories), a_job("umoja")
     awaited = HISTORY_PREFIX + job.id.removeprefix(JOB_PREFIX)
-    SqlJobs(database, acts_in(database)).add(job)
+    Jobs(database, acts_in(database)).add(job)
     histories.receive("umoja", awaited, 1, b"to be read")
     given_up = a_history().id
     for number in range(1, SWEPT_AT_ONCE + 2):
@@ -204,9 +204,9 @@ def test_what_nobody_will_read_is_swept_after_a_day_a_few_parts_at_a_time(
 
 
 def test_a_file_that_could_not_be_read_is_swept_as_soon_as_its_job_has_failed(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
-    jobs, job = SqlJobs(database, acts_in(database)), a_job()
+    jobs, job = Jobs(database, acts_in(database)), a_job()
     jobs.add(job)
     junk = HISTORY_PREFIX + job.id.removeprefix(JOB_PREFIX)
     histories.receive("demo", junk, 1, b"no table")
@@ -219,7 +219,7 @@ def test_a_file_that_could_not_be_read_is_swept_as_soon_as_its_job_has_failed(
 
 
 def test_what_lies_sealed_for_a_lender_has_a_limit_of_its_own(
-    histories: SqlHistories, database: Database, monkeypatch: pytest.MonkeyPatch
+    histories: Histories, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_histories, "HISTORIES_BYTES_MAX", 4_000)
     first, second = a_history().id, a_history().id
@@ -233,7 +233,7 @@ def test_what_lies_sealed_for_a_lender_has_a_limit_of_its_own(
 
 
 def test_what_is_forgotten_is_gone_and_its_report_is_not(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
     record, other = kept(histories), kept(histories, "umoja")
     forgotten = forget_history(histories, lambda: NOON_US + 5, "demo", record.id, "W. Mutua")
@@ -252,16 +252,16 @@ def test_what_is_forgotten_is_gone_and_its_report_is_not(
 
 
 def test_a_new_key_of_the_lender_takes_every_part_over(
-    histories: SqlHistories, database: Database
+    histories: Histories, database: Database
 ) -> None:
     record, other = kept(histories), kept(histories, "umoja")
     vault = vault_of(database)
-    rotation = Rotation(SqlRotation(database, acts_in(database), vault), vault, lambda: NOON_US)
+    rotation = Rotation(RotationStore(database, acts_in(database), vault), vault, lambda: NOON_US)
     old_id = vault.ring("demo").seal_key_id
     assert rotation.begin_lender("demo", "W. Mutua") == len(PARTS)
     moved: list[int] = []
     new_id = rotation.finish_lender("demo", moved.append)
     assert (sum(moved), new_id != old_id) == (len(PARTS), True)
-    fresh = SqlHistories(database, acts_in(database), vault_of(database))
+    fresh = Histories(database, acts_in(database), vault_of(database))
     assert list(fresh.parts("demo", record.id)) == PARTS
     assert list(fresh.parts("umoja", other.id)) == PARTS

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
-from alama.service.errors import UnknownLender
-from alama.service.onboarding.errors import JobUnderWay, UnknownJob
-from alama.service.onboarding.records import ATTEMPTS_MAX, LEASE_US, Job, JobKind, JobState
-from alama.storage.database import Database
-from alama.storage.jobs import SqlJobs
+from alama.lenders.records import UnknownLender
+from alama.onboarding.errors import JobUnderWay, UnknownJob
+from alama.onboarding.job_store import Jobs
+from alama.onboarding.records import ATTEMPTS_MAX, LEASE_US, Job, JobKind, JobState
+from alama.platform.database.database import Database
 from tests.entries import NOON_US
 from tests.onboarded import House, a_job, stores_in
 
@@ -19,18 +19,18 @@ UNTIL_US = NOON_US + LEASE_US
 
 
 @pytest.fixture
-def jobs(database: Database) -> SqlJobs:
+def jobs(database: Database) -> Jobs:
     house = House(database)
     house.begin()
-    assert isinstance(house.stores.jobs, SqlJobs)
+    assert isinstance(house.stores.jobs, Jobs)
     return house.stores.jobs
 
 
-def claimed(jobs: SqlJobs, worker: str = "one", now_us: int = NOON_US) -> Job | None:
+def claimed(jobs: Jobs, worker: str = "one", now_us: int = NOON_US) -> Job | None:
     return jobs.claim(worker, KINDS, now_us, now_us + LEASE_US)
 
 
-def test_a_job_is_found_as_it_was_asked_for_and_by_its_lender_alone(jobs: SqlJobs) -> None:
+def test_a_job_is_found_as_it_was_asked_for_and_by_its_lender_alone(jobs: Jobs) -> None:
     job = a_job()
     jobs.add(job)
     assert jobs.find("demo", job.id) == job
@@ -42,7 +42,7 @@ def test_a_job_is_found_as_it_was_asked_for_and_by_its_lender_alone(jobs: SqlJob
         jobs.add(a_job("nobody"))
 
 
-def test_a_lender_has_one_open_job_of_a_kind(jobs: SqlJobs) -> None:
+def test_a_lender_has_one_open_job_of_a_kind(jobs: Jobs) -> None:
     first = a_job()
     jobs.add(first)
     with pytest.raises(JobUnderWay) as caught:
@@ -54,7 +54,7 @@ def test_a_lender_has_one_open_job_of_a_kind(jobs: SqlJobs) -> None:
     jobs.add(a_job())
 
 
-def test_the_oldest_job_is_taken_first_and_by_nobody_else(jobs: SqlJobs) -> None:
+def test_the_oldest_job_is_taken_first_and_by_nobody_else(jobs: Jobs) -> None:
     old, new = a_job("umoja"), a_job()
     jobs.add(new)
     jobs.add(old)
@@ -68,7 +68,7 @@ def a_reading() -> Job:
     return msgspec.structs.replace(a_job(), kind=JobKind.READ)
 
 
-def test_lenders_take_turns_however_much_one_of_them_has_asked_for(jobs: SqlJobs) -> None:
+def test_lenders_take_turns_however_much_one_of_them_has_asked_for(jobs: Jobs) -> None:
     for job in (a_job(), a_reading(), a_job("umoja")):
         jobs.add(job)
     served = []
@@ -80,21 +80,21 @@ def test_lenders_take_turns_however_much_one_of_them_has_asked_for(jobs: SqlJobs
     assert served == ["demo", "umoja", "demo"]
 
 
-def test_a_lender_for_whom_a_worker_is_busy_lets_others_pass(jobs: SqlJobs) -> None:
+def test_a_lender_for_whom_a_worker_is_busy_lets_others_pass(jobs: Jobs) -> None:
     for job in (a_job(), a_reading(), a_job("umoja")):
         jobs.add(job)
     taken = [jobs.claim(name, tuple(JobKind), NOON_US, UNTIL_US) for name in ("one", "two")]
     assert [job.lender for job in taken if job] == ["demo", "umoja"]
 
 
-def test_a_job_of_a_kind_that_a_worker_cannot_do_is_left_to_others(jobs: SqlJobs) -> None:
+def test_a_job_of_a_kind_that_a_worker_cannot_do_is_left_to_others(jobs: Jobs) -> None:
     jobs.add(a_job())
     assert jobs.claim("one", (), NOON_US, UNTIL_US) is None
 
 
-def test_of_many_workers_at_once_one_gets_the_job(jobs: SqlJobs, elsewhere: Database) -> None:
+def test_of_many_workers_at_once_one_gets_the_job(jobs: Jobs, elsewhere: Database) -> None:
     others = stores_in(elsewhere).jobs
-    assert isinstance(others, SqlJobs)
+    assert isinstance(others, Jobs)
     for round_ in range(5):
         job = a_job(at_us=NOON_US + round_)
         jobs.add(job)
@@ -110,7 +110,7 @@ def test_of_many_workers_at_once_one_gets_the_job(jobs: SqlJobs, elsewhere: Data
         assert jobs.finish(taken[0].worker or "", job.id, NOON_US)
 
 
-def test_progress_can_be_read_and_keeps_the_job(jobs: SqlJobs) -> None:
+def test_progress_can_be_read_and_keeps_the_job(jobs: Jobs) -> None:
     job = a_job()
     jobs.add(job)
     claimed(jobs)
@@ -120,7 +120,7 @@ def test_progress_can_be_read_and_keeps_the_job(jobs: SqlJobs) -> None:
     assert claimed(jobs, "two", UNTIL_US) is None
 
 
-def test_a_job_comes_back_when_its_worker_is_silent_and_begins_anew(jobs: SqlJobs) -> None:
+def test_a_job_comes_back_when_its_worker_is_silent_and_begins_anew(jobs: Jobs) -> None:
     job = a_job()
     jobs.add(job)
     claimed(jobs)
@@ -136,13 +136,13 @@ def test_a_job_comes_back_when_its_worker_is_silent_and_begins_anew(jobs: SqlJob
     assert jobs.find("demo", job.id) == again
 
 
-def test_a_lease_of_a_clock_that_ran_ahead_does_not_hold_a_job_for_a_year(jobs: SqlJobs) -> None:
+def test_a_lease_of_a_clock_that_ran_ahead_does_not_hold_a_job_for_a_year(jobs: Jobs) -> None:
     jobs.add(a_job())
     assert claimed(jobs, "ahead", NOON_US + 365 * 86_400 * 1_000_000) is not None
     assert claimed(jobs, "two") is not None
 
 
-def test_a_job_that_costs_every_worker_is_given_up(jobs: SqlJobs) -> None:
+def test_a_job_that_costs_every_worker_is_given_up(jobs: Jobs) -> None:
     job, now_us = a_job(), NOON_US
     jobs.add(job)
     for number in range(ATTEMPTS_MAX):
@@ -154,7 +154,7 @@ def test_a_job_that_costs_every_worker_is_given_up(jobs: SqlJobs) -> None:
     assert "3 workers ended in the middle of it" in str(ended.error)
 
 
-def test_what_a_worker_gives_back_waits_as_if_it_had_never_been_taken(jobs: SqlJobs) -> None:
+def test_what_a_worker_gives_back_waits_as_if_it_had_never_been_taken(jobs: Jobs) -> None:
     mine, theirs = a_job(), a_job("umoja")
     jobs.add(mine)
     jobs.add(theirs)
@@ -167,7 +167,7 @@ def test_what_a_worker_gives_back_waits_as_if_it_had_never_been_taken(jobs: SqlJ
 
 
 @pytest.mark.parametrize("error", [None, "one class of outcomes alone"])
-def test_a_job_ends_once(jobs: SqlJobs, error: str | None) -> None:
+def test_a_job_ends_once(jobs: Jobs, error: str | None) -> None:
     job = a_job()
     jobs.add(job)
     running = claimed(jobs)

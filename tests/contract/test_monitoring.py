@@ -1,4 +1,4 @@
-"""What every store can tell of a book in sums: see `alama.service.monitoring.ports`."""
+"""What every store can tell of a book in sums: see `alama.monitoring.records`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import pytest
 from sqlalchemy import insert
 
 from alama.core.tally import CardTally, Tally, encode
-from alama.service.book import Book, Mode
-from alama.service.days import DAY_US
-from alama.service.errors import StoreUnfit
-from alama.service.monitoring.ports import (
+from alama.monitoring.records import (
     DayScore,
     KnownRow,
     OverrideRow,
     RateRow,
     ReviewRow,
     ScoreCount,
+    whole_days,
 )
-from alama.service.monitoring.whole_days import whole_days
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.monitoring import SqlMonitoring
-from alama.storage.tallies import fold_counts
+from alama.monitoring.store import SqlMonitoring
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnfit
+from alama.scoring.store import fold_counts
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.stores import insert_scores
 
@@ -81,9 +81,9 @@ def keep(
     database: Database, *loans: dict[str, Any], reviews: list[dict[str, Any]] | None = None
 ) -> None:
     with database.writing() as connection:
-        connection.execute(insert(schema.outcomes), list(loans))
+        connection.execute(insert(tables.outcomes), list(loans))
         if reviews:
-            connection.execute(insert(schema.reviews), reviews)
+            connection.execute(insert(tables.reviews), reviews)
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def keep_day(database: Database, book: Book, day: int, counts: bytes, writer: st
         "counts": counts,
     }
     with database.writing() as connection:
-        connection.execute(insert(schema.daily_counts), row)
+        connection.execute(insert(tables.daily_counts), row)
 
 
 def test_days_come_one_after_the_other_in_the_parts_they_were_written_in(

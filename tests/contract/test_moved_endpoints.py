@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import Change
-from alama.service.webhooks.schedule import Tried, verdict
+from alama.webhooks.records import Change, DisabledReason, Tried, verdict
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
 

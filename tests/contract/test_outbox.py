@@ -1,4 +1,4 @@
-"""What every outbox does: see `alama.service.webhooks.ports.Outbox`."""
+"""What every outbox does: see `alama.webhooks.ports.Outbox`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ import pytest
 from sqlalchemy import func, select
 
 from alama.core.chain import MAIN
-from alama.service.audit import acts
-from alama.service.audit.acts import Act, Kind
-from alama.service.webhooks.events import Event, EventKind
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import LEASE_US, Backlog, Change, Due, Settled
-from alama.service.webhooks.schedule import Tried, Verdict, verdict
-from alama.storage import outbox as outbox_module
-from alama.storage import schema
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
+from alama.platform import acts
+from alama.platform.acts import Act, ActKind
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.events import Event, EventKind
+from alama.protection.audit.store import Trail
+from alama.webhooks import outbox
+from alama.webhooks.records import (
+    LEASE_US,
+    Backlog,
+    Change,
+    DisabledReason,
+    Due,
+    Settled,
+    Tried,
+    Verdict,
+    verdict,
+)
 from tests.audited import verdict_on
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
@@ -29,14 +37,14 @@ MUCH_LATER_US = NOON_US + 100 * DAY_US
 
 
 def rows(database: Database, table: str) -> int:
-    query = select(func.count()).select_from(schema.METADATA.tables[table])
+    query = select(func.count()).select_from(tables.METADATA.tables[table])
     with database.reading() as connection:
         return connection.execute(query).scalar_one()
 
 
 def disabling_acts(database: Database) -> list[Act]:
-    found = [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 200)]
-    return [act for act in found if act.kind is Kind.ENDPOINT_DISABLED]
+    found = [acts.decode(link.body) for link in Trail(database).links(MAIN, 0, 200)]
+    return [act for act in found if act.kind is ActKind.ENDPOINT_DISABLED]
 
 
 def announced(hooks: Hooks) -> list[Event]:
@@ -88,7 +96,7 @@ def test_a_worker_that_stops_gives_back_what_is_its_own(hooks: Hooks) -> None:
 def test_a_claim_follows_the_order_of_the_places(
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox_module, "CLAIMED_AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "CLAIMED_AT_ONCE", 2)
     endpoints = [hooks.add() for _ in range(3)]
     hooks.dispatched(*(an_event() for _ in range(3)))
     places = {endpoint.id: 3 for endpoint in reversed(endpoints)}
@@ -303,7 +311,7 @@ def test_what_arrives_while_its_endpoint_is_disabled_and_enabled_is_delivered(ho
     hooks.outbox.settle("one", outcomes)
     assert hooks.claim(MUCH_LATER_US) == []
     assert hooks.resent(NOON_US + 9) == 1
-    table = schema.deliveries
+    table = tables.deliveries
     query = select(table.c.delivered_us, table.c.failed_us).order_by(table.c.event_id)
     with hooks.database.reading() as connection:
         found = [tuple(row) for row in connection.execute(query)]

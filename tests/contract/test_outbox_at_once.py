@@ -15,17 +15,17 @@ import pytest
 from sqlalchemy import Connection, select
 
 from alama.core.chain import MAIN
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import Backlog, Change, Forgotten
-from alama.storage import bundles, dispatching, resends, schema
-from alama.storage import database as databases
-from alama.storage import events as events_module
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.deliveries import deliver_new, send_again
+from alama.platform import acts, event_bundles
+from alama.platform.acts import ActKind
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.events import EventKind
+from alama.protection.audit.store import Trail
+from alama.webhooks import deliveries as dispatching
+from alama.webhooks import event_store, resends
+from alama.webhooks.deliveries import deliver_new, send_again
+from alama.webhooks.records import Backlog, Change, DisabledReason, Forgotten
 from tests.audited import verdict_on
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
@@ -58,7 +58,7 @@ def together(count: int, work: Callable[[int], None]) -> Iterator[list[Future[No
 
 
 def deliveries(database: Database) -> Counter[tuple[str, str]]:
-    table = schema.deliveries
+    table = tables.deliveries
     with database.reading() as connection:
         rows = connection.execute(select(table.c.endpoint_id, table.c.event_id))
         return Counter((row.endpoint_id, row.event_id) for row in rows)
@@ -66,7 +66,7 @@ def deliveries(database: Database) -> Counter[tuple[str, str]]:
 
 def arrivals(database: Database) -> Counter[tuple[str, str]]:
     """How often each delivery has arrived, by what the workers noted."""
-    table = schema.webhook_attempts
+    table = tables.webhook_attempts
     with database.reading() as connection:
         query = select(table.c.endpoint_id, table.c.event_id).where(table.c.status == 200)
         return Counter((row.endpoint_id, row.event_id) for row in connection.execute(query))
@@ -78,8 +78,8 @@ def test_each_event_is_dispatched_and_delivered_once_by_all_workers_together(
     endpoints = [hooks.add() for _ in range(3)]
     events = [an_event(at_us=NOON_US + number) for number in range(EVENTS)]
     with database.writing() as connection:
-        rows = bundles.bundles(events[: EVENTS // 2])
-        connection.execute(schema.bundles.insert(), [row._asdict() for row in rows])
+        rows = event_bundles.bundles(events[: EVENTS // 2])
+        connection.execute(tables.bundles.insert(), [row._asdict() for row in rows])
     for event in events[EVENTS // 2 :]:
         hooks.events.add(event)
 
@@ -113,7 +113,7 @@ def test_each_event_of_a_wish_is_sent_again_once_by_all_workers_together(
     endpoints = [hooks.add() for _ in range(2)]
     events = [an_event(at_us=NOON_US) for _ in range(EVENTS)]
     with database.writing() as connection:
-        connection.execute(schema.events.insert(), [event._asdict() for event in events])
+        connection.execute(tables.events.insert(), [event._asdict() for event in events])
     for endpoint in endpoints:
         hooks.events.send_since(DEMO, endpoint.id, NOON_US, LATER_US)
     carried: list[int] = []
@@ -152,8 +152,8 @@ def test_workers_that_find_an_endpoint_gone_at_once_disable_it_once(
         pass
     assert len(disabled) == 1
     assert len(hooks.events.page(DEMO, EventKind.ENDPOINT_DISABLED, None, 10)) == 1
-    found = [acts.decode(link.body) for link in SqlTrail(database).links(MAIN, 0, 100)]
-    assert [act.kind for act in found].count(Kind.ENDPOINT_DISABLED) == 1
+    found = [acts.decode(link.body) for link in Trail(database).links(MAIN, 0, 100)]
+    assert [act.kind for act in found].count(ActKind.ENDPOINT_DISABLED) == 1
 
 
 def test_endpoints_change_and_go_while_workers_are_at_it(
@@ -223,7 +223,7 @@ def test_whoever_removes_an_endpoint_waits_for_deliveries_that_are_being_made(
     assert hooks.outbox.endpoints().known == []
 
 
-@pytest.mark.parametrize("where", [resends, events_module])
+@pytest.mark.parametrize("where", [resends, event_store])
 def test_nobody_forgets_an_event_that_is_being_sent_again(
     hooks: Hooks,
     process: Callable[[], Hooks],

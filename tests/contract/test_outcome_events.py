@@ -1,4 +1,4 @@
-"""What is announced of outcomes, by every store: see `alama.service.outcomes.ports`."""
+"""What is announced of outcomes, by every store: see `alama.monitoring.outcomes`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 import pytest
 from sqlalchemy import select
 
-from alama.service.outcomes.recording import BATCH_MAX, Outcomes
-from alama.service.outcomes.records import Answer
-from alama.service.webhooks.events import EventKind
-from alama.storage import schema
-from alama.storage.database import Database
+from alama.monitoring.outcomes import BATCH_MAX, Outcomes
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.events import EventKind
+from alama.scoring.sequels import Answer
 from tests.entries import DEMO, UMOJA
 from tests.outcomes import (
     SENT,
@@ -79,7 +79,7 @@ def test_events_of_a_batch_lie_together(told: Outcomes, database: Database) -> N
     told.record(DEMO, [repaid(one) for one in scored(database, 40)], SENT)
     assert len(events(database)) == 40
     with database.reading() as connection:
-        assert len(connection.execute(select(schema.bundles.c.id)).all()) == 3
+        assert len(connection.execute(select(tables.bundles.c.id)).all()) == 3
 
 
 def test_events_of_one_loan_in_a_batch_are_in_order(told: Outcomes, database: Database) -> None:

@@ -1,4 +1,4 @@
-"""What every store makes of outcomes: see `alama.service.outcomes.ports.OutcomeStore`."""
+"""What every store makes of outcomes: see `alama.monitoring.outcomes.OutcomeStore`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from datetime import date
 import pytest
 from sqlalchemy import select
 
-from alama.service.audit.acts import SHA256
-from alama.service.book import Book
-from alama.service.days import DAY_US, day_number
-from alama.service.errors import StoreUnfit
-from alama.service.outcomes.recording import Outcomes, Result
-from alama.service.outcomes.records import Answer
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.outcomes import SqlOutcomes
+from alama.monitoring.outcomes import Outcomes, OutcomeStore, Result
+from alama.platform.acts import SHA256
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US, day_number
+from alama.platform.errors import StoreUnfit
+from alama.scoring.sequels import Answer
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
@@ -264,7 +263,7 @@ def test_news_that_had_to_wait_are_heard_when_it_is_their_turn(
     database: Database, elsewhere: Database
 ) -> None:
     (request_id,) = scored(database)
-    store, turn = SqlOutcomes(elsewhere, acts_in(elsewhere)), threading.Event()
+    store, turn = OutcomeStore(elsewhere, acts_in(elsewhere)), threading.Event()
 
     def late() -> int:
         # Asked at the beginning it would not have been their turn yet.
@@ -272,7 +271,7 @@ def test_news_that_had_to_wait_are_heard_when_it_is_their_turn(
 
     with ThreadPoolExecutor(1) as pool:
         with database.writing() as connection:
-            locked = select(schema.scores.c.request_id).with_for_update()
+            locked = select(tables.scores.c.request_id).with_for_update()
             assert connection.execute(locked).scalar() == request_id
             waiting = pool.submit(Outcomes(store, late).record, DEMO, [repaid(request_id)], SENT)
             wait([waiting], timeout=0.2)
@@ -287,6 +286,6 @@ def test_a_state_that_no_loan_can_be_in_is_told_with_the_score(
     (request_id,) = scored(database)
     outcomes.record(DEMO, [repaid(request_id)], SENT)
     with database.writing() as connection:
-        connection.execute(schema.outcomes.update().values(state="vanished"))
+        connection.execute(tables.outcomes.update().values(state="vanished"))
     with pytest.raises(StoreUnfit, match=request_id):
         outcomes.record(DEMO, [repaid(request_id, 40)], SENT)

@@ -6,20 +6,19 @@ import pytest
 from alama.core.chain import MAIN
 from alama.core.errors import AlamaError, UnknownJurisdiction
 from alama.core.lending.draft import default_text
-from alama.files.jurisdictions import jurisdiction
-from alama.files.models import builtin
-from alama.service import policies
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.book import Book, Mode
-from alama.service.errors import InvalidName, UnknownLender
-from alama.service.onboarding.errors import FewerEyes, LawElsewhere
-from alama.service.onboarding.ports import Pilots
-from alama.service.onboarding.records import Pilot
-from alama.service.onboarding.terms import Agreement, Terms
-from alama.service.policies import Signed
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
+from alama.lenders.records import Signed, UnknownLender
+from alama.onboarding.errors import FewerEyes, LawElsewhere
+from alama.onboarding.records import Pilot
+from alama.onboarding.store import Pilots
+from alama.onboarding.terms import Agreement, Terms
+from alama.platform import acts
+from alama.platform.acts import ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database.database import Database
+from alama.platform.errors import InvalidName
+from alama.platform.files.packaged import builtin, jurisdiction
+from alama.policies import policies
+from alama.protection.audit.store import Trail
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.onboarded import House, a_pilot
 
@@ -125,10 +124,10 @@ def test_the_first_terms_under_a_law_draft_a_live_policy_and_the_audit_says_who(
     assert (step.model_id, step.signed.by) == (None, "W. Mutua")
     policy = policies.policy_by_id(house.stores.registry, LIVE, step.policy_id)
     assert (policy.jurisdiction, policy.currency) == ("KE", "KES")
-    done = [acts.decode(link.body) for link in SqlTrail(house.database).links(MAIN, 0, 1_000)]
+    done = [acts.decode(link.body) for link in Trail(house.database).links(MAIN, 0, 1_000)]
     assert [(act.kind, act.by) for act in done[-2:]] == [
-        (Kind.POLICY_DEPLOYED, "W. Mutua"),
-        (Kind.PILOT_SET, "W. Mutua"),
+        (ActKind.POLICY_DEPLOYED, "W. Mutua"),
+        (ActKind.PILOT_SET, "W. Mutua"),
     ]
 
 

@@ -11,12 +11,11 @@ from typing import Protocol
 import pytest
 from sqlalchemy import insert, select, update
 
-from alama.service.errors import StoreUnavailable
-from alama.service.limits import NO_FLOOR_US, Use
-from alama.service.rates import Rates
-from alama.storage.database import Database
-from alama.storage.rates import FORGOTTEN_US, OWED_US_MAX, SqlRates
-from alama.storage.schema import rates
+from alama.lenders.limits import NO_FLOOR_US, Rates, Use
+from alama.lenders.store import FORGOTTEN_US, OWED_US_MAX, SqlRates
+from alama.platform.database.database import Database
+from alama.platform.database.tables import rates
+from alama.platform.errors import StoreUnavailable
 from tests.shared_rates import SharedRates
 
 KEY = "key_0123456789abcdef"

@@ -9,25 +9,25 @@ import msgspec
 import pytest
 from sqlalchemy import delete, insert
 
-from alama.core import model as models
-from alama.core.monitoring.recalibration_pack import Coverage, Pack, Recalibration
+from alama.core import model
+from alama.core.monitoring.recalibration import Coverage, Pack, Recalibration
 from alama.core.tally import CardTally, Tally, encode
-from alama.files.models import builtin
-from alama.service.audit.acts import Kind
-from alama.service.book import Book
-from alama.service.days import DAY_US, first_day_of
-from alama.service.errors import UnknownLender
-from alama.service.monitoring.ports import DayScore
-from alama.service.monitoring.recalibration import (
+from alama.lenders.records import UnknownLender
+from alama.monitoring.recalibration import (
     Asked,
     NothingToRecalibrate,
     NothingToSign,
     Recalibrations,
 )
-from alama.service.onboarding.records import Candidate
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.monitoring import SqlMonitoring
+from alama.monitoring.records import DayScore
+from alama.monitoring.store import SqlMonitoring
+from alama.onboarding.records import Candidate
+from alama.platform.acts import ActKind
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US, first_day_of
+from alama.platform.files.packaged import builtin
 from tests.entries import DEMO, LIVE, NOON_US, an_entry
 from tests.onboarded import MODEL, OTHER_MODEL, House, a_pilot, acts_of, announced
 from tests.recalibrated import keep_loans
@@ -75,13 +75,13 @@ def test_what_passes_is_signed_like_every_candidate_and_answers(house: House) ->
     assert house.signed(candidate, "A. Njeri")
     assert live_model(house) == found.model.id
     document = house.stores.candidates.document("demo", candidate.id)
-    assert models.decode(document) == found.model
+    assert model.decode(document) == found.model
     assert house.stores.registry.model(found.model.id) == document
     assert ("demo", "model.activated", found.model.id) in announced(house.database)
     assert [act.kind for act in acts_of(house.database)][-3:] == [
-        Kind.CANDIDATE_MADE,
-        Kind.CANDIDATE_SIGNED,
-        Kind.DEPLOYED,
+        ActKind.CANDIDATE_MADE,
+        ActKind.CANDIDATE_SIGNED,
+        ActKind.DEPLOYED,
     ]
 
 
@@ -176,7 +176,7 @@ def test_months_of_which_nothing_is_known_are_in_the_coverage(house: House) -> N
     silent = {202604: 100, 202605: 100}
     keep_approved(house.database, {202601: 1, **known, **silent})
     with house.database.writing() as connection:
-        connection.execute(delete(schema.outcomes).where(MONTH.in_(silent)))
+        connection.execute(delete(tables.outcomes).where(MONTH.in_(silent)))
     coverage = made(house).pack.coverage
     assert coverage.approved == 1 + 200_000 + 200
     assert 0 < coverage.told < coverage.approved
@@ -189,7 +189,7 @@ def test_what_is_known_of_a_month_makes_up_for_no_other(house: House) -> None:
     assert made(house).pack.coverage == Coverage(20, 20)
 
 
-MONTH: Any = schema.outcomes.c.score_month
+MONTH: Any = tables.outcomes.c.score_month
 
 
 def keep_approved(database: Database, approved: dict[int, int]) -> None:
@@ -206,7 +206,7 @@ def keep_approved(database: Database, approved: dict[int, int]) -> None:
             "counts": encode(tally),
         }
         with database.writing() as connection:
-            connection.execute(insert(schema.daily_counts), row)
+            connection.execute(insert(tables.daily_counts), row)
 
 
 # ------------------------------------------------------------------------------ who can sign

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from alama.service.webhooks.records import LEASE_US, Change
-from alama.service.webhooks.schedule import JITTER, WAITS_S
-from alama.storage.outbox import RECALL_EVERY_US
+from alama.webhooks.outbox import RECALL_EVERY_US
+from alama.webhooks.records import JITTER, LEASE_US, WAITS_S, Change
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
 

@@ -18,12 +18,12 @@ from sqlalchemy import (
     update,
 )
 
-from alama.service import lenders
-from alama.service.outcomes import backdating
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.keeping import referential
-from alama.storage.keeping.referential import RULES, Rule
+from alama.lenders import keys as lenders
+from alama.monitoring import backdating
+from alama.operations import soundness
+from alama.operations.soundness import RULES, Rule
+from alama.platform.database import tables as schema
+from alama.platform.database.database import Database
 from tests.audited import Process
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import registry_in
@@ -117,19 +117,19 @@ def taken_back(connection: Connection) -> Iterator[None]:
 @pytest.fixture
 def two_lenders(database: Database) -> Database:
     for lender in (HERE, "there"):
-        lenders.add(registry_in(database), lambda: NOON_US, lender, lender, "KES")
+        lenders.add_lender(registry_in(database), lambda: NOON_US, lender, lender, "KES")
     return database
 
 
 def broken_in(database: Database) -> set[tuple[str, str]]:
     with database.reading() as connection:
-        return broken_of(connection, *referential.tables(with_large=True))
+        return broken_of(connection, *soundness.tables(with_large=True))
 
 
 def broken_of(connection: Connection, *tables: str) -> set[tuple[str, str]]:
     found = set()
     for table in tables:
-        for rule, count, first in referential.broken_in(connection, table):
+        for rule, count, first in soundness.broken_in(connection, table):
             assert count >= 1
             assert first
             found |= {(table, column) for column in rule.columns}
@@ -246,7 +246,7 @@ def test_every_rule_about_lender_and_mode_is_tried() -> None:
 
 
 def test_what_the_service_writes_breaks_no_rule_of_keys_and_applicants(database: Database) -> None:
-    lenders.add(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
+    lenders.add_lender(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
     process = Process(database)
     process.give(an_entry(DEMO, idempotency_key="loan-1"), applicant_ref="A-1")
     process.give(an_entry(DEMO))
@@ -260,7 +260,7 @@ def test_what_the_service_writes_breaks_no_rule_of_keys_and_applicants(database:
 def test_simulated_scores_of_a_test_book_need_no_api_key(
     database: Database, mode: str, rules_broken: set[tuple[str, str]]
 ) -> None:
-    lenders.add(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
+    lenders.add_lender(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
     Process(database).give(an_entry(DEMO))
     with database.writing() as connection:
         connection.execute(update(schema.scores).values(key_id=backdating.KEY_ID, mode=mode))

@@ -1,4 +1,4 @@
-"""What every registry does: see `alama.service.ports.Registry`."""
+"""What every registry does: see `alama.scoring.group_commit.Registry`."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -6,23 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from alama.service.book import Book, Mode
-from alama.service.errors import (
-    InvalidName,
-    StoreUnavailable,
-    StoreUnfit,
-    UnknownKey,
-    UnknownLender,
-)
-from alama.service.health import Pulse
-from alama.service.keys import USUAL_SCOPES, Key, Scope
-from alama.service.lenders import Lender
-from alama.service.policies import Deployment, Pause, Signed
-from alama.service.ports import Registry
-from alama.storage import database as databases
-from alama.storage import registry as registries
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
+from alama.lenders import store as registries
+from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
+from alama.lenders.store import Registry
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
+from alama.platform.database import database as databases
+from alama.platform.database.database import Database
+from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
+from alama.platform.http.status import Pulse
 from tests.entries import NOON_US
 from tests.stores import registry_in
 
@@ -310,14 +301,14 @@ def test_nobody_can_be_paused_who_is_not_there(registry: Registry) -> None:
 
 
 def test_a_fact_is_settled_by_whoever_comes_first(database: Database) -> None:
-    registry = SqlRegistry(database)
+    registry = Registry(database)
     assert registry.settle_fact("pepper", "one") == "one"
     assert registry.settle_fact("pepper", "other") == "one"
     assert registry.settle_fact("another", "other") == "other"
 
 
 def test_a_database_that_is_well_reads_and_writes(database: Database) -> None:
-    pulse: Pulse = SqlRegistry(database)
+    pulse: Pulse = Registry(database)
     for _ in range(2):
         pulse.ping()
         pulse.write_something()
@@ -330,7 +321,7 @@ MAY_ONLY_READ = {
 
 
 def test_a_session_that_may_only_read_is_told_and_then_replaced(database: Database) -> None:
-    pulse = SqlRegistry(database)
+    pulse = Registry(database)
     with database.reading() as connection:
         connection.exec_driver_sql(MAY_ONLY_READ[connection.dialect.name])
     pulse.ping()
@@ -351,7 +342,7 @@ def test_a_session_of_the_hot_path_that_may_only_read_is_replaced(database: Data
 def test_scores_that_were_just_refused_outweigh_a_few_bytes_that_may_still_fit(
     database: Database,
 ) -> None:
-    pulse = SqlRegistry(database)
+    pulse = Registry(database)
     with pytest.raises(StoreUnavailable, match="as it should"), database.driving() as cursor:
         cursor.execute("INSERT INTO no_such_table VALUES (1)")
     with pytest.raises(StoreUnavailable, match="as it should"):
@@ -367,4 +358,4 @@ def test_scores_that_were_refused_long_ago_outweigh_nothing(
     monkeypatch.setattr(registries, "REFUSAL_STANDS_S", 0.0)
     with pytest.raises(StoreUnavailable), database.driving() as cursor:
         cursor.execute("INSERT INTO no_such_table VALUES (1)")
-    SqlRegistry(database).write_something()
+    Registry(database).write_something()

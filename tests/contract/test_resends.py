@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import select
 
-from alama.service.errors import UnknownEndpoint
-from alama.service.webhooks.events import Event, EventKind
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import Backlog, Change, Endpoint
-from alama.storage import database as databases
-from alama.storage import resends, schema
+from alama.platform.database import database, tables
+from alama.platform.events import Event, EventKind
+from alama.webhooks import resends
+from alama.webhooks.records import Backlog, Change, DisabledReason, Endpoint, UnknownEndpoint
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
 
@@ -22,7 +20,7 @@ NOW_US = NOON_US + 100
 @pytest.fixture
 def elsewhere(address: str) -> Iterator[Hooks]:
     """The same database, as another process sees it."""
-    other = Hooks(databases.connect(address))
+    other = Hooks(database.connect(address))
     yield other
     other.database.close()
 
@@ -44,12 +42,12 @@ def arrive(hooks: Hooks, now_us: int = NOW_US) -> list[str]:
 
 def wishes(hooks: Hooks) -> list[str]:
     with hooks.database.reading() as connection:
-        return list(connection.execute(select(schema.webhook_resends.c.endpoint_id)).scalars())
+        return list(connection.execute(select(tables.webhook_resends.c.endpoint_id)).scalars())
 
 
 def some_waits(hooks: Hooks) -> list[str]:
     """The endpoints of deliveries that are not over, also of those that are not to be sent."""
-    table = schema.deliveries
+    table = tables.deliveries
     query = select(table.c.endpoint_id).where(table.c.next_us.is_not(None))
     with hooks.database.reading() as connection:
         return sorted(connection.execute(query).scalars())

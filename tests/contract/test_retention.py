@@ -1,4 +1,4 @@
-"""What every store of scores lets go of, and when: see `alama.service.ports.RetentionStore`."""
+"""What every store of scores lets go of, and when: see `alama.protection.retention`."""
 
 import threading
 from collections.abc import Iterator
@@ -9,24 +9,19 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select
 from alama.core.lending import policy_text
 from alama.core.lending.draft import draft, draft_text
 from alama.core.lending.jurisdiction import Jurisdiction
-from alama.files.jurisdictions import jurisdiction
-from alama.service.audit.acts import BEFORE_US, Kind
-from alama.service.book import Book, Mode
-from alama.service.errors import (
-    InvalidName,
-    LawUnknown,
-    NoPeriod,
-    PeriodTooShort,
-    UnknownLender,
-    UnknownScore,
-)
-from alama.service.policies import Signed, activate
-from alama.service.retention import Retention
-from alama.storage import database as databases
-from alama.storage import retention as retentions
-from alama.storage import schema
-from alama.storage.applicants import LockedKey, lock_keys
-from alama.storage.database import Database
+from alama.lenders.records import Signed, UnknownLender
+from alama.platform.acts import BEFORE_US, ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import InvalidName
+from alama.platform.files.packaged import jurisdiction
+from alama.policies.policies import activate
+from alama.protection import retention
+from alama.protection.applicants import LockedKey, lock_keys
+from alama.protection.retention import LawUnknown, NoPeriod, PeriodTooShort, Retention
+from alama.scoring.records import UnknownScore
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
@@ -57,7 +52,7 @@ def another_process(house: House, address: str, clock: HandClock) -> Iterator[Ho
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retentions, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(retention, "DELETED_AT_ONCE", 2)
 
 
 def obey(house: House, code: str, book: Book = DEMO) -> None:
@@ -78,7 +73,7 @@ def kept(house: House, book: Book = DEMO) -> list[str]:
 
 
 def count(house: House, table: str) -> int:
-    rows = select(func.count()).select_from(schema.METADATA.tables[table])
+    rows = select(func.count()).select_from(tables.METADATA.tables[table])
     with house.database.reading() as connection:
         return connection.execute(rows).scalar_one()
 
@@ -177,7 +172,7 @@ def test_nothing_goes_by_days_where_a_policy_cannot_be_read(house: House, clock:
 
 def rename(house: House, request_id: str, policy_id: str) -> None:
     """Have a score name another policy."""
-    chosen = schema.scores.update().where(schema.scores.c.request_id == request_id)
+    chosen = tables.scores.update().where(tables.scores.c.request_id == request_id)
     with house.database.writing() as connection:
         connection.execute(chosen.values(policy_id=policy_id))
 
@@ -284,7 +279,7 @@ def test_a_hold_that_is_placed_while_scores_go_is_heard(
         assert go_on.wait(10)
         return lock_keys(connection, condition)
 
-    monkeypatch.setattr(retentions, "lock_keys", wait_for_the_hold)
+    monkeypatch.setattr(retention, "lock_keys", wait_for_the_hold)
     gone: list[int] = []
     deleting = threading.Thread(target=lambda: gone.extend(run(house)))
     deleting.start()
@@ -307,7 +302,7 @@ def test_a_run_goes_in_batches_and_each_leaves_an_act(house: House, clock: HandC
     plan = house.retention.plan(DEMO, YEAR_DAYS)
     assert plan.scores == 5
     assert list(house.retention.carry_out(plan, "W. Mutua")) == [2, 2, 1]
-    noted = house.acts(Kind.RETENTION_RUN)
+    noted = house.acts(ActKind.RETENTION_RUN)
     assert [act.details["scores"] for act in noted] == [2, 2, 1]
     act = noted[0]
     assert act.details == {BEFORE_US: plan.before_us, "days": YEAR_DAYS, "scores": 2}
@@ -326,7 +321,7 @@ def test_a_run_that_ends_in_the_middle_leaves_no_gap_and_is_done_the_next_time(
     assert kept(house) == given[2:]
     assert verdict_on(house.database).findings == []
     assert run(house) == [2, 1]
-    assert [act.details["scores"] for act in house.acts(Kind.RETENTION_RUN)] == [2, 2, 1]
+    assert [act.details["scores"] for act in house.acts(ActKind.RETENTION_RUN)] == [2, 2, 1]
     assert verdict_on(house.database).findings == []
 
 
@@ -341,7 +336,7 @@ def test_the_day_is_done_with_the_first_run_and_the_second_writes_nothing(
     assert list(house.retention.carry_out(plan)) == [1]
     clock.now_us += DAY_US // 4
     assert house.retention.due() == []
-    assert len(house.acts(Kind.RETENTION_RUN)) == 1
+    assert len(house.acts(ActKind.RETENTION_RUN)) == 1
 
 
 def keep_aftermath(house: House, *request_ids: str) -> None:
@@ -349,7 +344,7 @@ def keep_aftermath(house: House, *request_ids: str) -> None:
     whose = {"lender": DEMO.lender, "mode": DEMO.mode.value, "model_id": "sha256:other"}
     with house.database.writing() as connection:
         for name in ("challengers", *AFTERMATH):
-            table = schema.METADATA.tables[name]
+            table = tables.METADATA.tables[name]
             nothing = {column.name: column.type.python_type() for column in table.columns}
             rows = [nothing | whose | {"request_id": one} for one in request_ids]
             if name == "challengers":
@@ -366,7 +361,7 @@ def test_what_became_of_a_score_goes_with_it_and_nothing_else_does(
     keep_aftermath(house, old, new)
     assert run(house) == [1]
     for name in AFTERMATH:
-        table = schema.METADATA.tables[name]
+        table = tables.METADATA.tables[name]
         with house.database.reading() as connection:
             left = connection.execute(select(table.c.request_id)).scalars().all()
         assert left == [new], name

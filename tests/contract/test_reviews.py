@@ -1,4 +1,4 @@
-"""What every store of reviews does: see `alama.service.outcomes.reviewing.ReviewStore`."""
+"""What every store of reviews does: see `alama.monitoring.reviews.ReviewStore`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from sqlalchemy import insert, select
 
 from alama.core.errors import AlamaError
 from alama.core.lending.policy import Decision
-from alama.service import lenders
-from alama.service.book import Book, Mode
-from alama.service.errors import (
-    AlreadyReviewed,
-    Erased,
-    InvalidName,
-    UnknownScore,
-)
-from alama.service.outcomes.records import (
+from alama.core.monitoring.news import State
+from alama.lenders import keys
+from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviewed
+from alama.platform import event_bundles
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import Erased, InvalidName
+from alama.scoring.records import UnknownScore
+from alama.scoring.sequels import (
     APPROVED,
     DECLINED,
     LEFT_OPEN,
@@ -29,11 +30,7 @@ from alama.service.outcomes.records import (
     Review,
     ReviewReason,
     Said,
-    State,
 )
-from alama.service.outcomes.reviewing import NOTE_MAX, Reviewed
-from alama.storage import bundles, schema
-from alama.storage.database import Database
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
@@ -57,10 +54,10 @@ def house(database: Database) -> House:
 def payloads(house: House) -> list[tuple[str, dict[str, object]]]:
     """The subjects and the payloads of what was announced."""
 
-    query = select(*bundles.COLUMNS).order_by(schema.bundles.c.id)
+    query = select(*event_bundles.COLUMNS).order_by(tables.bundles.c.id)
     with house.database.reading() as connection:
-        rows = [bundles.Bundle._make(row) for row in connection.execute(query)]
-    told = [event for row in rows for event in bundles.unfolded(row)]
+        rows = [event_bundles.Bundle._make(row) for row in connection.execute(query)]
+    told = [event for row in rows for event in event_bundles.unfolded(row)]
     return [(event.subject_id, json.loads(event.payload)) for event in told]
 
 
@@ -86,7 +83,7 @@ def test_a_review_is_kept_with_what_the_score_said(house: House, applicant_ref: 
     assert reviewed == Reviewed(kept, is_new=True)
     assert house.reviews.sequel(DEMO, request_id) == (kept, None)
     with house.database.reading() as connection:
-        stored = connection.execute(select(schema.reviews)).mappings().one()
+        stored = connection.execute(select(tables.reviews)).mappings().one()
     for name in ("model_id", "score", "tier", "default_probability"):
         assert stored[name] == getattr(row, name)
     assert stored["score_us"] == row.created_us
@@ -138,7 +135,7 @@ def test_the_first_review_stands_whoever_says_otherwise(house: House, said: Judg
 
 
 def test_a_score_of_another_book_is_as_unknown_as_none(house: House) -> None:
-    lenders.add(house.registry, house.clock, "umoja", "Umoja", "KES")
+    keys.add_lender(house.registry, house.clock, "umoja", "Umoja", "KES")
     request_id = house.score("A-1")
     for book, asked in ((DEMO, a_request_id()), (LIVE, request_id), (UMOJA, request_id)):
         with pytest.raises(UnknownScore):
@@ -273,7 +270,7 @@ def test_reviews_erasures_and_retention_at_once_end_and_leave_all_in_order(
         erasing.result()
     assert set(errors) <= {None, Erased, UnknownScore}
     with house.database.reading() as connection:
-        assert connection.execute(select(schema.reviews)).all() == []
+        assert connection.execute(select(tables.reviews)).all() == []
     assert verdict_on(house.database).findings == []
 
 
@@ -294,7 +291,7 @@ def test_what_became_of_a_score_has_the_outcome_of_the_loan_too(house: House) ->
     said = Said(NOON_US, 202611, 20_500, "sha256:m", 661, "B", 0.05, APPROVED)
     row = {"lender": "demo", "mode": "test", **known._asdict(), **said._asdict()}
     with house.database.writing() as connection:
-        connection.execute(insert(schema.outcomes), row)
+        connection.execute(insert(tables.outcomes), row)
     assert house.reviews.sequel(DEMO, request_id) == (None, known)
     assert known.is_default
     review = house.reviews.review(DEMO, request_id, SAID).review

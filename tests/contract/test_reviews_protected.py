@@ -7,21 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select, text
 
-from alama.core.digest import SALT_BYTES
-from alama.service.audit.findings import Trouble
-from alama.service.book import Book
-from alama.service.errors import Erased, StoreUnfit
-from alama.service.outcomes.notes import Noted
-from alama.service.outcomes.records import APPROVED, Judgement, ReviewReason
-from alama.service.outcomes.reviewing import Reviews
-from alama.service.vault import envelope
-from alama.service.vault.rotation import Rotation
-from alama.service.vault.vault import Vault
-from alama.storage import audit as audits
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.reviews import SqlReviews
-from alama.storage.rotation import SqlRotation
+from alama.core.chain import SALT_BYTES
+from alama.monitoring.reviews import Noted, Reviews, ReviewStore
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import Erased, StoreUnfit
+from alama.protection.audit import store as audits
+from alama.protection.audit.findings import Trouble
+from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring.sequels import APPROVED, Judgement, ReviewReason
+from alama.scoring.wire import ScoreListed
+from alama.vault import envelope
+from alama.vault.vault import Vault
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE
@@ -39,7 +37,7 @@ def house(database: Database) -> House:
 
 @pytest.fixture
 def rotation(house: House) -> Rotation:
-    store = SqlRotation(house.database, house.log, house.vault)
+    store = RotationStore(house.database, house.log, house.vault)
     return Rotation(store, house.vault, house.clock)
 
 
@@ -51,14 +49,14 @@ def reviewed(house: House, applicant_ref: str | None, book: Book = DEMO) -> str:
 
 def note_of(house: House, request_id: str, vault: Vault, book: Book = DEMO) -> str:
     """The note of a review as a process reads it that remembers no more keys than its vault."""
-    store = SqlReviews(house.database, house.log, vault)
+    store = ReviewStore(house.database, house.log, vault)
     review = Reviews(store, vault, house.clock).sequel(book, request_id).review
     assert review is not None
     return review.note
 
 
 def keys_of_notes(database: Database) -> list[tuple[str | None, str | None]]:
-    table = schema.reviews
+    table = tables.reviews
     query = select(table.c.seal_key_id, table.c.applicant_key_id).order_by(table.c.request_id)
     with database.reading() as connection:
         return [tuple(row) for row in connection.execute(query)]
@@ -96,10 +94,10 @@ def test_notes_open_after_the_key_of_their_applicant_was_replaced(
 ) -> None:
     mine, other = reviewed(house, "A-1"), reviewed(house, "A-2")
     with house.database.reading() as connection:
-        before = connection.execute(select(schema.reviews.c.note)).scalars().all()
+        before = connection.execute(select(tables.reviews.c.note)).scalars().all()
     assert rotation.applicant(DEMO, "A-1", None) == 2  # the record and the note
     with house.database.reading() as connection:
-        after = connection.execute(select(schema.reviews.c.note)).scalars().all()
+        after = connection.execute(select(tables.reviews.c.note)).scalars().all()
     assert len({*before, *after}) == 3
     for request_id in (mine, other):
         assert note_of(house, request_id, vault_of(house.database)) == NOTE
@@ -112,7 +110,7 @@ def test_an_erasure_takes_the_note_along_and_the_decision_stays(house: House) ->
         house.reviews.sequel(DEMO, mine)
     assert note_of(house, other, house.vault) == NOTE
     with house.database.reading() as connection:
-        decisions = connection.execute(select(schema.reviews.c.decision)).scalars().all()
+        decisions = connection.execute(select(tables.reviews.c.decision)).scalars().all()
     assert decisions == [APPROVED, APPROVED]
     assert verdict_on(house.database).findings == []
 
@@ -123,7 +121,7 @@ def test_nobody_can_review_what_nobody_can_read(house: House, *, is_reviewed: bo
     house.applicants.erase(DEMO, "A-1")
     with pytest.raises(Erased) as refused:
         house.reviews.review(DEMO, request_id, SAID)
-    assert refused.value.remains is not None
+    assert isinstance(refused.value.remains, ScoreListed)
     assert refused.value.remains.request_id == request_id
 
 
@@ -156,7 +154,7 @@ def test_notes_that_are_written_while_keys_are_replaced_all_open(
     house: House, elsewhere: Database
 ) -> None:
     other = House(elsewhere, house.clock)
-    rotation = Rotation(SqlRotation(elsewhere, other.log, other.vault), other.vault, other.clock)
+    rotation = Rotation(RotationStore(elsewhere, other.log, other.vault), other.vault, other.clock)
     scored = [house.score("A-1" if place % 2 else None) for place in range(12)]
 
     def rotate() -> None:
@@ -219,7 +217,7 @@ def test_a_note_that_was_written_anew_with_the_right_key_is_found(house: House) 
     where = envelope.place_in(DEMO, request_id, envelope.REVIEW)
     for other in (Noted(bytes(SALT_BYTES), NOTE).packed, b"short"):
         with house.database.writing() as connection:
-            changed = schema.reviews.update().values(note=envelope.seal(data_key, other, where))
+            changed = tables.reviews.update().values(note=envelope.seal(data_key, other, where))
             connection.execute(changed)
         (finding,) = verdict_on(house.database).findings
         assert finding.where == f"review of {request_id}"
@@ -232,7 +230,7 @@ def test_a_note_that_was_written_anew_with_the_right_key_is_found(house: House) 
 def test_a_reason_that_no_review_has_is_told_with_the_score(house: House) -> None:
     request_id = reviewed(house, None)
     with house.database.writing() as connection:
-        connection.execute(schema.reviews.update().values(reason="whim"))
+        connection.execute(tables.reviews.update().values(reason="whim"))
     with pytest.raises(StoreUnfit, match=request_id):
         house.reviews.sequel(DEMO, request_id)
 
@@ -240,7 +238,7 @@ def test_a_reason_that_no_review_has_is_told_with_the_score(house: House) -> Non
 def test_a_review_that_was_taken_away_is_found(house: House) -> None:
     request_id = reviewed(house, "A-1")
     with house.database.writing() as connection:
-        connection.execute(schema.reviews.delete())
+        connection.execute(tables.reviews.delete())
     (finding,) = verdict_on(house.database).findings
     assert (finding.trouble, finding.where) == (Trouble.STANDING, f"review of {request_id}")
     assert finding.what == "it was taken away"
@@ -250,8 +248,8 @@ def test_a_review_that_nobody_made_is_found(house: House) -> None:
     reviewed(house, None)
     other = house.score()
     with house.database.writing() as connection:
-        row = dict(connection.execute(select(schema.reviews)).mappings().one())
-        connection.execute(schema.reviews.insert(), row | {"request_id": other})
+        row = dict(connection.execute(select(tables.reviews)).mappings().one())
+        connection.execute(tables.reviews.insert(), row | {"request_id": other})
     (finding,) = verdict_on(house.database).findings
     assert (finding.where, finding.what) == (
         f"review of {other}",
@@ -267,7 +265,7 @@ def test_a_retention_run_accounts_for_the_reviews_that_went_with_their_scores(
     young = reviewed(house, "A-2")
     assert sum(house.retention.carry_out(house.retention.plan(DEMO, 100))) == 1
     with house.database.reading() as connection:
-        left = connection.execute(select(schema.reviews.c.request_id)).scalars().all()
+        left = connection.execute(select(tables.reviews.c.request_id)).scalars().all()
     assert left == [young]
     verdict = verdict_on(house.database)
     assert (verdict.findings, verdict.deleted) == ([], 1)

@@ -3,10 +3,9 @@
 import pytest
 
 from alama.core import document
-from alama.service.errors import UnknownLender
-from alama.service.onboarding.errors import ApprovalBlocked, ModelWithdrawn, NothingBefore
-from alama.service.policies import Signed
-from alama.storage.database import Database
+from alama.lenders.records import Signed, UnknownLender
+from alama.onboarding.errors import ApprovalBlocked, ModelWithdrawn, NothingBefore
+from alama.platform.database.database import Database
 from tests.entries import LIVE, NOON_US
 from tests.factories import a_model
 from tests.onboarded import MODEL, OTHER_MODEL, House, a_pilot, acts_of, announced

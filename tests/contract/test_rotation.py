@@ -7,27 +7,26 @@ import threading
 import pytest
 from sqlalchemy import select
 
-from alama.service import lenders
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.book import Book, Mode
-from alama.service.errors import Erased, StoreUnfit, UnknownApplicant
-from alama.service.opening import open_reply, open_score
-from alama.service.records import Earlier, Entry
-from alama.service.vault import envelope
-from alama.service.vault.keys import VaultKey
-from alama.service.vault.master import Masters, master
-from alama.service.vault.ring import Ring
-from alama.service.vault.rotation import Rotation
-from alama.service.vault.vault import Vault
-from alama.storage import database as databases
-from alama.storage import rotation as rotation_module
-from alama.storage import schema, sealed_texts
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
-from alama.storage.rotation import SqlRotation
-from alama.storage.scores import SqlScores
-from alama.storage.vault import MASTER_FACT, SqlVaultKeys
+from alama.lenders import keys
+from alama.lenders.store import Registry
+from alama.platform import acts
+from alama.platform.acts import ActKind
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import Erased, StoreUnfit
+from alama.protection import rotation as rotation_module
+from alama.protection.applicants import UnknownApplicant
+from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring.records import Earlier, Entry
+from alama.scoring.replay import open_reply, open_score
+from alama.scoring.store import Scores
+from alama.vault import envelope, sealed_texts
+from alama.vault.keys import Masters, VaultKey, master
+from alama.vault.ring import Ring
+from alama.vault.store import MASTER_FACT, SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.entries import DEMO, NOON_US
 from tests.stores import acts_in, registry_in, scores_in
 from tests.vaults import MASTERS, an_entry_of, sent_by, vault_of
@@ -42,24 +41,24 @@ def vault(database: Database) -> Vault:
     registry = registry_in(database)
     registry.settle_fact(MASTER_FACT, MASTERS.current.id)
     for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
+        keys.add_lender(registry, lambda: NOON_US, lender, lender, "KES")
     return vault_of(database)
 
 
 @pytest.fixture
-def scores(database: Database) -> SqlScores:
+def scores(database: Database) -> Scores:
     return scores_in(database)
 
 
 @pytest.fixture
 def rotation(database: Database, vault: Vault) -> Rotation:
-    return Rotation(SqlRotation(database, acts_in(database), vault), vault, lambda: NOON_US + 1)
+    return Rotation(RotationStore(database, acts_in(database), vault), vault, lambda: NOON_US + 1)
 
 
 class Stock:
     """Scores of every kind, and whether they are all still there to be read."""
 
-    def __init__(self, scores: SqlScores, vault: Vault) -> None:
+    def __init__(self, scores: Scores, vault: Vault) -> None:
         self._scores = scores
         self.entries: list[tuple[Entry, bytes]] = []
         for book in (DEMO, LIVE, UMOJA):
@@ -80,13 +79,13 @@ class Stock:
 
 
 @pytest.fixture
-def stock(scores: SqlScores, vault: Vault) -> Stock:
+def stock(scores: Scores, vault: Vault) -> Stock:
     return Stock(scores, vault)
 
 
 def noted(database: Database) -> list[acts.Act]:
     """The acts that are written down, but for those of the chains."""
-    table = schema.audit_entries
+    table = tables.audit_entries
     query = select(table.c.body).where(table.c.writer == "main").order_by(table.c.number)
     with database.reading() as connection:
         found = [acts.decode(body) for body in connection.execute(query).scalars()]
@@ -116,12 +115,12 @@ def test_a_lender_gets_a_new_key_and_the_old_one_is_destroyed(
         new_id
     ]
     (act,) = noted(database)
-    assert (act.kind, act.lender, act.subject) == (Kind.LENDER_KEY_ROTATED, "demo", new_id)
+    assert (act.kind, act.lender, act.subject) == (ActKind.LENDER_KEY_ROTATED, "demo", new_id)
     assert act.by == "Wanjiru"
 
 
 def test_the_old_key_of_a_lender_opens_nothing_that_came_later(
-    rotation: Rotation, vault: Vault, scores: SqlScores
+    rotation: Rotation, vault: Vault, scores: Scores
 ) -> None:
     old = vault.ring("demo").seal_key
     rotation.begin_lender("demo", None)
@@ -154,7 +153,7 @@ def test_a_process_that_slept_through_the_rotation_commits_under_the_new_key(
 
 
 def test_scores_that_are_given_while_a_lender_is_rotated_all_open(
-    rotation: Rotation, scores: SqlScores, address: str, database: Database
+    rotation: Rotation, scores: Scores, address: str, database: Database
 ) -> None:
     given: list[Entry] = []
     done = threading.Event()
@@ -216,9 +215,9 @@ def test_an_interrupted_rotation_goes_on_where_it_stopped(
 
 
 def test_a_rotation_wakes_nobody_who_was_erased(
-    rotation: Rotation, stock: Stock, scores: SqlScores, vault: Vault, database: Database
+    rotation: Rotation, stock: Stock, scores: Scores, vault: Vault, database: Database
 ) -> None:
-    table = schema.applicant_keys
+    table = tables.applicant_keys
     with database.writing() as connection:
         gone = {"subject": None, "wrapped": None, "erased_us": NOON_US}
         connection.execute(table.update().values(gone))
@@ -233,7 +232,7 @@ def test_a_rotation_wakes_nobody_who_was_erased(
 
 
 def test_an_applicant_gets_a_new_key(
-    rotation: Rotation, stock: Stock, scores: SqlScores, vault: Vault, database: Database
+    rotation: Rotation, stock: Stock, scores: Scores, vault: Vault, database: Database
 ) -> None:
     entry = next(entry for entry, sent in stock.entries if sent == sent_by("A-1"))
     stored = scores.find(DEMO, entry.score.request_id)
@@ -272,7 +271,9 @@ def test_a_lender_is_rotated_while_an_applicant_is_and_nothing_is_lost(
 ) -> None:
     """Whoever rotates the applicant has looked up the lender's key, and then it is replaced."""
     there = vault_of(elsewhere)
-    other = Rotation(SqlRotation(elsewhere, acts_in(elsewhere), there), there, lambda: NOON_US + 2)
+    other = Rotation(
+        RotationStore(elsewhere, acts_in(elsewhere), there), there, lambda: NOON_US + 2
+    )
     look_up, in_between = vault.ring, iter([True])
 
     def rotated_in_between(lender: str) -> Ring:
@@ -298,7 +299,7 @@ def test_two_who_rotate_a_lender_at_once_lose_nothing(
     monkeypatch.setattr(sealed_texts, "AT_ONCE", 1)
     monkeypatch.setattr(rotation_module, "AT_ONCE", 1)
     there = vault_of(elsewhere)
-    store = SqlRotation(elsewhere, acts_in(elsewhere), there)
+    store = RotationStore(elsewhere, acts_in(elsewhere), there)
     second = Rotation(store, there, lambda: NOON_US + 2)
     replace, moved = store.replace_key, list[int]()
 
@@ -328,14 +329,14 @@ def test_two_who_rotate_a_lender_at_once_lose_nothing(
 def test_all_keys_are_brought_under_a_new_master_key(stock: Stock, database: Database) -> None:
     both = Vault(SqlVaultKeys(database), Masters(NEW_MASTER, MASTERS.current), lambda: NOON_US)
     log = acts_in(database)
-    rotation = Rotation(SqlRotation(database, log, both), both, lambda: NOON_US)
+    rotation = Rotation(RotationStore(database, log, both), both, lambda: NOON_US)
     stock.assert_readable(both)
     assert rotation.master(None) == 5  # seal and find of two lenders, and the one that signs
     assert rotation.master(None) == 0
     new = Vault(SqlVaultKeys(database), Masters(NEW_MASTER), lambda: NOON_US)
     stock.assert_readable(new)
-    assert SqlRegistry(database).fact(MASTER_FACT) == NEW_MASTER.id
-    assert [act.kind for act in noted(database)] == [Kind.MASTER_KEY_ROTATED]
+    assert Registry(database).fact(MASTER_FACT) == NEW_MASTER.id
+    assert [act.kind for act in noted(database)] == [ActKind.MASTER_KEY_ROTATED]
     with pytest.raises(StoreUnfit, match=f"wrapped under the master key {NEW_MASTER.id}"):
         vault_of(database).ring("demo")
 
@@ -343,13 +344,13 @@ def test_all_keys_are_brought_under_a_new_master_key(stock: Stock, database: Dat
 def test_what_is_made_before_all_keys_are_brought_over_opens_in_processes_of_before(
     stock: Stock, database: Database
 ) -> None:
-    lenders.add(registry_in(database), lambda: NOON_US, "tumaini", "Tumaini", "KES")
+    keys.add_lender(registry_in(database), lambda: NOON_US, "tumaini", "Tumaini", "KES")
     both = Vault(SqlVaultKeys(database), Masters(NEW_MASTER, MASTERS.current), lambda: NOON_US)
     both.ring("tumaini")
     made = [key for key in SqlVaultKeys(database).of("tumaini") if key.lender == "tumaini"]
     assert [key.master_id for key in made] == [MASTERS.current.id] * 2
     assert vault_of(database).ring("tumaini").find_key == both.ring("tumaini").find_key
-    rotation = Rotation(SqlRotation(database, acts_in(database), both), both, lambda: NOON_US)
+    rotation = Rotation(RotationStore(database, acts_in(database), both), both, lambda: NOON_US)
     for key in (rotation.signing(None), *begun(rotation, "demo")):
         assert key.master_id == MASTERS.current.id
     stock.assert_readable(vault_of(database))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnavailable
-from alama.service.records import Entry
-from alama.service.webhooks.endpoints import Endpoints, NewEndpoint
-from alama.service.webhooks.events import Event, EventKind, ScoreGiven, score_created
-from alama.service.webhooks.records import Change
-from alama.storage import schema
-from alama.storage.bundles import COLUMNS, Bundle, unfolded
-from alama.storage.database import Database
-from alama.storage.endpoints import SqlEndpoints
-from alama.storage.events import SqlEvents
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnavailable
+from alama.platform.event_bundles import COLUMNS, Bundle, unfolded
+from alama.platform.events import Event, EventKind, ScoreGiven, score_created
+from alama.scoring.records import Entry
+from alama.webhooks.endpoint_store import EndpointStore
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
+from alama.webhooks.event_store import EventStore
+from alama.webhooks.records import Change
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, lenders_in, registry_in, scores_in
 from tests.vaults import vault_of
@@ -37,7 +37,7 @@ def announced(entry: Entry) -> Entry:
 
 def events_in(database: Database) -> list[Event]:
     with database.reading() as connection:
-        rows = connection.execute(select(*COLUMNS).order_by(schema.bundles.c.id)).all()
+        rows = connection.execute(select(*COLUMNS).order_by(tables.bundles.c.id)).all()
     return [event for row in rows for event in unfolded(Bundle._make(row))]
 
 
@@ -69,8 +69,8 @@ def test_what_could_not_be_kept_is_not_announced(database: Database) -> None:
 
 def test_a_book_wants_what_one_of_its_endpoints_wants_be_it_disabled(database: Database) -> None:
     registry, vault = registry_in(database), vault_of(database)
-    stored = SqlEndpoints(database, acts_in(database), vault)
-    endpoints = Endpoints(stored, SqlEvents(database), vault, lambda: NOON_US, lambda _: None)
+    stored = EndpointStore(database, acts_in(database), vault)
+    endpoints = Endpoints(stored, EventStore(database), vault, lambda: NOON_US, lambda _: None)
     kind = EventKind.SCORE_CREATED
     assert not registry.wants(DEMO, kind)
     endpoints.add(DEMO, NewEndpoint("https://example.com", (EventKind.POLICY_ACTIVATED,)))

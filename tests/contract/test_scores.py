@@ -1,4 +1,4 @@
-"""What every store of scores does: see `alama.service.ports.Scores`."""
+"""What every store of scores does: see `alama.scoring.group_commit.Scores`."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alama.core.lending.policy import Decision
-from alama.service.book import Book, Mode
-from alama.service.days import DAY_US
-from alama.service.errors import StoreUnavailable, StoreUnfit, UnknownScore
-from alama.service.holds import HOUR_US, Approved
-from alama.service.opening import open_packed, open_reply
-from alama.service.records import Earlier, Entry, Fate, ScoreSummary
-from alama.storage import database as databases
-from alama.storage.database import Database
-from alama.storage.scores import SqlScores
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnavailable, StoreUnfit
+from alama.scoring.holds import HOUR_US, Approved
+from alama.scoring.records import Earlier, Entry, Fate, ScoreSummary, UnknownScore
+from alama.scoring.replay import open_packed, open_reply
+from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, a_request_id, an_entry
 from tests.stores import lenders_in, scores_in
 from tests.vaults import vault_of
@@ -30,20 +30,20 @@ NOTHING = Approved(0.0, 0.0)
 
 
 @pytest.fixture
-def scores(database: Database) -> SqlScores:
+def scores(database: Database) -> Scores:
     lenders_in(database, "demo", "umoja")
     return scores_in(database)
 
 
 @pytest.fixture
-def another_process(address: str) -> Iterator[SqlScores]:
+def another_process(address: str) -> Iterator[Scores]:
     """The same database, through connections of its own."""
     other = databases.connect(address)
     yield scores_in(other)
     other.close()
 
 
-def kept(scores: SqlScores, book: Book) -> list[str]:
+def kept(scores: Scores, book: Book) -> list[str]:
     return [row.request_id for row in scores.page(book, None, 1_000)]
 
 
@@ -54,7 +54,7 @@ def answer(entry: Entry) -> Earlier:
     return Earlier(row.request_digest, row.request_id, entry.unsealed.reply)
 
 
-def committed(scores: SqlScores, entries: Sequence[Entry]) -> list[Earlier | None]:
+def committed(scores: Scores, entries: Sequence[Entry]) -> list[Earlier | None]:
     """Commit; gives the answers of before with their replies opened."""
     vault = vault_of(scores._database)
     opened: list[Earlier | None] = []
@@ -68,7 +68,7 @@ def committed(scores: SqlScores, entries: Sequence[Entry]) -> list[Earlier | Non
 # ------------------------------------------------------------------------------------- reading
 
 
-def test_a_score_is_given_back_as_it_was_kept(scores: SqlScores) -> None:
+def test_a_score_is_given_back_as_it_was_kept(scores: Scores) -> None:
     entry = an_entry()
     assert scores.commit([entry]) == [None]
     found = scores.find(DEMO, entry.score.request_id)
@@ -77,7 +77,7 @@ def test_a_score_is_given_back_as_it_was_kept(scores: SqlScores) -> None:
 
 
 @pytest.mark.parametrize("book", [book for book in BOOKS if book != DEMO], ids="-".join)
-def test_no_other_book_has_the_score(scores: SqlScores, book: Book) -> None:
+def test_no_other_book_has_the_score(scores: Scores, book: Book) -> None:
     entry = an_entry(DEMO)
     scores.commit([entry])
     with pytest.raises(UnknownScore):
@@ -85,14 +85,14 @@ def test_no_other_book_has_the_score(scores: SqlScores, book: Book) -> None:
     assert kept(scores, book) == []
 
 
-def test_a_list_is_newest_first_and_shows_what_the_scores_say(scores: SqlScores) -> None:
+def test_a_list_is_newest_first_and_shows_what_the_scores_say(scores: Scores) -> None:
     entries = [an_entry(at_us=NOON_US + number) for number in range(3)]
     scores.commit(entries)
     rows = [[getattr(e.score, name) for name in ScoreSummary._fields] for e in reversed(entries)]
     assert [list(row) for row in scores.page(DEMO, None, 10)] == rows
 
 
-def pages(scores: SqlScores, book: Book, size: int) -> Iterator[Sequence[ScoreSummary]]:
+def pages(scores: Scores, book: Book, size: int) -> Iterator[Sequence[ScoreSummary]]:
     before = None
     while page := scores.page(book, before, size):
         yield page
@@ -105,7 +105,7 @@ def pages(scores: SqlScores, book: Book, size: int) -> Iterator[Sequence[ScoreSu
     st.integers(1, 12),
 )
 def test_pages_put_together_are_every_score_of_the_book_once_newest_first(
-    scores: SqlScores, made: list[tuple[Book, int]], size: int
+    scores: Scores, made: list[tuple[Book, int]], size: int
 ) -> None:
     scores.commit([an_entry(book, at_us=NOON_US + offset) for book, offset in made])
     for book in BOOKS:
@@ -116,7 +116,7 @@ def test_pages_put_together_are_every_score_of_the_book_once_newest_first(
         assert all(len(page) == size for page in gathered[:-1])
 
 
-def test_scores_written_meanwhile_neither_repeat_nor_hide_older_ones(scores: SqlScores) -> None:
+def test_scores_written_meanwhile_neither_repeat_nor_hide_older_ones(scores: Scores) -> None:
     old = [an_entry(at_us=NOON_US + number) for number in range(7)]
     scores.commit(old)
     seen: list[str] = []
@@ -126,7 +126,7 @@ def test_scores_written_meanwhile_neither_repeat_nor_hide_older_ones(scores: Sql
     assert seen == [entry.score.request_id for entry in reversed(old)]
 
 
-def test_applications_are_what_was_sent_for_the_scores_of_a_page(scores: SqlScores) -> None:
+def test_applications_are_what_was_sent_for_the_scores_of_a_page(scores: Scores) -> None:
     entries = [an_entry(at_us=NOON_US + number) for number in range(5)]
     told = [
         entry._replace(unsealed=entry.unsealed._replace(record=b'{"number": %d}' % number))
@@ -149,7 +149,7 @@ def test_applications_are_what_was_sent_for_the_scores_of_a_page(scores: SqlScor
 # ------------------------------------------------------------------------------------- writing
 
 
-def test_entries_are_kept_all_or_none(scores: SqlScores) -> None:
+def test_entries_are_kept_all_or_none(scores: Scores) -> None:
     there = an_entry()
     scores.commit([there])
     new = an_entry(idempotency_key="order-1")
@@ -159,12 +159,12 @@ def test_entries_are_kept_all_or_none(scores: SqlScores) -> None:
     assert scores.commit([new]) == [None]
 
 
-def test_nothing_to_keep_is_no_trouble(scores: SqlScores) -> None:
+def test_nothing_to_keep_is_no_trouble(scores: Scores) -> None:
     assert scores.commit([]) == []
 
 
 def test_a_key_that_was_answered_gives_its_answer_and_keeps_no_second_score(
-    scores: SqlScores,
+    scores: Scores,
 ) -> None:
     first = an_entry(idempotency_key="order-1", request="one")
     scores.commit([first])
@@ -174,7 +174,7 @@ def test_a_key_that_was_answered_gives_its_answer_and_keeps_no_second_score(
     assert kept(scores, DEMO) == [first.score.request_id]
 
 
-def test_each_entry_of_a_group_gets_its_own_answer(scores: SqlScores) -> None:
+def test_each_entry_of_a_group_gets_its_own_answer(scores: Scores) -> None:
     first, second = an_entry(idempotency_key="1"), an_entry(idempotency_key="2")
     scores.commit([first, second])
     group = [an_entry(idempotency_key=key) for key in ("2", "3", "1")]
@@ -184,14 +184,14 @@ def test_each_entry_of_a_group_gets_its_own_answer(scores: SqlScores) -> None:
     assert set(kept(scores, DEMO)) == {first.score.request_id, second.score.request_id, *new}
 
 
-def test_a_key_of_one_book_means_nothing_in_another(scores: SqlScores) -> None:
+def test_a_key_of_one_book_means_nothing_in_another(scores: Scores) -> None:
     group = [an_entry(book, idempotency_key="order-1") for book in BOOKS]
     assert scores.commit(group) == [None] * len(BOOKS)
 
 
 @pytest.mark.parametrize("days", [4, -4, 8 * 365, -8 * 365])
 def test_a_key_that_is_kept_answers_whatever_time_a_retry_comes_at(
-    scores: SqlScores, days: int
+    scores: Scores, days: int
 ) -> None:
     first = an_entry(idempotency_key="order-1")
     scores.commit([first])
@@ -199,7 +199,7 @@ def test_a_key_that_is_kept_answers_whatever_time_a_retry_comes_at(
     assert committed(scores, [retry]) == [answer(first)]
 
 
-def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:
+def test_forgetting_takes_old_keys_and_no_scores(scores: Scores) -> None:
     old = an_entry(idempotency_key="old")
     new = an_entry(at_us=NOON_US + 1, idempotency_key="new")
     scores.commit([old, new])
@@ -210,9 +210,9 @@ def test_forgetting_takes_old_keys_and_no_scores(scores: SqlScores) -> None:
 
 
 def test_forgetting_goes_on_in_small_steps_until_none_is_left(
-    scores: SqlScores, monkeypatch: pytest.MonkeyPatch
+    scores: Scores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.storage.scores.FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr("alama.scoring.store.FORGOTTEN_AT_ONCE", 2)
     old = [an_entry(idempotency_key=f"old-{number}") for number in range(5)]
     new = an_entry(at_us=NOON_US + 1, idempotency_key="new")
     scores.commit([new, *old])
@@ -223,9 +223,7 @@ def test_forgetting_goes_on_in_small_steps_until_none_is_left(
     assert committed(scores, [late]) == [answer(new)]
 
 
-def test_two_processes_with_one_key_keep_one_score(
-    scores: SqlScores, another_process: SqlScores
-) -> None:
+def test_two_processes_with_one_key_keep_one_score(scores: Scores, another_process: Scores) -> None:
     for number in range(10):
         groups = [[an_entry(idempotency_key=f"order-{number}")] for _ in range(2)]
         told = at_once([scores, another_process], groups)
@@ -234,7 +232,7 @@ def test_two_processes_with_one_key_keep_one_score(
 
 
 def test_two_processes_with_the_same_keys_in_another_order_do_not_block_each_other(
-    scores: SqlScores, another_process: SqlScores
+    scores: Scores, another_process: Scores
 ) -> None:
     for number in range(5):
         keys = [f"{number}-{place}" for place in range(40)]
@@ -244,12 +242,10 @@ def test_two_processes_with_the_same_keys_in_another_order_do_not_block_each_oth
     assert len(kept(scores, DEMO)) == 5 * 40
 
 
-def at_once(
-    processes: Sequence[SqlScores], groups: Sequence[Sequence[Entry]]
-) -> list[Sequence[Fate]]:
+def at_once(processes: Sequence[Scores], groups: Sequence[Sequence[Entry]]) -> list[Sequence[Fate]]:
     start = threading.Barrier(len(processes))
 
-    def commit(scores: SqlScores, group: Sequence[Entry]) -> Sequence[Fate]:
+    def commit(scores: Scores, group: Sequence[Entry]) -> Sequence[Fate]:
         start.wait()
         return scores.commit(group)
 
@@ -257,7 +253,7 @@ def at_once(
         return list(pool.map(commit, processes, groups))
 
 
-def test_ids_that_are_no_ids_find_nothing(scores: SqlScores) -> None:
+def test_ids_that_are_no_ids_find_nothing(scores: Scores) -> None:
     scores.commit([an_entry()])
     for guess in ("", "%", "req_%", "' OR 1=1 --", "é", a_request_id()):
         with pytest.raises(UnknownScore):
@@ -267,7 +263,7 @@ def test_ids_that_are_no_ids_find_nothing(scores: SqlScores) -> None:
 # ------------------------------------------------------------------------------- what is approved
 
 
-def test_limits_and_losses_of_what_was_approved_in_a_book_are_summed(scores: SqlScores) -> None:
+def test_limits_and_losses_of_what_was_approved_in_a_book_are_summed(scores: Scores) -> None:
     assert scores.approved(DEMO, 0) == NOTHING
     scores.commit([an_entry(limit=1_000.0, expected_loss=20.25), an_entry(limit=500.0)])
     scores.commit([an_entry(limit=0.5, expected_loss=0.25)])
@@ -278,12 +274,12 @@ def test_limits_and_losses_of_what_was_approved_in_a_book_are_summed(scores: Sql
 
 
 @pytest.mark.parametrize("decision", [Decision.REVIEW, Decision.DECLINED])
-def test_what_was_not_approved_counts_for_nothing(scores: SqlScores, decision: Decision) -> None:
+def test_what_was_not_approved_counts_for_nothing(scores: Scores, decision: Decision) -> None:
     scores.commit([an_entry(decision=decision), an_entry(limit=700.0, expected_loss=7.0)])
     assert scores.approved(DEMO, 0) == Approved(700.0, 7.0)
 
 
-def test_a_sum_begins_with_its_hour(scores: SqlScores) -> None:
+def test_a_sum_begins_with_its_hour(scores: Scores) -> None:
     last_of_the_hour_us = (NOON_HOUR + 1) * HOUR_US - 1
     times_us = (NOON_US - 1, NOON_US, last_of_the_hour_us, last_of_the_hour_us + 1)
     scores.commit([an_entry(at_us=at_us, limit=10.0**n) for n, at_us in enumerate(times_us)])
@@ -292,7 +288,7 @@ def test_a_sum_begins_with_its_hour(scores: SqlScores) -> None:
 
 
 def test_what_several_processes_approve_is_summed_whoever_asks(
-    scores: SqlScores, another_process: SqlScores
+    scores: Scores, another_process: Scores
 ) -> None:
     for number in range(5):
         groups = [[an_entry(limit=100.0)], [an_entry(limit=1.0), an_entry(limit=1.0)]]
@@ -301,9 +297,7 @@ def test_what_several_processes_approve_is_summed_whoever_asks(
             assert process.approved(DEMO, 0).volume == 102.0 * (number + 1)
 
 
-def test_a_retry_is_not_approved_a_second_time(
-    scores: SqlScores, another_process: SqlScores
-) -> None:
+def test_a_retry_is_not_approved_a_second_time(scores: Scores, another_process: Scores) -> None:
     for process in (scores, another_process, scores):
         process.commit([an_entry(idempotency_key="order-1", limit=100.0), an_entry(limit=1.0)])
     assert scores.approved(DEMO, 0).volume == 100.0 + 3.0
@@ -311,7 +305,7 @@ def test_a_retry_is_not_approved_a_second_time(
     assert scores.approved(DEMO, 0).volume == 103.0 + 50.0
 
 
-def test_what_could_not_be_kept_is_not_approved_either(scores: SqlScores) -> None:
+def test_what_could_not_be_kept_is_not_approved_either(scores: Scores) -> None:
     there = an_entry(decision=Decision.DECLINED)
     scores.commit([there])
     with pytest.raises(StoreUnavailable):
@@ -332,7 +326,7 @@ def test_what_could_not_be_kept_is_not_approved_either(scores: SqlScores) -> Non
     )
 )
 def test_a_sum_is_that_of_the_scores_themselves(
-    scores: SqlScores, made: list[tuple[Book, Decision, int, int]]
+    scores: Scores, made: list[tuple[Book, Decision, int, int]]
 ) -> None:
     before = {book: scores.approved(book, NOON_HOUR).volume for book in BOOKS}
     scores.commit(
@@ -354,7 +348,7 @@ def test_a_sum_is_that_of_the_scores_themselves(
 
 
 def test_a_free_file_is_written_at_once_and_a_server_never(
-    scores: SqlScores, database: Database
+    scores: Scores, database: Database
 ) -> None:
     entry = an_entry()
     assert scores.commit_now([entry]) == ([None] if database.embedded else None)
@@ -362,7 +356,7 @@ def test_a_free_file_is_written_at_once_and_a_server_never(
 
 
 def test_nobody_waits_for_a_file_that_another_process_writes(
-    scores: SqlScores, another_process: SqlScores, database: Database
+    scores: Scores, another_process: Scores, database: Database
 ) -> None:
     entry = an_entry()
     with database.writing():

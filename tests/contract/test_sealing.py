@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import String, null, select, type_coerce, update
 
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit
-from alama.service.opening import open_score
-from alama.service.records import Entry
-from alama.service.vault.ring import Ring
-from alama.service.vault.rotation import Rotation
-from alama.service.vault.vault import Vault
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.group_commit import Commit, GroupCommit
-from alama.storage.rotation import SqlRotation
-from alama.storage.scores import SqlScores
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring.group_commit import Commit, GroupCommit
+from alama.scoring.records import Entry
+from alama.scoring.replay import open_score
+from alama.scoring.store import Scores
+from alama.vault.ring import Ring
+from alama.vault.vault import Vault
 from tests.audited import audited, verdict_on
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, lenders_in, scores_in
@@ -44,30 +43,30 @@ def vault(database: Database) -> Vault:
 
 
 @pytest.fixture
-def scores(database: Database, vault: Vault) -> SqlScores:
+def scores(database: Database, vault: Vault) -> Scores:
     return scores_in(database, vault)
 
 
 def damage(database: Database, values: Mapping[str, Any]) -> None:
     """Change the keys of all applicants that there are."""
     with database.writing() as connection:
-        connection.execute(update(schema.applicant_keys).values(values))
+        connection.execute(update(tables.applicant_keys).values(values))
 
 
 def rotate(database: Database, lender: str) -> None:
     vault = vault_of(database)
-    rotation = Rotation(SqlRotation(database, acts_in(database), vault), vault, lambda: NOON_US)
+    rotation = Rotation(RotationStore(database, acts_in(database), vault), vault, lambda: NOON_US)
     rotation.begin_lender(lender, None)
     rotation.finish_lender(lender, lambda _: None)
 
 
-def kept(scores: SqlScores, book: Book = DEMO) -> list[str]:
+def kept(scores: Scores, book: Book = DEMO) -> list[str]:
     return [row.request_id for row in scores.page(book, None, 100)]
 
 
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_damaged_key_of_an_applicant_fails_their_scores_and_no_others(
-    scores: SqlScores, vault: Vault, database: Database, how: str
+    scores: Scores, vault: Vault, database: Database, how: str
 ) -> None:
     if how == "a text" and not database.embedded:
         pytest.skip("PostgreSQL takes no text for bytes")
@@ -87,7 +86,7 @@ def test_a_damaged_key_of_an_applicant_fails_their_scores_and_no_others(
 
 
 def test_a_damaged_key_is_told_to_its_caller_and_the_ledger_does_not_fail(
-    scores: SqlScores, vault: Vault, database: Database
+    scores: Scores, vault: Vault, database: Database
 ) -> None:
     ring = vault.ring("demo")
     scores.commit([an_entry_of(ring, "A-1")])
@@ -111,12 +110,12 @@ def test_a_damaged_key_is_told_to_its_caller_and_the_ledger_does_not_fail(
 
 
 def test_a_damaged_key_of_a_lender_fails_no_other_lender(
-    scores: SqlScores, vault: Vault, database: Database
+    scores: Scores, vault: Vault, database: Database
 ) -> None:
     late = an_entry_of(vault.ring("umoja"), book=UMOJA)
     other = an_entry_of(vault.ring("demo"))
     rotate(database, "umoja")
-    table = schema.vault_keys
+    table = tables.vault_keys
     of_umoja = (table.c.lender == "umoja", table.c.purpose == "seal", table.c.retired_us.is_(None))
     with database.writing() as connection:
         connection.execute(update(table).where(*of_umoja).values(wrapped=bytes(60)))
@@ -127,7 +126,7 @@ def test_a_damaged_key_of_a_lender_fails_no_other_lender(
 
 
 def test_after_a_rotation_the_keys_of_a_lender_are_read_once_a_commit(
-    scores: SqlScores, vault: Vault, database: Database, monkeypatch: pytest.MonkeyPatch
+    scores: Scores, vault: Vault, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rings = {book: vault.ring(book.lender) for book in (DEMO, UMOJA)}
     late = [an_entry_of(rings[book], book=book) for book in (DEMO, UMOJA) for _ in range(20)]
@@ -148,9 +147,7 @@ def test_after_a_rotation_the_keys_of_a_lender_are_read_once_a_commit(
         assert open_score(fresh, scores.find(entry.score.book, entry.score.request_id)).salt
 
 
-def test_what_is_not_to_be_sealed_is_not_written_at_all(
-    scores: SqlScores, database: Database
-) -> None:
+def test_what_is_not_to_be_sealed_is_not_written_at_all(scores: Scores, database: Database) -> None:
     entry = an_entry(idempotency_key="order-1")
     in_clear = entry.score._replace(sealed=b"in clear")
     reply = entry.idempotency and entry.idempotency._replace(reply=b"in clear")
@@ -161,6 +158,6 @@ def test_what_is_not_to_be_sealed_is_not_written_at_all(
     # What stands in the rows before they are sealed is never what is written.
     assert scores.commit([Entry(in_clear, reply, entry.digest, entry.unsealed)]) == [None]
     with database.reading() as connection:
-        record = connection.execute(select(schema.scores.c.sealed)).scalar_one()
-        told = connection.execute(select(schema.idempotency.c.reply)).scalar_one()
+        record = connection.execute(select(tables.scores.c.sealed)).scalar_one()
+        told = connection.execute(select(tables.idempotency.c.reply)).scalar_one()
     assert b"in clear" not in record + told

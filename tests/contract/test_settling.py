@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import Connection
 
-from alama.service import lenders
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.records import Endpoint, Settled
-from alama.storage import outbox as outbox_module
-from alama.storage import settling
-from alama.storage.acts import ActLog
-from alama.storage.database import Database
+from alama.lenders import keys
+from alama.platform.acts import ActLog
+from alama.platform.database.database import Database
+from alama.webhooks import outbox
+from alama.webhooks.records import DisabledReason, Endpoint, Settled
 from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in
 from tests.webhooked import Hooks, an_event, delivered, failed
@@ -22,7 +20,7 @@ from tests.webhooked import Hooks, an_event, delivered, failed
 def test_many_are_noted_in_several_transactions(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
+    keys.add_lender(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
     hooks, at_once = Hooks(database), []
 
     def settle(
@@ -31,9 +29,9 @@ def test_many_are_noted_in_several_transactions(
         at_once.append(len(settled))
         return settling_in_fact(connection, log, worker, settled)
 
-    settling_in_fact = settling.settle
-    monkeypatch.setattr(outbox_module, "SETTLED_AT_ONCE", 2)
-    monkeypatch.setattr(settling, "settle", settle)
+    settling_in_fact = outbox.settle
+    monkeypatch.setattr(outbox, "SETTLED_AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "settle", settle)
     gone, endpoint = hooks.add(), hooks.add()
     hooks.dispatched(an_event(), an_event(), an_event())
     due = hooks.claim()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from alama.service.onboarding.errors import SignatureRefused
-from alama.service.onboarding.records import Candidate
-from alama.service.policies import Signed
-from alama.storage.database import Database
+from alama.lenders.records import Signed
+from alama.onboarding.errors import SignatureRefused
+from alama.onboarding.records import Candidate
+from alama.platform.database.database import Database
 from tests.audited import verdict_on
 from tests.entries import LIVE
 from tests.onboarded import OTHER_MODEL, House, a_pilot

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from alama.service import lenders
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.vault.keys import VaultKey
-from alama.service.vault.rotation import Rotation
-from alama.service.vault.vault import Vault
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.rotation import SqlRotation
-from alama.storage.vault import SqlVaultKeys
+from alama.lenders import keys as lenders
+from alama.platform import acts
+from alama.platform.acts import ActKind
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.protection.rotation import Rotation, RotationStore
+from alama.vault.keys import VaultKey
+from alama.vault.store import SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.entries import NOON_US
 from tests.stores import acts_in, registry_in
 from tests.vaults import vault_of
@@ -22,19 +21,19 @@ from tests.vaults import vault_of
 
 @pytest.fixture
 def vault(database: Database) -> Vault:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "Demo lender", "KES")
+    lenders.add_lender(registry_in(database), lambda: NOON_US, "demo", "Demo lender", "KES")
     return vault_of(database)
 
 
 @pytest.fixture
 def rotation(database: Database, vault: Vault) -> Rotation:
-    return Rotation(SqlRotation(database, acts_in(database), vault), vault, lambda: NOON_US + 1)
+    return Rotation(RotationStore(database, acts_in(database), vault), vault, lambda: NOON_US + 1)
 
 
 def rotations(database: Database) -> list[acts.Act]:
     """The acts by which the key that signs was replaced."""
-    table = schema.audit_entries
-    query = select(table.c.body).where(table.c.kind == Kind.SIGNING_KEY_ROTATED.value)
+    table = tables.audit_entries
+    query = select(table.c.body).where(table.c.kind == ActKind.SIGNING_KEY_ROTATED.value)
     with database.reading() as connection:
         return [acts.decode(body) for body in connection.execute(query).scalars()]
 
@@ -62,7 +61,7 @@ def test_two_who_rotate_the_signing_key_at_once_vouch_for_every_key(
 ) -> None:
     vault.ring("demo")
     there = vault_of(elsewhere)
-    store = SqlRotation(elsewhere, acts_in(elsewhere), there)
+    store = RotationStore(elsewhere, acts_in(elsewhere), there)
     second = Rotation(store, there, lambda: NOON_US + 2)
     replace, in_between = store.replace_key, iter([True])
 

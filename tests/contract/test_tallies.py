@@ -1,4 +1,4 @@
-"""What every store of scores counts: see `alama.service.ports.Scores.tally`."""
+"""What every store of scores counts: see `alama.scoring.group_commit.Scores.tally`."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -15,15 +15,15 @@ from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.tally import PEOPLE_MIN, Tally, seen
-from alama.service.book import Book, Mode
-from alama.service.days import DAY_US
-from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.service.records import Entry
-from alama.storage import database as databases
-from alama.storage import schema, tallies
-from alama.storage.database import Database
-from alama.storage.scores import SqlScores
-from alama.storage.tallies import FOLDED
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnavailable, StoreUnfit
+from alama.scoring import store as tallies
+from alama.scoring.records import Entry
+from alama.scoring.store import FOLDED, Scores
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.factories import a_model
@@ -56,38 +56,38 @@ def entry_of(said: Assessment, book: Book = DEMO, model_id: str = MODEL, **more:
     return entry._replace(score=entry.score._replace(model_id=model_id), seen=seen(said))
 
 
-def today(scores: SqlScores, book: Book = DEMO) -> Tally:
+def today(scores: Scores, book: Book = DEMO) -> Tally:
     """All that was counted on the day of `NOON_US` for the one model of these tests."""
     return scores.tally(book, TODAY, TODAY).get(MODEL, Tally())
 
 
 @pytest.fixture
-def scores(database: Database) -> SqlScores:
+def scores(database: Database) -> Scores:
     lenders_in(database, "demo", "umoja")
     return scores_in(database)
 
 
 @pytest.fixture
-def another_process(address: str) -> Iterator[SqlScores]:
+def another_process(address: str) -> Iterator[Scores]:
     other = databases.connect(address)
     yield scores_in(other)
     other.close()
 
 
-def test_what_was_given_is_counted_over_all_commits(scores: SqlScores) -> None:
+def test_what_was_given_is_counted_over_all_commits(scores: Scores) -> None:
     said = assessments()
     for start, end in ((0, 1), (1, 30), (30, 40)):
         scores.commit([entry_of(one) for one in said[start:end]])
     assert scores.tally(DEMO, TODAY, TODAY) == {MODEL: counted(said)}
 
 
-def test_nothing_given_is_nothing_counted(scores: SqlScores) -> None:
+def test_nothing_given_is_nothing_counted(scores: Scores) -> None:
     scores.commit([])
     assert scores.tally(DEMO, 0, TODAY) == {}
 
 
 def test_two_writers_count_into_one_sum_whoever_asks(
-    scores: SqlScores, another_process: SqlScores
+    scores: Scores, another_process: Scores
 ) -> None:
     said = assessments()
     for number, one in enumerate(said):
@@ -96,7 +96,7 @@ def test_two_writers_count_into_one_sum_whoever_asks(
 
 
 def test_a_process_that_starts_again_goes_on_with_the_sum(
-    scores: SqlScores, database: Database
+    scores: Scores, database: Database
 ) -> None:
     said = assessments()
     scores.commit([entry_of(one) for one in said[:25]])
@@ -104,7 +104,7 @@ def test_a_process_that_starts_again_goes_on_with_the_sum(
     assert today(scores) == counted(said)
 
 
-def test_a_day_ends_at_midnight_utc_whatever_is_committed_together(scores: SqlScores) -> None:
+def test_a_day_ends_at_midnight_utc_whatever_is_committed_together(scores: Scores) -> None:
     said = assessments()
     last_us = MIDNIGHT_US - 1
     times_us = [last_us, MIDNIGHT_US, last_us, MIDNIGHT_US, MIDNIGHT_US + 1]
@@ -117,7 +117,7 @@ def test_a_day_ends_at_midnight_utc_whatever_is_committed_together(scores: SqlSc
     assert scores.tally(DEMO, TODAY + 2, TODAY + 9) == {}
 
 
-def test_a_clock_that_is_set_back_days_loses_no_count(scores: SqlScores) -> None:
+def test_a_clock_that_is_set_back_days_loses_no_count(scores: Scores) -> None:
     said = assessments()
     for one, days in zip(said, (0, 1, 5, 0, 5, 1, 9, 0), strict=False):
         scores.commit([entry_of(one, at_us=NOON_US + days * DAY_US)])
@@ -125,19 +125,19 @@ def test_a_clock_that_is_set_back_days_loses_no_count(scores: SqlScores) -> None
     assert scores.tally(DEMO, TODAY, TODAY + 9)[MODEL] == counted(said[:8])
 
 
-def test_a_process_keeps_the_counts_of_two_days_in_memory_and_no_more(scores: SqlScores) -> None:
+def test_a_process_keeps_the_counts_of_two_days_in_memory_and_no_more(scores: Scores) -> None:
     for days in range(5):
         scores.commit([entry_of(assessments()[0], at_us=NOON_US + days * DAY_US)])
         assert len(scores._tallies._counted) == min(days + 1, 2)
 
 
 def test_one_process_has_one_row_for_each_book_day_and_model(
-    scores: SqlScores, database: Database
+    scores: Scores, database: Database
 ) -> None:
     for one in assessments():
         scores.commit([entry_of(one, book, model) for book in BOOKS for model in ("a", "b")])
     with database.reading() as connection:
-        rows = connection.execute(select(func.count()).select_from(schema.daily_counts))
+        rows = connection.execute(select(func.count()).select_from(tables.daily_counts))
         assert rows.scalar_one() == len(BOOKS) * 2
 
 
@@ -154,10 +154,10 @@ def test_one_process_has_one_row_for_each_book_day_and_model(
     )
 )
 def test_a_sum_is_that_of_the_scores_themselves(
-    scores: SqlScores, database: Database, made: list[tuple[int, Book, str, int]]
+    scores: Scores, database: Database, made: list[tuple[int, Book, str, int]]
 ) -> None:
     with database.writing() as connection:
-        connection.execute(delete(schema.daily_counts))
+        connection.execute(delete(tables.daily_counts))
     fresh = scores_in(database)
     fresh.commit(
         [
@@ -181,7 +181,7 @@ def test_a_sum_is_that_of_the_scores_themselves(
 # ------------------------------------------------------------------------------------ failures
 
 
-def test_a_commit_that_is_rolled_back_counts_nothing_then_or_later(scores: SqlScores) -> None:
+def test_a_commit_that_is_rolled_back_counts_nothing_then_or_later(scores: Scores) -> None:
     said = assessments()
     there = entry_of(said[0])
     scores.commit([there])
@@ -192,9 +192,7 @@ def test_a_commit_that_is_rolled_back_counts_nothing_then_or_later(scores: SqlSc
     assert today(scores) == counted([said[0], said[3]])
 
 
-def test_a_retry_is_not_counted_a_second_time(
-    scores: SqlScores, another_process: SqlScores
-) -> None:
+def test_a_retry_is_not_counted_a_second_time(scores: Scores, another_process: Scores) -> None:
     said = assessments()
     for process in (scores, another_process, scores):
         process.commit([entry_of(said[0], idempotency_key="order-1"), entry_of(said[1])])
@@ -202,7 +200,7 @@ def test_a_retry_is_not_counted_a_second_time(
 
 
 def test_a_commit_that_fails_after_counting_is_not_in_the_next_ones(
-    scores: SqlScores, monkeypatch: pytest.MonkeyPatch
+    scores: Scores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = assessments()
     scores.commit([entry_of(said[0])])
@@ -223,7 +221,7 @@ def test_a_commit_that_fails_after_counting_is_not_in_the_next_ones(
 
 
 def test_a_commit_whose_end_nobody_knows_stays_counted_if_it_was_kept(
-    scores: SqlScores, monkeypatch: pytest.MonkeyPatch
+    scores: Scores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = assessments()
     scores.commit([entry_of(said[0])])
@@ -243,16 +241,16 @@ def test_a_commit_whose_end_nobody_knows_stays_counted_if_it_was_kept(
     assert today(scores) == counted(said[:3])
 
 
-def test_counts_outlive_the_scores(scores: SqlScores, database: Database) -> None:
+def test_counts_outlive_the_scores(scores: Scores, database: Database) -> None:
     said = assessments()
     scores.commit([entry_of(one) for one in said])
     with database.writing() as connection:
-        connection.execute(delete(schema.scores))
+        connection.execute(delete(tables.scores))
     assert today(scores) == counted(said)
 
 
 def test_a_finished_day_becomes_one_row_with_the_bands_of_many(
-    scores: SqlScores, database: Database
+    scores: Scores, database: Database
 ) -> None:
     said = assessments()
     scores.commit([entry_of(one) for one in said[:25]])
@@ -268,7 +266,7 @@ def test_a_finished_day_becomes_one_row_with_the_bands_of_many(
     assert before.count == len(said)
 
 
-def test_what_few_said_is_not_kept_by_field(scores: SqlScores) -> None:
+def test_what_few_said_is_not_kept_by_field(scores: Scores) -> None:
     said = assessments()[: PEOPLE_MIN - 1]
     scores.commit([entry_of(one) for one in said])
     scores.fold_counts(TODAY + 1)
@@ -279,7 +277,7 @@ def test_what_few_said_is_not_kept_by_field(scores: SqlScores) -> None:
 
 
 def test_days_are_put_together_some_at_a_time(
-    scores: SqlScores, monkeypatch: pytest.MonkeyPatch
+    scores: Scores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tallies, "FOLDED_AT_ONCE", 2)
     said = assessments()[0]
@@ -290,14 +288,14 @@ def test_days_are_put_together_some_at_a_time(
 
 
 def writers(database: Database, day: int) -> list[str]:
-    table = schema.daily_counts
+    table = tables.daily_counts
     with database.reading() as connection:
         return list(connection.execute(select(table.c.writer).where(table.c.day == day)).scalars())
 
 
-def test_damaged_counts_are_unfit(scores: SqlScores, database: Database) -> None:
+def test_damaged_counts_are_unfit(scores: Scores, database: Database) -> None:
     scores.commit([entry_of(assessments()[0])])
     with database.writing() as connection:
-        connection.execute(update(schema.daily_counts).values(counts=b"\xc1"))
+        connection.execute(update(tables.daily_counts).values(counts=b"\xc1"))
     with pytest.raises(StoreUnfit, match="are damaged"):
         scores.tally(DEMO, TODAY, TODAY)

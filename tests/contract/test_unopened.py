@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from alama.service import lenders
-from alama.service.errors import StoreUnfit
-from alama.service.opening import open_reply, open_score
-from alama.service.records import Earlier
-from alama.service.vault.vault import Vault
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.scores import SqlScores
+from alama.lenders import keys
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnfit
+from alama.scoring.records import Earlier
+from alama.scoring.replay import open_reply, open_score
+from alama.scoring.store import Scores
+from alama.vault.vault import Vault
 from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in, scores_in
 from tests.vaults import an_entry_of, vault_of
@@ -19,12 +19,12 @@ from tests.vaults import an_entry_of, vault_of
 
 @pytest.fixture
 def vault(database: Database) -> Vault:
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "Demo lender", "KES")
+    keys.add_lender(registry_in(database), lambda: NOON_US, "demo", "Demo lender", "KES")
     return vault_of(database)
 
 
 @pytest.fixture
-def scores(database: Database) -> SqlScores:
+def scores(database: Database) -> Scores:
     return scores_in(database)
 
 
@@ -34,12 +34,12 @@ def test_a_reply_that_no_key_seals_is_damaged(vault: Vault) -> None:
 
 
 def test_a_record_whose_applicant_has_no_key_is_damaged(
-    scores: SqlScores, vault: Vault, database: Database
+    scores: Scores, vault: Vault, database: Database
 ) -> None:
     entry = an_entry_of(vault.ring("demo"), "A-1", idempotency_key="order-1")
     scores.commit([entry])
     with database.writing() as connection:
-        connection.execute(schema.applicant_keys.delete())
+        connection.execute(tables.applicant_keys.delete())
     with pytest.raises(StoreUnfit, match="is damaged, or gone"):
         open_score(vault, scores.find(DEMO, entry.score.request_id))
     (earlier,) = scores.commit([entry])

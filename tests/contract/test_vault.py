@@ -7,18 +7,18 @@ import threading
 import pytest
 from sqlalchemy import select, update
 
-from alama.service import lenders
-from alama.service.book import Book, Mode
-from alama.service.errors import Erased, StoreUnavailable
-from alama.service.opening import open_reply, open_score
-from alama.service.records import Earlier, Entry
-from alama.service.vault.keys import Purpose
-from alama.service.vault.vault import Vault
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.scores import SqlScores
-from alama.storage.vault import SqlVaultKeys
+from alama.lenders import keys as lenders
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.errors import Erased, StoreUnavailable
+from alama.scoring.records import Earlier, Entry
+from alama.scoring.replay import open_reply, open_score
+from alama.scoring.store import Scores
+from alama.vault.keys import Purpose
+from alama.vault.store import SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in, scores_in
 from tests.vaults import an_entry_of, sent_by, vault_of
@@ -31,27 +31,27 @@ UMOJA = Book("umoja", Mode.TEST)
 def vault(database: Database) -> Vault:
     registry = registry_in(database)
     for lender in ("demo", "umoja"):
-        lenders.add(registry, lambda: NOON_US, lender, lender, "KES")
+        lenders.add_lender(registry, lambda: NOON_US, lender, lender, "KES")
     return vault_of(database)
 
 
 @pytest.fixture
-def scores(database: Database) -> SqlScores:
+def scores(database: Database) -> Scores:
     return scores_in(database)
 
 
-def sent(scores: SqlScores, vault: Vault, entry: Entry) -> bytes:
+def sent(scores: Scores, vault: Vault, entry: Entry) -> bytes:
     """What the applicant of a stored score sent."""
     return open_score(vault, scores.find(entry.score.book, entry.score.request_id)).application
 
 
-def applicant_key(scores: SqlScores, entry: Entry) -> str | None:
+def applicant_key(scores: Scores, entry: Entry) -> str | None:
     return scores.find(entry.score.book, entry.score.request_id).row.applicant_key_id
 
 
 def erase(database: Database) -> None:
     """Erase every applicant, as far as keys go."""
-    table = schema.applicant_keys
+    table = tables.applicant_keys
     with database.writing() as connection:
         gone = {"subject": None, "wrapped": None, "erased_us": NOON_US}
         connection.execute(update(table).values(gone))
@@ -107,9 +107,7 @@ def test_lenders_and_modes_share_no_key(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("reference", [None, "A-1"])
-def test_what_is_sealed_is_read_again(
-    vault: Vault, scores: SqlScores, reference: str | None
-) -> None:
+def test_what_is_sealed_is_read_again(vault: Vault, scores: Scores, reference: str | None) -> None:
     entry = an_entry_of(vault.ring("demo"), reference)
     scores.commit([entry])
     assert sent(scores, vault, entry) == sent_by(reference)
@@ -120,7 +118,7 @@ def test_what_is_sealed_is_read_again(
 
 @pytest.mark.parametrize("reference", [None, "A-1"])
 def test_a_reply_is_sealed_and_given_again(
-    vault: Vault, scores: SqlScores, database: Database, reference: str | None
+    vault: Vault, scores: Scores, database: Database, reference: str | None
 ) -> None:
     ring = vault.ring("demo")
     first = an_entry_of(ring, reference, idempotency_key="order-1")
@@ -130,11 +128,11 @@ def test_a_reply_is_sealed_and_given_again(
     said = b"reply to " + first.score.request_id.encode()
     assert open_reply(vault, DEMO, earlier) == said
     with database.reading() as connection:
-        stored = connection.execute(select(schema.idempotency.c.reply)).scalar_one()
+        stored = connection.execute(select(tables.idempotency.c.reply)).scalar_one()
     assert said not in stored
 
 
-def test_one_applicant_has_one_key_in_a_book(vault: Vault, scores: SqlScores) -> None:
+def test_one_applicant_has_one_key_in_a_book(vault: Vault, scores: Scores) -> None:
     ring = vault.ring("demo")
     group = [an_entry_of(ring, "A-1"), an_entry_of(ring, "A-2"), an_entry_of(ring, "A-1")]
     live = an_entry_of(ring, "A-1", book=LIVE)
@@ -150,7 +148,7 @@ def test_one_applicant_has_one_key_in_a_book(vault: Vault, scores: SqlScores) ->
 
 
 def test_two_processes_that_meet_an_applicant_at_once_agree_on_one_key(
-    vault: Vault, scores: SqlScores, address: str
+    vault: Vault, scores: Scores, address: str
 ) -> None:
     entries: list[Entry] = []
     there = threading.Barrier(4)
@@ -185,7 +183,7 @@ def test_two_processes_that_meet_an_applicant_at_once_agree_on_one_key(
 
 
 def test_an_applicant_who_was_erased_gets_a_new_key(
-    vault: Vault, scores: SqlScores, database: Database, elsewhere: Database
+    vault: Vault, scores: Scores, database: Database, elsewhere: Database
 ) -> None:
     ring = vault.ring("demo")
     before = an_entry_of(ring, "A-1", idempotency_key="order-1")
@@ -204,7 +202,7 @@ def test_an_applicant_who_was_erased_gets_a_new_key(
 
 
 def test_an_erasure_waits_for_a_commit_that_seals_for_the_applicant(
-    vault: Vault, scores: SqlScores, database: Database, elsewhere: Database
+    vault: Vault, scores: Scores, database: Database, elsewhere: Database
 ) -> None:
     ring = vault.ring("demo")
     scores.commit([an_entry_of(ring, "A-1")])
@@ -227,12 +225,12 @@ def test_an_erasure_waits_for_a_commit_that_seals_for_the_applicant(
         sent(scores, vault, later)
 
 
-def test_a_failed_commit_leaves_no_key(vault: Vault, scores: SqlScores, database: Database) -> None:
+def test_a_failed_commit_leaves_no_key(vault: Vault, scores: Scores, database: Database) -> None:
     entry = an_entry_of(vault.ring("demo"), "A-1")
     with pytest.raises(StoreUnavailable):
         scores.commit([entry, entry])
     with database.reading() as connection:
-        assert connection.execute(select(schema.applicant_keys)).all() == []
+        assert connection.execute(select(tables.applicant_keys)).all() == []
 
 
 def test_a_reference_is_the_same_however_its_letters_are_composed(vault: Vault) -> None:

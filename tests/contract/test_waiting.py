@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.records import LEASE_US, Change, Waiting
-from alama.service.webhooks.schedule import Verdict
-from alama.storage import waiting as waiting_module
+from alama.platform.events import EventKind
+from alama.webhooks import event_store
+from alama.webhooks.records import LEASE_US, Change, Verdict, Waiting
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
 
@@ -138,7 +137,7 @@ def test_nothing_is_overdue_where_a_receiver_has_asked_for_patience(
 
 
 def test_much_is_counted_up_to_a_limit(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting_module, "COUNTED_MAX", 3)
+    monkeypatch.setattr(event_store, "COUNTED_MAX", 3)
     endpoint = hooks.add()
     hooks.dispatched(an_event(), an_event())
     hooks.happen()

@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import event, insert, text
 
 from alama.core.lending.policy import Decision
-from alama.service.book import Book
-from alama.service.outcomes.records import APPROVED, LEFT_OPEN, Judgement, ReviewReason
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.monitoring import SqlMonitoring
-from alama.storage.scores import SqlScores
+from alama.monitoring.store import SqlMonitoring
+from alama.platform.book import Book
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.scoring.sequels import APPROVED, LEFT_OPEN, Judgement, ReviewReason
+from alama.scoring.store import Scores
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.protected import House
@@ -35,7 +35,7 @@ def house(database: Database) -> House:
     return House(database, HandClock())
 
 
-def waiting(scores: SqlScores, book: Book = DEMO, before: str | None = None) -> list[str]:
+def waiting(scores: Scores, book: Book = DEMO, before: str | None = None) -> list[str]:
     return [row.request_id for row in scores.waiting(book, before, 100)]
 
 
@@ -125,7 +125,7 @@ def test_what_waits_is_found_without_reading_the_scores_between(
 ) -> None:
     rows = many(rare=100)
     with database.writing() as connection:
-        connection.execute(insert(schema.scores), rows)
+        connection.execute(insert(tables.scores), rows)
         connection.execute(text("ANALYZE scores"))
     before = None if page == "first" else str(rows[2_000]["request_id"])
     plan = planned(database, before)

@@ -5,19 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from alama.core.chain import MAIN, Head
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.service.audit.findings import Trouble
-from alama.service.audit.reading import heads_to_keep, newest_first
-from alama.service.lenders import Lender
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.acts import ActLog
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.score_chain import ScoreChain
-from alama.storage.scores import SqlScores
-from alama.storage.witness import EVERY_US, Witness
+from alama.lenders.records import Lender
+from alama.platform import acts
+from alama.platform.acts import ActKind, ActLog
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.protection.audit.chain_checkpoint import EVERY_US, ChainCheckpoint
+from alama.protection.audit.chains import heads_to_keep, newest_first
+from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
+from alama.scoring.store import ScoreChain, Scores
 from tests.audited import audited, verdict_on
 from tests.entries import NOON_US, an_entry
 from tests.stores import registry_in
@@ -33,8 +31,8 @@ class Process:
         self._vault.signer()
         log = ActLog(database, self._vault.signer, lambda: self.now_us, "a test")
         self.chain = ScoreChain(database, log, self._vault.signer)
-        self.witness = Witness(database, log, self.chain, lambda: self.now_us)
-        self._scores = SqlScores(database, self._vault, self.chain)
+        self.witness = ChainCheckpoint(database, log, self.chain, lambda: self.now_us)
+        self._scores = Scores(database, self._vault, self.chain)
 
     def give(self) -> Head:
         self._scores.commit([audited(an_entry(at_us=self.now_us), self._vault)])
@@ -59,9 +57,9 @@ def another(address: str) -> Iterator[Process]:
 
 
 def notes(database: Database) -> list[list[Head]]:
-    links = SqlTrail(database).links(MAIN, 0, 100)
+    links = Trail(database).links(MAIN, 0, 100)
     decoded = [acts.decode(link.body) for link in links]
-    return [acts.heads_in(act) for act in decoded if act.kind is Kind.HEADS_NOTED]
+    return [acts.heads_in(act) for act in decoded if act.kind is ActKind.HEADS_NOTED]
 
 
 def test_one_process_notes_the_chains_of_all(
@@ -110,7 +108,7 @@ def test_a_chain_that_was_cut_after_it_was_noted_is_found(
     head = process.give()
     process.note()
     assert verdict_on(database).findings == []
-    table = schema.audit_entries
+    table = tables.audit_entries
     with database.writing() as connection:
         connection.execute(table.delete().where(table.c.writer == head.writer, table.c.number == 2))
     assert Trouble.CUT in {finding.trouble for finding in verdict_on(database).findings}
@@ -121,7 +119,7 @@ def test_the_process_itself_knows_how_far_it_came_though_the_database_says_less(
 ) -> None:
     process.give()
     head = process.give()
-    table = schema.audit_entries
+    table = tables.audit_entries
     with database.writing() as connection:
         connection.execute(table.delete().where(table.c.writer == head.writer, table.c.number == 2))
     process.note()
@@ -133,7 +131,7 @@ def test_the_heads_worth_keeping_are_main_and_what_it_does_not_know_yet(
 ) -> None:
     process.give()
     other = another.give()
-    trail = SqlTrail(database)
+    trail = Trail(database)
     assert [head.writer for head in heads_to_keep(trail)] == [MAIN]
     other = another.give()
     main, grown = heads_to_keep(trail)
@@ -144,7 +142,7 @@ def test_the_heads_worth_keeping_are_main_and_what_it_does_not_know_yet(
 
 def test_acts_are_read_newest_first_from_a_number_on(process: Process, database: Database) -> None:
     process.give()
-    trail = SqlTrail(database)
+    trail = Trail(database)
     assert [(one.number, one.kind) for one in newest_first(trail, None)] == [
         (2, "chain_opened"),
         (1, "lender_added"),

@@ -10,11 +10,12 @@ from typing import Any
 
 import httpx
 
-from alama import settings, wiring
-from alama.service import lenders
-from alama.service.book import Book, Mode
-from alama.service.keys import USUAL_SCOPES, Key, Scope
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.installation import Installation
+from alama.lenders import keys
+from alama.lenders.records import Key
+from alama.platform import clock, settings
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from tests.databases import through
 from tests.lending import early_key
 from tests.proxy import Proxy
@@ -67,7 +68,7 @@ class Service:
     @contextmanager
     def running(self) -> Iterator[Service]:
         with self.server:
-            self.installed = wiring.open_installation(self._settings)
+            self.installed = installation.open_installation(self._settings)
             try:
                 if not self.installed.registry.lenders():
                     self.lender("demo")
@@ -80,7 +81,7 @@ class Service:
     # ------------------------------------------------------------------------------- operators
 
     def lender(self, lender_id: str) -> None:
-        lenders.add(self.installed.registry, wiring.wall_us, lender_id, lender_id, "KES")
+        keys.add_lender(self.installed.registry, clock.wall_us, lender_id, lender_id, "KES")
 
     def key(
         self,
@@ -93,7 +94,7 @@ class Service:
     def issue(self, book: Book, scopes: tuple[Scope, ...] = USUAL_SCOPES) -> tuple[str, Key]:
         """A new key, and what is kept of it; a live one whether or not its book is open yet."""
         return early_key(
-            self.installed.registry, wiring.wall_us, self.installed.pepper, book, scopes
+            self.installed.registry, clock.wall_us, self.installed.pepper, book, scopes
         )
 
     @contextmanager

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 from alama.core.chain import MAIN
-from alama.service.audit import acts
-from alama.service.audit.acts import Kind
-from alama.storage import database as databases
-from alama.storage.audit import SqlTrail
+from alama.platform import acts
+from alama.platform.acts import ActKind
+from alama.platform.database import database as databases
+from alama.protection.audit.store import Trail
 from tests.reliability.client import Client, application
 from tests.server import Server
 
@@ -27,10 +27,10 @@ def test_a_service_that_runs_and_one_that_was_stopped_verify(
                 client.reconnect()
                 assert client.score(application(f"A-{number}")).status == 200
         assert f"{SCORES} are what was given" in verified(server)
-        opened = Counter(kinds(database_url))[Kind.CHAIN_OPENED]
+        opened = Counter(kinds(database_url))[ActKind.CHAIN_OPENED]
         assert 1 <= opened <= WORKERS
         server.stop()
-        assert Counter(kinds(database_url))[Kind.CHAIN_CLOSED] == opened
+        assert Counter(kinds(database_url))[ActKind.CHAIN_CLOSED] == opened
         assert f"{SCORES} are what was given" in verified(server)
 
 
@@ -41,9 +41,9 @@ def verified(server: Server) -> str:
     return printed
 
 
-def kinds(database_url: str) -> list[Kind]:
+def kinds(database_url: str) -> list[ActKind]:
     database = databases.connect(database_url)
     try:
-        return [acts.decode(link.body).kind for link in SqlTrail(database).links(MAIN, 0, 1_000)]
+        return [acts.decode(link.body).kind for link in Trail(database).links(MAIN, 0, 1_000)]
     finally:
         database.close()

@@ -15,11 +15,12 @@ from typing import IO
 import psycopg
 import pytest
 
-from alama import settings, wiring
-from alama.service import lenders
-from alama.storage import database as databases
-from alama.storage.registry import SqlRegistry
-from alama.storage.upgrading import migrate
+from alama.app import installation
+from alama.lenders import keys
+from alama.lenders.store import Registry
+from alama.platform import clock, settings
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 from tests.databases import Postgres, sqlite_url
 from tests.native import path_with_programs, programs
 from tests.ports import free_port
@@ -91,15 +92,15 @@ def add_lender(environment: dict[str, str], lender: str) -> None:
     database = databases.connect(environment["ALAMA_DATABASE"])
     migrate.upgrade(database)
     database.close()
-    installed = wiring.open_installation(settings.read(environment))
-    lenders.add(installed.registry, wiring.wall_us, lender, lender, "KES")
+    installed = installation.open_installation(settings.read(environment))
+    keys.add_lender(installed.registry, clock.wall_us, lender, lender, "KES")
     installed.close()
 
 
 def lenders_in(address: str) -> set[str]:
     database = databases.connect(address)
     try:
-        return {lender.id for lender in SqlRegistry(database).lenders()}
+        return {lender.id for lender in Registry(database).lenders()}
     finally:
         database.close()
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from alama.core.kernel import BatchScorecard, choose_card
 from alama.core.likeness import Likeness, ReadyLikeness
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.making.likeness import strangeness_of_rows
 from alama.training.population.people import PopulationOptions
-from alama.training.validation.unlike import dealt_anew
+from alama.training.validation.stability import dealt_anew
 from tests.e2e.test_builtin_model import drawn
 
 pytestmark = pytest.mark.long

@@ -11,19 +11,12 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
-from alama.core import model as models
-from alama.core import tables
+from alama.core import model, tables
 from alama.core.catalogue import Kind
-from alama.core.kernel import (
-    BatchScorecard,
-    Column,
-    choose_card,
-    present,
-    probabilities,
-)
+from alama.core.kernel import BatchScorecard, Column, choose_card, present, probabilities
 from alama.core.product import PRODUCT
-from alama.files.columns import numbers, words
-from alama.files.models import builtin
+from alama.platform.files.columns import numbers, words
+from alama.platform.files.packaged import builtin
 from alama.training.builtin import POPULATION
 from alama.training.population.people import PopulationOptions, batches
 from alama.training.validation.metrics import (
@@ -182,7 +175,7 @@ def test_its_directions_are_proven_and_missing_is_never_worth_more_than_average(
 
 
 def test_it_is_small_and_knows_every_currency_of_the_product() -> None:
-    assert len(models.encode(MODEL)) < 1_000_000
+    assert len(model.encode(MODEL)) < 1_000_000
     assert MODEL.money is not None
     assert {"KES", "UGX", "TZS", "NGN", "XOF", "INR", "USD", "EUR"} <= set(
         MODEL.money.reference_inflows

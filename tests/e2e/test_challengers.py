@@ -8,15 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from alama import wiring
 from alama.core import document
 from alama.core.model import Model
 from alama.core.product import PRODUCT
-from alama.service import ids
-from alama.service.book import Book, Mode
-from alama.service.monitoring.challengers import Challenger
-from alama.service.monitoring.shadowing import SETTLED_US, Shadowing
-from alama.storage.challengers import SqlChallengers
+from alama.monitoring.challengers import Challenger, Challengers
+from alama.monitoring.shadowing import SETTLED_US, Shadowing
+from alama.platform import clock, ids
+from alama.platform.book import Book, Mode
 from tests.e2e.service import COMPACT, FULL, Service
 from tests.factories import a_model
 
@@ -58,14 +56,14 @@ def test_a_challenger_that_breaks_changes_no_reply(service: Service, made: Any) 
     for book in (alone, beside):
         service.lender(book.lender)
     installed, model = service.installed, made()
-    challengers = SqlChallengers(installed.database, installed.log)
-    now_us = wiring.wall_us()
+    challengers = Challengers(installed.database, installed.log)
+    now_us = clock.wall_us()
     begun = Challenger(beside, model.id, now_us, "W. Mutua", "a trial", ids.first_of(now_us))
     challengers.begin(begun, document.encode(model))
     keys = {book: service.key(book) for book in (alone, beside)}
 
     def later_us() -> int:
-        return wiring.wall_us() + 2 * SETTLED_US
+        return clock.wall_us() + 2 * SETTLED_US
 
     asking = Shadowing(challengers, installed.registry, installed.vault, later_us)
     before = replies(service, keys[beside])
@@ -75,6 +73,6 @@ def test_a_challenger_that_breaks_changes_no_reply(service: Service, made: Any) 
     except Exception:  # noqa: BLE001  whatever it does
         broke = True
     assert replies(service, keys[beside]) == before == replies(service, keys[alone])
-    after = challengers.end(beside, wiring.wall_us(), "W. Mutua", "enough")
+    after = challengers.end(beside, clock.wall_us(), "W. Mutua", "enough")
     answered = {"answers": (4, 0, False), "asks": (0, 4, False), "none": (0, 0, True)}
     assert (after.scored, after.failed, broke) == answered[model.name]

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from alama.service.book import Book, Mode
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.upgrading import migrate
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
@@ -29,7 +28,8 @@ DEMO = Book("demo", Mode.TEST)
 # first.
 KILLED_RUN = """
 import os, signal, sys
-from alama.storage import database, retention
+from alama.platform.database import database
+from alama.protection import retention
 from tests.clocks import HandClock
 from tests.protected import DAY_US, House
 retention.DELETED_AT_ONCE = 2
@@ -87,7 +87,7 @@ def test_no_file_holds_the_key_of_one_who_was_erased(tmp_path: Path) -> None:
     for number in range(300):
         house.score(f"A-{number}")
     chosen = [f"A-{number}" for number in range(0, 300, 50)]
-    table = schema.applicant_keys
+    table = tables.applicant_keys
     with database.reading() as connection:
         query = select(table.c.subject, table.c.wrapped)
         before = {(row.subject, row.wrapped) for row in connection.execute(query)}

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from alama.service import keys
-from alama.service.book import Book, Mode
-from alama.service.keys import Scope
+from alama.lenders import keys
+from alama.platform.book import Book, Mode, Scope
 from tests.databases import sqlite_url
 from tests.e2e.conftest import MARK
 from tests.e2e.service import COMPACT, Service

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from alama import wiring
-from alama.service import policies
-from alama.service.book import Book, Mode
-from alama.service.keys import Scope
-from alama.storage.schema import METADATA, rates
+from alama.platform import clock
+from alama.platform.book import Book, Mode, Scope
+from alama.platform.database.tables import METADATA, rates
+from alama.policies import policies
 from alama.training.population.people import PopulationOptions, batches
 from tests.e2e.conftest import MARK
 from tests.e2e.service import COMPACT, FULL, Service
@@ -192,7 +191,7 @@ def test_nothing_is_stored_and_no_value_is_logged(service: Service) -> None:
 
 
 def a_lender(service: Service, name: str) -> str:
-    lender = f"{name}-{wiring.wall_us()}"
+    lender = f"{name}-{clock.wall_us()}"
     service.lender(lender)
     return lender
 
@@ -218,7 +217,7 @@ def test_a_live_key_is_answered_by_the_lenders_own_once_it_is_onboarded(service:
 
 def test_where_the_lender_is_paused_that_is_what_binds(service: Service) -> None:
     book = Book(a_lender(service, "paused"), Mode.TEST)
-    policies.pause(service.installed.registry, wiring.wall_us, book, "payments are down")
+    policies.pause(service.installed.registry, clock.wall_us, book, "payments are down")
     reply = explained(service, POOR, key=service.key(book))
     assert (reply["decision"], reply["recourse"]) == ("REVIEW", "no_recourse")
     (bound,) = reply["binding"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from alama.core.recourse import Hindrance
+from alama.core.recourse.answer import Hindrance
 from tests.walks import Walk
 
 ROOT = Path(__file__).parents[2]

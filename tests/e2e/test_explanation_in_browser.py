@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from alama.core.recourse import COUNT_MAX, Sought
-from alama.files.reasons import languages
-from alama.pages.explanation import render
+from alama.core.recourse.answer import COUNT_MAX, Sought
+from alama.platform.files.packaged import languages
+from alama.scoring.page import explanation_page
 from tests.browser import CHROMIUM, QUIET, chromium, measured, needs_chromium
 from tests.explanations import (
     APPROVED,
@@ -32,7 +32,7 @@ def written(folder: Path, sent: dict[str, Any], code: str = "en", ways: int = 3)
     language = LANGUAGES[code]
     case = explained(sent, language, Sought(count=ways))
     path = folder / "page.html"
-    page = render(
+    page = explanation_page(
         case.ready, case.application, case.sought.goal, case.explanation, language, "2026-11-15"
     )
     path.write_text(page, "utf-8")

@@ -7,8 +7,8 @@ from itertools import count
 import httpx
 import pytest
 
-from alama.service.book import Book, Mode
-from alama.service.records import IDEMPOTENCY_KEPT_US
+from alama.platform.book import Book, Mode
+from alama.scoring.records import IDEMPOTENCY_KEPT_US
 from tests.e2e.service import COMPACT, Service
 from tests.e2e.test_errors import require_problem
 from tests.lending import open_live

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 import alama
-from alama.files.models import sample_application
+from alama.platform.files.packaged import sample_application
 from tests import images
 from tests.containers import Container
 from tests.databases import Postgres

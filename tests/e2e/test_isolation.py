@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from alama import wiring
-from alama.service.book import Book, Mode
+from alama.platform import clock
+from alama.platform.book import Book, Mode
 from tests.e2e.service import COMPACT, Service
 from tests.lending import open_live
 
@@ -167,7 +167,7 @@ def test_every_key_reads_all_of_its_own(service: Service, shelves: list[Shelf]) 
 
 def test_a_revoked_or_unknown_key_reads_nothing(service: Service, shelves: list[Shelf]) -> None:
     text, key = service.issue(shelves[0].book)
-    service.installed.registry.revoke_key(key.id, wiring.wall_us())
+    service.installed.registry.revoke_key(key.id, clock.wall_us())
     for path in ("/v1/scores", f"/v1/scores/{shelves[0].request_ids[0]}"):
         for bad in (text, shelves[0].key[:-1] + "_", shelves[0].key.swapcase()):
             assert service.get(path, key=bad).status_code == 401

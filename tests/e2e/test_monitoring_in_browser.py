@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.pages.monitoring import render
+from alama.monitoring.page import monitoring_page
 from tests.browser import measured, needs_chromium
 from tests.reports import states
 
@@ -16,7 +16,7 @@ def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(
     tmp_path: Path, state: str, drawings: int
 ) -> None:
     page = tmp_path / "monitoring.html"
-    page.write_text(render(states()[state]), "utf-8")
+    page.write_text(monitoring_page(states()[state]), "utf-8")
     for width, found in measured(page, 390, 1280):
         assert "Monitoring of demo" in found["title"]
         assert found["drawings"] >= drawings

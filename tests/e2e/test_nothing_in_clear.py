@@ -17,7 +17,7 @@ import httpx
 import psycopg
 import pytest
 
-from alama.api.render import EXPANSIONS
+from alama.scoring.api import EXPANSIONS
 from tests.databases import Postgres, sqlite_url
 from tests.e2e.service import COMPACT
 from tests.server import Server, ServerFailed

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from alama.service.webhooks.records import Backlog, Forgotten
-from alama.telemetry.delivery_metrics import DeliveryMetrics
-from alama.telemetry.metrics import Metrics
+from alama.platform.telemetry.metrics import Metrics
+from alama.webhooks.records import Backlog, Forgotten
+from alama.webhooks.telemetry import DeliveryMetrics
 from tests.unit.telemetry.test_formats import KNOWN
 from tests.unit.telemetry.test_metrics import Done
 from tools import dashboard

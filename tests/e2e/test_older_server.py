@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.keeping import native_programs
-from alama.storage.upgrading import migrate
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.operations import postgresql_backup
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
 from tests.databases import Postgres
 from tests.native import path_with_programs, programs
 from tests.vaults import MASTER_KEY
@@ -34,7 +33,7 @@ def older() -> Iterator[Postgres]:
 @pytest.fixture
 def backup(older: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where to; the programs of 18 are on the PATH, and no others at hand."""
-    monkeypatch.setattr(native_programs, "_FOLDERS", ((str(tmp_path), "packages/*/bin"),))
+    monkeypatch.setattr(postgresql_backup, "_FOLDERS", ((str(tmp_path), "packages/*/bin"),))
     monkeypatch.setenv("PATH", path_with_programs())
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("ALAMA_MASTER_KEY", MASTER_KEY)
@@ -62,7 +61,7 @@ def test_the_servers_own_programs_are_taken_though_newer_ones_are_on_the_path(
         monkeypatch.setenv("ALAMA_DATABASE", empty)
         assert main(["db", "restore", str(backup)]) == 0
         database = databases.connect(empty)
-        assert migrate.current(database) == schema.HEAD
+        assert migrate.current(database) == tables.HEAD
         database.close()
 
 

@@ -16,11 +16,10 @@ import httpx
 import pyarrow.parquet
 import pytest
 
-from alama import wiring
-from alama.service.book import Book, Mode
-from alama.service.keys import PILOT_SCOPES
-from alama.service.onboarding.records import Job
-from alama.storage import database as databases
+from alama.onboarding.records import Job
+from alama.platform import clock
+from alama.platform.book import PILOT_SCOPES, Book, Mode
+from alama.platform.database import database
 from alama.training.population.people import PopulationOptions
 from bench.pilot.loans import loan_table
 from tests.coarse import coarse_path
@@ -104,7 +103,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pilot]:
     ).running()
     with one_core(), running as service, closing(Pilot(service)) as pilot:
         # Else nobody does what is asked for, and each test below would wait for it to the last.
-        assert databases.safe_for_several(service.installed.database), "this SQLite is too old"
+        assert database.safe_for_several(service.installed.database), "this SQLite is too old"
         yield pilot
 
 
@@ -232,7 +231,7 @@ def lapse(pilot: Pilot, job: Job) -> None:
     """Let the two minutes pass that a worker has which says nothing."""
     jobs = pilot.service.installed.onboarding.jobs
     assert job.worker is not None
-    assert jobs.advance(job.worker, job.id, job.share, job.step, wiring.wall_us())
+    assert jobs.advance(job.worker, job.id, job.share, job.step, clock.wall_us())
 
 
 def wait_for(reached: Callable[[], bool]) -> None:

@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from alama.cli import terminal
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.training import tasks
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.onboarding import tasks
+from alama.platform.terminal import terminal
 from alama.training.history.report import HistoryReport
 from alama.training.pilot import PilotOrder
 from alama.training.recipe import Recipe

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from alama.core import document
-from alama.service.book import Book, Mode
-from alama.service.keys import PILOT_SCOPES
+from alama.platform.book import PILOT_SCOPES, Book, Mode
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.lending import open_live

@@ -11,11 +11,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from alama import settings, wiring
-from alama.api import examples_onboarding
+from alama.app import installation
 from alama.core import document
-from alama.files.models import builtin
-from alama.service.keys import Scope
+from alama.onboarding import examples
+from alama.platform import settings
+from alama.platform.book import Scope
+from alama.platform.files.packaged import builtin
 from tests.databases import sqlite_url
 from tests.server import Server
 from tests.tries import TIMES
@@ -62,13 +63,13 @@ def an_endpoint(server: Server, key: str) -> str:
 
 def onboard(server: Server) -> None:
     """Have all that the examples of onboarding name, which no request brings about by itself."""
-    with closing(wiring.open_installation(settings.read(server.environment))) as installed:
+    with closing(installation.open_installation(settings.read(server.environment))) as installed:
         stores, model = installed.onboarding, builtin()
-        stores.pilots.set(examples_onboarding.PILOT)
-        stores.histories.keep(examples_onboarding.HISTORY, b"{}", [b"rows"])
-        candidate = examples_onboarding.candidate(model.id)
+        stores.pilots.set(examples.PILOT)
+        stores.histories.keep(examples.HISTORY, b"{}", [b"rows"])
+        candidate = examples.candidate(model.id)
         stores.candidates.add(candidate, document.encode(model), b"{}", b"<p>pack</p>")
-        stores.jobs.add(examples_onboarding.TRAINING)
+        stores.jobs.add(examples.TRAINING)
 
 
 def fuzz(server: Server, folder: Path) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from alama import wiring
-from alama.service.book import Book, Mode
-from alama.storage import schema
+from alama.platform import clock
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.entries import a_request_id, an_entry
@@ -40,7 +40,7 @@ class Lender:
         self.key = service.key(self.book)
 
     def loans(self, how_many: int, book: Book | None = None) -> list[str]:
-        at_us = wiring.wall_us() - 100 * DAY_US
+        at_us = clock.wall_us() - 100 * DAY_US
         entries = [an_entry(book or self.book, at_us=at_us) for _ in range(how_many)]
         self.service.installed.scores.commit(entries)
         return [entry.score.request_id for entry in entries]
@@ -60,7 +60,7 @@ class Lender:
         return [one["result"] for one in self.say(*news)]
 
     def rows(self) -> list[Any]:
-        table = schema.outcomes
+        table = tables.outcomes
         query = select(table).where(table.c.lender == self.book.lender)
         with self.service.installed.database.reading() as connection:
             return list(connection.execute(query))

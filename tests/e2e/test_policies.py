@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from alama import wiring
-from alama.core.lending import policy_writer
+from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
-from alama.files.models import builtin
-from alama.service import policies
-from alama.service.book import Book, Mode
-from alama.service.policies import Signed
+from alama.lenders.records import Signed
+from alama.platform import clock
+from alama.platform.book import Book, Mode
+from alama.platform.files.packaged import builtin
+from alama.policies import policies
 from tests.databases import Postgres, sqlite_url
 from tests.e2e.service import COMPACT, FULL, Service
 from tests.policies import with_parts
@@ -63,7 +63,7 @@ class Officer:
         self._key = service.key(self.book)
 
     def activate(self, policy: Policy) -> None:
-        text, signed = policy_writer.write(policy).encode(), Signed(wiring.wall_us())
+        text, signed = draft.write(policy).encode(), Signed(clock.wall_us())
         policies.activate(self._service.installed.registry, self.book, text, signed, builtin)
 
     def command(self, *arguments: str) -> None:
@@ -111,7 +111,7 @@ def test_every_worker_answers_by_a_new_policy_within_a_second_and_by_the_old_one
     in_review = [replace(tier, decision=Decision.REVIEW) for tier in lending]
     cautious = seal(replace(DEFAULT, name="cautious", tiers=(*in_review, declining)))
     file = tmp_path / "cautious.toml"
-    file.write_text(policy_writer.write(cautious), "utf-8")
+    file.write_text(draft.write(cautious), "utf-8")
     lender = ("--lender", officer.book.lender)
 
     before = officer.ask_all()

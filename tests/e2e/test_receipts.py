@@ -17,9 +17,8 @@ import pytest
 import alama
 from alama.core import receipts
 from alama.core.lending.draft import default_text
-from alama.files.models import write_model
-from alama.service.book import Book, Mode
-from alama.service.keys import Scope
+from alama.platform.book import Book, Mode, Scope
+from alama.platform.files.packaged import write_model
 from tests.e2e.service import COMPACT, FULL, Service
 from tests.factories import a_model
 

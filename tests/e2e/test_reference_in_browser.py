@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.api import openapi
-from alama.api.reference.page import Reference
+from alama.app import openapi
+from alama.platform.http.reference import Reference
 from tests.browser import chromium, needs_chromium
 from tests.databases import sqlite_url
 from tests.server import Server

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from alama import wiring
-from alama.service import keys
-from alama.service.book import Book, Mode
+from alama.lenders import keys
+from alama.platform import clock
+from alama.platform.book import Book, Mode
 from tests.e2e.service import COMPACT, FULL, Service
 from tests.interface import TEN_FIELDS
 from tests.lending import open_live
@@ -215,7 +215,7 @@ def changed(service: Service) -> Changed:
     assert "no model has been trained" in refused.json()["detail"]
     assert service.get("/v1/scores", key=live).json() == {"data": [], "next_cursor": None}
 
-    keys.revoke(registry, wiring.wall_us, revoked_key.id)
+    keys.revoke(registry, clock.wall_us, revoked_key.id)
     replaced, _ = keys.rotate(
         registry, service.installed.clock, pepper, rotated_key.id, overlap_hours=1
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from alama.core import model as models
+from alama.core import model
 from alama.training.pipeline import Order, Trained, judge, train
 from tests.patterned import QUICK, patterned, unwatched
 from tests.processors import lesser_processor
@@ -68,4 +68,4 @@ def test_the_hash_is_the_one_that_was_seen_before(model_id: str) -> None:
 def test_another_seed_is_another_model(model_id: str) -> None:
     other = train(patterned(3_000, seed=1), ORDER, unwatched)
     assert other.model.id != model_id
-    assert models.decode(models.encode(other.model)) == other.model
+    assert model.decode(model.encode(other.model)) == other.model

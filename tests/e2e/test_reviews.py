@@ -8,8 +8,7 @@ from typing import Any
 
 import httpx
 
-from alama.service.book import Book, Mode
-from alama.service.keys import Scope
+from alama.platform.book import Book, Mode, Scope
 from tests.databases import sqlite_url
 from tests.e2e.conftest import MARK
 from tests.e2e.service import COMPACT, Service

@@ -21,8 +21,8 @@ from typing import Any
 import httpx
 import pytest
 
-from alama.files.models import sample_application
-from alama.storage import database as databases
+from alama.platform.database import database as databases
+from alama.platform.files.packaged import sample_application
 from tests.databases import sqlite_url
 from tests.ports import HOST, free_port
 from tests.server import Server

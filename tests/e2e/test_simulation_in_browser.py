@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.pages.policy_report import render
+from alama.policies.page import policy_page
 from tests.browser import chromium, measured, needs_chromium
 from tests.simulations import a_simulation
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.long, needs_chromium, pytest.mark.xdist_group("simulat
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "page.html"
-    shown = render(a_simulation(count=1_000), "those in loans.parquet", "2026-11-15")
+    shown = policy_page(a_simulation(count=1_000), "those in loans.parquet", "2026-11-15")
     path.write_text(shown, "utf-8")
     return path
 

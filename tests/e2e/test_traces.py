@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from alama import settings, wiring
-from alama.service.book import Book, Mode
-from alama.service.webhooks.endpoints import NewEndpoint
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.urls import DEVELOPMENT
+from alama.app import installation
+from alama.platform import settings
+from alama.platform.addresses import DEVELOPMENT
+from alama.platform.book import Book, Mode
+from alama.platform.events import EventKind
+from alama.webhooks.endpoints import NewEndpoint
 from tests.collectors import Collector, Told
 from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT, FULL, Service
@@ -262,7 +263,7 @@ def test_a_worker_by_itself_tells_what_it_did_just_before_a_stop(tmp_path: Path)
     install(tmp_path)
     with Receivers() as receivers, Collector() as collector:
         late = {"OTEL_BSP_SCHEDULE_DELAY": "60000", "ALAMA_DEVELOPMENT": "yes"}
-        installed = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+        installed = installation.open_installation(settings.Settings(home=str(tmp_path)))
         try:
             new = NewEndpoint(f"{receivers.url}{HOOK}", (EventKind.SCORE_CREATED,))
             endpoints = installed.webhook_endpoints(DEVELOPMENT)
@@ -315,7 +316,7 @@ UNWANTED: tuple[dict[str, str], ...] = (
 
 LOADED = """
 import json, os, sys
-from alama.wiring.serving import service
+from alama.app.serving import service
 for environment in json.loads(sys.argv[1]):
     os.environ.update(environment)
     service()

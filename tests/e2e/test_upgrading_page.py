@@ -12,12 +12,11 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
-from alama import settings, wiring
-from alama.service import lenders
-from alama.service.errors import StoreUnavailable
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.upgrading import migrate
+from alama.app import installation
+from alama.lenders import keys
+from alama.platform import clock, settings
+from alama.platform.database import database, migrate, tables
+from alama.platform.errors import StoreUnavailable
 from tests.databases import Postgres
 from tests.later_versions import Next, become_later, numbered
 from tests.vaults import MASTER_KEY
@@ -28,7 +27,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "operating" / "upgrading.md").read_
 OWNER, SERVICE = "alama_owner", "alama"
 NEXT = Next(
     numbered(1),
-    schema.HEAD,
+    tables.HEAD,
     'op.create_table("later", sa.Column("id", sa.Integer(), primary_key=True))',
 )
 
@@ -58,9 +57,9 @@ def test_the_service_has_its_rights_on_what_is_there_and_on_what_comes(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (rights,) = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    with closing(databases.connect(as_role(url, OWNER))) as owner:
+    with closing(database.connect(as_role(url, OWNER))) as owner:
         migrate.upgrade(owner)
-    with closing(databases.connect(as_role(url, SERVICE))) as service:
+    with closing(database.connect(as_role(url, SERVICE))) as service:
         with pytest.raises(StoreUnavailable):
             migrate.require_fit(service)
         with psycopg.connect(as_role(url, OWNER)) as connection:
@@ -69,14 +68,14 @@ def test_the_service_has_its_rights_on_what_is_there_and_on_what_comes(
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("ALAMA_DATABASE", as_role(url, SERVICE))
     monkeypatch.setenv("ALAMA_MASTER_KEY", MASTER_KEY)
-    installed = wiring.open_installation(settings.read(os.environ))
-    lenders.add(installed.registry, wiring.wall_us, "umoja", "Umoja", "KES")
+    installed = installation.open_installation(settings.read(os.environ))
+    keys.add_lender(installed.registry, clock.wall_us, "umoja", "Umoja", "KES")
     installed.close()
     become_later(monkeypatch, tmp_path, NEXT)
-    with closing(databases.connect(as_role(url, OWNER))) as owner:
+    with closing(database.connect(as_role(url, OWNER))) as owner:
         assert migrate.upgrade(owner)
     with (
-        closing(databases.connect(as_role(url, SERVICE))) as service,
+        closing(database.connect(as_role(url, SERVICE))) as service,
         service.writing() as connection,
     ):
         connection.execute(text("INSERT INTO later VALUES (1)"))

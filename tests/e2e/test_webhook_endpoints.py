@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from alama.service.book import Book, Mode
+from alama.platform.book import Book, Mode
 from tests.e2e.service import Service
 
 ENDPOINTS = "/v1/webhook_endpoints"

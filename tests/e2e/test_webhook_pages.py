@@ -25,11 +25,11 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from alama.service.book import Book, Mode
-from alama.service.webhooks.endpoints import NewEndpoint
-from alama.service.webhooks.events import EventKind, ScoreGiven
-from alama.service.webhooks.urls import DEVELOPMENT
-from alama.webhooks import signing
+from alama.platform.addresses import DEVELOPMENT
+from alama.platform.book import Book, Mode
+from alama.platform.events import EventKind, ScoreGiven
+from alama.webhooks import courier
+from alama.webhooks.endpoints import NewEndpoint
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import HOST, free_port
@@ -194,7 +194,7 @@ def test_what_is_forged_old_not_signed_or_no_json_is_refused(receiver: Receiver)
     now_s = int(time.time())
 
     def signed(at_s: int = now_s, secret: bytes = receiver.secret) -> dict[str, str]:
-        return signing.headers(EVENT_ID, BODY, [secret], at_s)
+        return courier.signature_headers(EVENT_ID, BODY, [secret], at_s)
 
     assert receiver.answer(signed(), BODY.replace(b"test", b"live")) == 400
     assert receiver.answer(signed() | {"webhook-id": "evt_another"}) == 400
@@ -204,7 +204,7 @@ def test_what_is_forged_old_not_signed_or_no_json_is_refused(receiver: Receiver)
     assert receiver.answer(signed() | {"webhook-signature": "v1 , v2,AA== v1,AA=="}) == 400
     assert receiver.answer({}) == 400
     no_json = b"no JSON, though it is signed"
-    headers = signing.headers(EVENT_ID, no_json, [receiver.secret], now_s)
+    headers = courier.signature_headers(EVENT_ID, no_json, [receiver.secret], now_s)
     assert receiver.answer(headers, no_json) == 400
     assert receiver.answer(signed()) == 204
     # Scores of the other test may arrive meanwhile.

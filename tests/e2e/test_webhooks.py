@@ -15,10 +15,10 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from alama.service.book import Book, Mode
-from alama.service.webhooks.endpoints import NewEndpoint
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.urls import DEVELOPMENT
+from alama.platform.addresses import DEVELOPMENT
+from alama.platform.book import Book, Mode
+from alama.platform.events import EventKind
+from alama.webhooks.endpoints import NewEndpoint
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import HOST, free_port

@@ -13,7 +13,7 @@ import pytest
 
 import alama
 from alama.core.product import PRODUCT
-from alama.files.models import sample_application
+from alama.platform.files.packaged import sample_application
 from tests.databases import sqlite_url
 from tests.server import Server
 from tests.wheelhouses import clean_environment, wheelhouse
@@ -82,7 +82,7 @@ def test_the_metadata_is_complete_and_consistent(installed: Path) -> None:
     pip(installed, "check")
     shown = pip(installed, "show", "--verbose", "alama")
     assert f"Version: {alama.__version__}" in shown
-    assert "alama = alama.cli.main:main" in shown
+    assert "alama = alama.app.cli.main:main" in shown
 
 
 def test_the_help_teaches(installed: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from alama.core.application import read
 from alama.core.assess import ExplainedScore, explain_score
 from alama.core.model import ReadyModel, encode
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.population.people import PopulationOptions, batches
 
 FOLDER = Path(__file__).parent

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 from tests.clocks import HandClock
 from tests.protected import House
 

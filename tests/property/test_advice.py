@@ -8,11 +8,10 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.reasons import Advice, Language
-from alama.core.reasons.dictionary import Shown
-from alama.core.reasons.known import shown_as
-from alama.core.recourse import FieldChange
-from alama.files.reasons import languages
+from alama.core.reasons.advice import Advice
+from alama.core.reasons.dictionary import Language, Shown, shown_as
+from alama.core.recourse.answer import FieldChange
+from alama.platform.files.packaged import languages
 from tests.recourse import Case, random_case
 from tests.tries import tries
 

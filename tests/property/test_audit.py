@@ -9,16 +9,14 @@ from hypothesis import strategies as st
 
 from alama.core import chain
 from alama.core.chain import MAIN, Link
-from alama.service.audit.signatures import Signers
-from alama.service.book import Book, Mode
-from alama.service.lenders import Lender
-from alama.service.policies import Pause
-from alama.storage import database as databases
-from alama.storage.audit import SqlTrail
-from alama.storage.database import Database
-from alama.storage.score_chain import ScoreChain
-from alama.storage.scores import SqlScores
-from alama.storage.upgrading import migrate
+from alama.lenders.records import Lender, Pause
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.database.database import Database
+from alama.protection.audit.chains import Signers
+from alama.protection.audit.store import Trail
+from alama.scoring.store import ScoreChain, Scores
 from tests.audited import audited, verdict_on
 from tests.databases import sqlite_url
 from tests.entries import NOON_US, an_entry
@@ -30,7 +28,7 @@ NUMBER_BITS = 64
 
 
 def links_of(database: Database) -> list[Link]:
-    trail = SqlTrail(database)
+    trail = Trail(database)
     return [link for writer in trail.writers() for link in trail.links(writer, 0, 100)]
 
 
@@ -44,7 +42,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     registry.pause(Book("demo", Mode.LIVE), Pause(NOON_US, "payments are down"))
     vault = vault_of(database)
     process = ScoreChain(database, acts_in(database), vault.signer)
-    scores = SqlScores(database, vault, process)
+    scores = Scores(database, vault, process)
     for size in (1, 3):
         scores.commit([audited(an_entry(), vault) for _ in range(size)])
     process.close()
@@ -75,7 +73,7 @@ def bits(value: str | int | bytes) -> int:
 
 
 def test_every_bit_of_every_column_of_every_row_is_covered(kept: Database) -> None:
-    signatures = Signers(SqlTrail(kept), vault_of(kept))
+    signatures = Signers(Trail(kept), vault_of(kept))
     tried = 0
     for link in links_of(kept):
         before = chain.Head(link.writer, link.number - 1, link.previous_hash)
@@ -91,7 +89,7 @@ def test_every_bit_of_every_column_of_every_row_is_covered(kept: Database) -> No
 
 def test_no_number_hides_the_last_act(kept: Database) -> None:
     """Nothing follows it that would show a gap."""
-    last = SqlTrail(kept).newest(MAIN, None, 1)[0]
+    last = Trail(kept).newest(MAIN, None, 1)[0]
     for bit in range(NUMBER_BITS):
         with changed_row(kept, last, "number", bit):
             assert verdict_on(kept).findings, bit

@@ -12,13 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import RowMapping
 
-from alama.service.outcomes.records import DECLINED, Judgement, ReviewReason
-from alama.service.vault.rotation import Rotation
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.rotation import SqlRotation
-from alama.storage.upgrading import migrate
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Database
+from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring.sequels import DECLINED, Judgement, ReviewReason
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
@@ -61,10 +59,10 @@ OF_DESTROYED_LENDERS_KEYS = OF_DESTROYED_KEYS | OF_LENDERS_KEYS | {"id"}
 """Nothing is under it any more that would name it."""
 
 TABLES = {
-    "scores": schema.scores,
-    "reviews": schema.reviews,
-    "applicant_keys": schema.applicant_keys,
-    "vault_keys": schema.vault_keys,
+    "scores": tables.scores,
+    "reviews": tables.reviews,
+    "applicant_keys": tables.applicant_keys,
+    "vault_keys": tables.vault_keys,
 }
 
 
@@ -99,7 +97,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
         house.reviews.review(DEMO, house.score(reference), SAID)
     house.applicants.erase(DEMO, "GONE-1")
     house.clock.now_us += 1_000
-    rotation = Rotation(SqlRotation(database, house.log, house.vault), house.vault, house.clock)
+    rotation = Rotation(RotationStore(database, house.log, house.vault), house.vault, house.clock)
     rotation.signing(None)
     rotation.begin_lender("demo", None)
     rotation.finish_lender("demo", lambda _: None)

@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.service.book import Mode
-from alama.service.vault import envelope
-from alama.service.vault.envelope import RECORD, REPLY, NotOpened, place
+from alama.platform.book import Mode
+from alama.vault import envelope
+from alama.vault.envelope import RECORD, REPLY, NotOpened, place
 
 KEY, OTHER, NEW = (AESGCM(bytes([seed]) * 32) for seed in (1, 2, 3))
 Work = Callable[[AESGCM, bytes, bytes], bytes]

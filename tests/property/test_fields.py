@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.api import fields, wire_onboarding, wire_outcomes, wire_reviews, wire_webhooks
-from alama.api.problems import InvalidRequest
+from alama.monitoring import outcomes_api, reviews_api
+from alama.onboarding import wire as wire_onboarding
+from alama.platform.http import fields
+from alama.platform.http.problems import InvalidRequest
+from alama.webhooks import wire
 
 KINDS: list[tuple[type[Any], Any]] = [
-    (wire_outcomes.NewOutcome, wire_outcomes.RULES),
-    (wire_reviews.NewReview, wire_reviews.RULES),
-    (wire_webhooks.NewWebhookEndpoint, wire_webhooks.RULES),
-    (wire_webhooks.WebhookEndpointChange, wire_webhooks.RULES),
+    (outcomes_api.NewOutcome, outcomes_api.RULES),
+    (reviews_api.NewReview, reviews_api.RULES),
+    (wire.NewWebhookEndpoint, wire.RULES),
+    (wire.WebhookEndpointChange, wire.RULES),
     (wire_onboarding.NewTerms, wire_onboarding.RULES),
     (wire_onboarding.NewTraining, wire_onboarding.RULES),
 ]
@@ -66,5 +69,5 @@ def test_what_breaks_no_rule_is_read_at_once(monkeypatch: pytest.MonkeyPatch) ->
     sent = [("request_id", REQUEST_ID), ("outcome", "repaid"), ("date", "2026-11-16")]
     more = [("disbursed_amount", 30.0), ("repaid_amount", None)]
     monkeypatch.setattr(fields, "_repeated", lambda _: pytest.fail("field by field"))
-    found = fields.read_members(wire_outcomes.NewOutcome, [*sent, *more], wire_outcomes.RULES)
+    found = fields.read_members(outcomes_api.NewOutcome, [*sent, *more], outcomes_api.RULES)
     assert (found.disbursed_amount, found.repaid_amount) == (30.0, None)

@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 from alama.core import calibration
 from alama.core.assess import Assessment, assess, explain_score
 from alama.core.catalogue import Direction
-from alama.core.lending import policy_text, policy_writer
+from alama.core.lending import draft, policy_text
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.policy import (
-    HOLDS,
-    SEVERITY,
-    Decision,
-    Rule,
-    Sufficiency,
-    Tier,
-)
+from alama.core.lending.policy import HOLDS, SEVERITY, Decision, Rule, Sufficiency, Tier
 from alama.core.lending.policy_check import seal, unsteady
 from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
@@ -137,7 +130,7 @@ def test_who_asks_for_what_is_offered_is_not_declined_and_gets_it(case: Case) ->
 @tries(100)
 def test_a_decision_replays_from_the_documents_alone(case: Case) -> None:
     policy = case.policy.policy
-    again = policy_text.decode(policy_writer.write(policy).encode(), policy.id)
+    again = policy_text.decode(draft.write(policy).encode(), policy.id)
     assert assess(case.model, ReadyPolicy(again, case.model), case.application) == case.assess()
 
 

@@ -8,9 +8,10 @@ from itertools import permutations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.service.days import DAY_US, day_of
-from alama.service.outcomes.judging import Heard, Verdict, judge
-from alama.service.outcomes.records import DEFAULTS, Answer, News, Outcome, Said, State
+from alama.core.monitoring.news import News, State
+from alama.monitoring.outcomes import Heard, Verdict, judge
+from alama.platform.days import DAY_US, day_of
+from alama.scoring.sequels import DEFAULTS, Answer, Outcome, Said
 from tests.entries import NOON_US, a_request_id
 
 REQUEST_ID = a_request_id()

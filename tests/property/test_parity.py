@@ -24,7 +24,7 @@ from alama.core.kernel import BatchScorecard, Column, Words
 from alama.core.model import Model, ReadyModel
 from alama.core.scorecard import Scorecard
 from alama.core.units import Points
-from alama.files.reader import open_table
+from alama.platform.files.reader import open_table
 from tests.factories import Case, Rng, a_model, cases, masked, random_columns, rows
 from tests.tries import tries
 

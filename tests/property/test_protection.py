@@ -26,24 +26,17 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import select
 
-from alama.service.audit.acts import Act
-from alama.service.audit.verify import verify
-from alama.service.errors import (
-    Erased,
-    IdempotencyKeyReused,
-    StoreUnavailable,
-    UnderHold,
-    UnknownApplicant,
-    UnknownScore,
-)
-from alama.service.vault.keys import VaultKey
-from alama.service.vault.master import Masters, master
-from alama.service.vault.ring import Ring
-from alama.service.vault.rotation import Rotation
-from alama.storage import database as databases
-from alama.storage import retention, schema
-from alama.storage.audit import SqlTrail
-from alama.storage.rotation import SqlRotation
+from alama.platform.acts import Act
+from alama.platform.database import database, tables
+from alama.platform.errors import Erased, StoreUnavailable
+from alama.protection import retention
+from alama.protection.applicants import UnderHold, UnknownApplicant
+from alama.protection.audit.store import Trail
+from alama.protection.audit.verify import verify
+from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring.records import IdempotencyKeyReused, UnknownScore
+from alama.vault.keys import Masters, VaultKey, master
+from alama.vault.ring import Ring
 from tests.audited import unwatched
 from tests.clocks import HandClock
 from tests.entries import DEMO
@@ -85,7 +78,7 @@ class Protection(RuleBasedStateMachine):
     def open(self) -> None:
         if hasattr(self, "house"):
             return
-        self.database = databases.connect(f"sqlite:///{self.file}")
+        self.database = database.connect(f"sqlite:///{self.file}")
         self.faults = Faults(self.database)
         self.house = House(self.database, self.clock, self.masters)
 
@@ -216,7 +209,7 @@ class Protection(RuleBasedStateMachine):
         return [name for name, one in self.given.items() if one.applicant_ref == reference]
 
     def _wrapped(self) -> set[bytes]:
-        query = select(schema.applicant_keys.c.wrapped)
+        query = select(tables.applicant_keys.c.wrapped)
         with self.database.reading() as connection:
             return {one for one in connection.execute(query).scalars() if one is not None}
 
@@ -269,7 +262,7 @@ class Protection(RuleBasedStateMachine):
         return self._rotation_of(self.house)
 
     def _rotation_of(self, house: House) -> Rotation:
-        store = SqlRotation(self.database, house.log, house.vault)
+        store = RotationStore(self.database, house.log, house.vault)
         return Rotation(store, house.vault, self.clock)
 
     @rule(statement=st.none() | st.integers(0, STATEMENTS_MAX))
@@ -326,7 +319,7 @@ class Protection(RuleBasedStateMachine):
     def rotate_signing_twice_at_once(self) -> None:
         """Another process replaces the key that signs right before this one would."""
         self.clock.now_us += 1_000_000
-        store = SqlRotation(self.database, self.house.log, self.house.vault)
+        store = RotationStore(self.database, self.house.log, self.house.vault)
         other = House(self.database, self.clock, self.masters)
         replace, in_between = store.replace_key, iter([True])
 
@@ -380,7 +373,7 @@ class Protection(RuleBasedStateMachine):
             raise AssertionError(f"{request_id} is still there")
         assert self._listed() == self.given.keys() | self.erased.keys()
         verdict = verify(
-            SqlTrail(self.database),
+            Trail(self.database),
             house.vault,
             house.registry.lenders(),
             frozenset(),

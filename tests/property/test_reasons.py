@@ -18,19 +18,22 @@ from alama.core.lending.offer import find_loan, find_loan_to_confirm
 from alama.core.lending.policy import HOLDS, SEVERITY, Decision, Rule
 from alama.core.lending.ready_policy import Objection, ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.reasons import REASONS_MAX, Language, Reason, reasons, tell, wording
-from alama.core.reasons.dictionary import GENERIC, LENDER_RULE, NOT_GIVEN, Safer, Shown
-from alama.core.reasons.levels import (
+from alama.core.reasons import dictionary, tell
+from alama.core.reasons.dictionary import GENERIC, LENDER_RULE, NOT_GIVEN, Language, Safer, Shown
+from alama.core.reasons.tell import (
     COMMON_SHARE,
     NOTICEABLE_POINTS,
+    REASONS_MAX,
     Level,
+    Reason,
     Sense,
     Standing,
     level_that_helps,
+    reasons,
 )
 from alama.core.scorecard import Scored
 from alama.core.tables import MISSING
-from alama.files.reasons import languages
+from alama.platform.files.packaged import languages
 from tests.applications import random_application
 from tests.factories import ready_model
 from tests.policies import random_policy
@@ -268,7 +271,7 @@ def test_a_value_is_shown_in_the_band_where_it_stands(case: Case) -> None:
         standing, value = teller._standing(contribution), contribution.value
         if isinstance(value, float | int):
             shown = ENGLISH.fields[standing.field.name].shown
-            number = wording.plain_value(shown, value, standing.is_here)
+            number = dictionary.plain_value(shown, value, standing.is_here)
             assert standing.is_here(value_of(number, shown))
 
 

@@ -16,10 +16,8 @@ from alama.core import model as models
 from alama.core.application import Application
 from alama.core.assess import explain_score
 from alama.core.model import ReadyModel
-from alama.core.monitoring import level, odds
-from alama.core.monitoring.calibration_shift import Shift, shift
-from alama.core.monitoring.level import Given
-from alama.core.recalibration import points_of, recalibrated
+from alama.core.monitoring import rates, recalibration
+from alama.core.monitoring.recalibration import Given, Shift, points_of, recalibrated, shift
 from alama.core.tally import SCORE_STEP
 from alama.core.units import LogOdds, Points, Probability
 from tests.applications import random_application
@@ -67,7 +65,7 @@ def test_the_log_odds_of_default_move_by_the_shift(log_odds: float) -> None:
     points = points_of(by(log_odds))
     was = calibration.probability_of(Points(calibration.ANCHOR_POINTS))
     now = calibration.probability_of(Points(calibration.ANCHOR_POINTS + points))
-    assert odds.log_odds(now) - odds.log_odds(was) == pytest.approx(log_odds, abs=1e-9)
+    assert rates.log_odds(now) - rates.log_odds(was) == pytest.approx(log_odds, abs=1e-9)
 
 
 @given(SHIFTS)
@@ -103,7 +101,7 @@ def test_the_mean_prediction_of_the_sample_is_what_was_realised(sample: list[Giv
     points = points_of(found)
     predicted = math.fsum(one.loans * moved_by_points(one.probability, points) for one in sample)
     assert predicted == pytest.approx(found.defaults, rel=1e-6)
-    assert level.predicted_rate(sample, found.log_odds) == pytest.approx(
+    assert recalibration.predicted_rate(sample, found.log_odds) == pytest.approx(
         found.defaults / found.loans, rel=1e-9
     )
 

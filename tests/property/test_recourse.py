@@ -17,20 +17,19 @@ from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.recourse import (
+from alama.core.recourse.additive import is_lever, reach
+from alama.core.recourse.answer import (
     APPROVAL,
     Counterfactual,
     Hindrance,
     Obstacle,
-    ReadyRecourse,
     ScoreAtLeast,
     Status,
+    is_met,
 )
-from alama.core.recourse.cost import MILLIONTHS, change_costs
-from alama.core.recourse.goals import is_met
-from alama.core.recourse.moves import is_lever, reach
-from alama.core.recourse.values import is_between
-from alama.files.models import builtin
+from alama.core.recourse.ready import ReadyRecourse
+from alama.core.recourse.values import MILLIONTHS, change_costs, is_between
+from alama.platform.files.packaged import builtin
 from tests.recourse import Case, by_brute_force, draws, random_case
 from tests.tries import tries
 

@@ -19,26 +19,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.api import render
-from alama.cli.main import main
+from alama.app.cli.main import main
 from alama.core.application import Application, Value
 from alama.core.assess import assess
 from alama.core.catalogue import Catalogue, Field, Kind
 from alama.core.intake import Intake
-from alama.core.lending import policy_writer
+from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Affordability, Decision, Policy, Sufficiency
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Stance, simulate
 from alama.core.model import ReadyModel
-from alama.files.models import builtin, write_model
-from alama.files.reasons import languages
-from alama.service.directory import Caller, Desk
-from alama.service.keys import USUAL_SCOPES, Key
-from alama.service.outcomes.records import NO_SEQUEL
-from alama.service.records import Earlier, Entry
-from alama.service.scoring import Arrival, Scoring
+from alama.lenders.records import Key
+from alama.platform.book import USUAL_SCOPES
+from alama.platform.files.packaged import builtin, languages, write_model
+from alama.platform.http.exchange import Arrival
+from alama.scoring import api as render
+from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.records import Earlier, Entry
+from alama.scoring.scoring import Scoring
+from alama.scoring.sequels import NO_SEQUEL
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
@@ -183,7 +184,9 @@ async def served(question: Question) -> tuple[list[bytes], list[Entry]]:
     keeper = Keeper()
     scoring = Scoring(Intake(question.model.catalogue), keeper, VAULT)
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
-    caller = Caller(key, DEMO, Desk(question.model, question.policy), VAULT.ring(DEMO.lender))
+    caller = Caller(
+        key, DEMO, ActiveModel(question.model, question.policy), VAULT.ring(DEMO.lender)
+    )
     with_offer = render.expanded(frozenset({"offer"}), languages()[0])
     replies = []
     for application in question.applications:
@@ -229,7 +232,7 @@ def test_a_file_is_decided_on_as_the_core_says(
     model, policy = folder / "model.json", folder / "policy.toml"
     loans, out = folder / f"loans{ending}", folder / f"decisions{ending}"
     write_model(question.model.model, model)
-    policy.write_text(policy_writer.write(question.policy.policy))
+    policy.write_text(draft.write(question.policy.policy))
     write(table_of(question), loans)
 
     options = ["--model", str(model), "--policy", str(policy), "--out", str(out)]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.service.errors import TooManyRequests
-from alama.service.limits import RateLimit
+from alama.lenders.limits import RateLimit
+from alama.platform.errors import TooManyRequests
 from tests.shared_rates import SharedRates
 
 SECOND_US = 1_000_000

@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from alama.files.models import sample_application
+from alama.platform.files.packaged import sample_application
 
 ANSWER_S_MAX = 30.0
 SAMPLE = json.loads(sample_application())

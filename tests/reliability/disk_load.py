@@ -16,10 +16,10 @@ from contextlib import ExitStack, suppress
 from sqlalchemy import text
 
 from alama.core.errors import AlamaError
-from alama.service import ids
-from alama.service.errors import StoreUnavailable
-from alama.storage import database as databases
-from alama.storage.scores import SqlScores
+from alama.platform import ids
+from alama.platform.database import database as databases
+from alama.platform.errors import StoreUnavailable
+from alama.scoring.store import Scores
 from tests.entries import NOON_US, an_entry
 from tests.reliability.disks import acknowledge
 from tests.stores import scores_in
@@ -63,7 +63,7 @@ def main(url: str, commits: int, seed: int) -> None:
     os._exit(0)  # as a process that is killed
 
 
-def keep(scores: SqlScores, chance: random.Random) -> bool:
+def keep(scores: Scores, chance: random.Random) -> bool:
     names = [
         ids.request_id(NOON_US, os.urandom(ids.RANDOM_BYTES))
         for _ in range(chance.randint(1, GROUP_MAX))

@@ -17,18 +17,19 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
+from alama.app import installation
+from alama.app.installation import Installation
 from alama.core import document
 from alama.core.lending.policy import Decision
 from alama.core.model import Model
-from alama.files.models import builtin
-from alama.service import lenders, replay
-from alama.service.book import Book, Mode
-from alama.service.onboarding.approval import Signing
-from alama.service.opening import open_score
-from alama.service.replay import Record
-from alama.storage.scores import stored_score, whole_scores
-from alama.wiring import Installation
+from alama.lenders import keys
+from alama.onboarding.approval import Signing
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.files.packaged import builtin
+from alama.scoring import replay
+from alama.scoring.replay import Record, open_score
+from alama.scoring.store import stored_score, whole_scores
 from tests.factories import a_model
 from tests.onboarded import a_candidate, a_history, a_pilot
 from tests.reliability.client import Client
@@ -58,7 +59,7 @@ def test_approvals_and_rollbacks_under_load_fail_nothing_and_mix_nothing(
     kind = database_url.partition(":")[0]
     with (
         Server(database_url, tmp_path, 2, ALAMA_RATE_LIMIT="1000000") as server,
-        closing(wiring.open_installation(settings.read(server.environment))) as installed,
+        closing(installation.open_installation(settings.read(server.environment))) as installed,
     ):
         key, other = two_keys_of_a_lender_in_shadow(installed)
         load = Load(server.url, key, CONNECTIONS)
@@ -92,7 +93,7 @@ def wait(load: Load) -> None:
 
 def two_keys_of_a_lender_in_shadow(installed: Installation) -> tuple[str, str]:
     """A lender whose live applications the built-in model answers; two keys for it."""
-    lenders.add(installed.registry, wiring.wall_us, BOOK.lender, "Umoja SACCO", "KES")
+    keys.add_lender(installed.registry, clock.wall_us, BOOK.lender, "Umoja SACCO", "KES")
     installed.onboarding.pilots.set(a_pilot(BOOK.lender))
     one, other = (installed.live_keys.issue_shadow(BOOK.lender, "W. Mutua")[0] for _ in range(2))
     return one, other

@@ -17,8 +17,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 from tests.databases import Postgres, sqlite_url
 from tests.native import path_with_programs
 from tests.reliability.load import Load

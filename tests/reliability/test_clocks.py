@@ -20,13 +20,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from alama import settings, wiring
+from alama.app import installation
 from alama.core.lending.draft import draft, draft_text
-from alama.files.jurisdictions import jurisdiction
-from alama.files.models import builtin
-from alama.service.policies import Signed, activate
-from alama.storage import database as databases
-from alama.storage import schema
+from alama.lenders.records import Signed
+from alama.platform import settings
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.files.packaged import builtin, jurisdiction
+from alama.policies.policies import activate
 from tests.databases import Postgres, sqlite_url
 from tests.reliability import processes
 from tests.reliability.client import Client, application
@@ -102,13 +103,15 @@ class Hosts:
     def __init__(self, url: str, servers: list[Server], wrong: WrongClock) -> None:
         self.url, self.servers, self.wrong = url, servers, wrong
         self.key = servers[0].key()
-        with closing(wiring.open_installation(settings.read(servers[0].environment))) as opened:
+        with closing(
+            installation.open_installation(settings.read(servers[0].environment))
+        ) as opened:
             place = jurisdiction("KE")
             text = draft_text(draft("KES", place, "ours"), place).encode()
             activate(opened.registry, DEMO, text, Signed(opened.clock()), builtin)
 
     def count(self, table: str) -> int:
-        query = select(func.count()).select_from(schema.METADATA.tables[table])
+        query = select(func.count()).select_from(tables.METADATA.tables[table])
         with closing(databases.connect(self.url)) as database, database.reading() as connection:
             return connection.execute(query).scalar_one()
 

@@ -6,15 +6,15 @@ from contextlib import closing
 
 import pytest
 
-from alama.service.errors import StoreUnavailable
-from alama.storage import database as databases
-from alama.storage.registry import SqlRegistry
-from alama.storage.upgrading import migrate
+from alama.lenders.store import Registry
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.errors import StoreUnavailable
 
 
 def test_a_database_without_its_tables_is_not_healthy(database_url: str) -> None:
     with closing(databases.connect(database_url)) as database:
-        registry = SqlRegistry(database)
+        registry = Registry(database)
         with pytest.raises(StoreUnavailable):
             registry.ping()
         migrate.upgrade(database)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.storage.sqlite_driver import pysqlite3
+from alama.platform.database.sqlite_driver import pysqlite3
 from tests.databases import sqlite_url
 from tests.reliability import faults_and_cuts
 from tests.reliability.client import Client
@@ -42,7 +42,7 @@ ONLY_ONCE = {"create", "truncate", "unlink"}
 
 IN_PASSING = """
 import os, sys
-from alama.storage.sqlite_driver import pysqlite3
+from alama.platform.database.sqlite_driver import pysqlite3
 from tests.reliability.disks import acknowledge
 def opened():
     connection = pysqlite3.connect(sys.argv[1], isolation_level=None)

@@ -16,15 +16,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from alama import settings, wiring
+from alama.app import installation
+from alama.app.installation import Installation
+from alama.app.serving import PACE_OF_A_FILE
 from alama.core.lending import draft
-from alama.files.models import builtin
-from alama.service import keys
-from alama.service.book import Book, Mode
-from alama.storage import database as databases
-from alama.storage.schema import rates
-from alama.wiring import Installation
-from alama.wiring.serving import PACE_OF_A_FILE
+from alama.lenders import keys
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database.tables import rates
+from alama.platform.files.packaged import builtin
 from tests.databases import Postgres, sqlite_url
 from tests.factories import a_model
 from tests.reliability import processes
@@ -96,7 +97,7 @@ def hosts(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
             within_s=15,
             what="all there",
         )
-        installed = wiring.open_installation(settings.read(servers[0].environment))
+        installed = installation.open_installation(settings.read(servers[0].environment))
         yield Hosts(servers, held.enter_context(closing(installed)))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.storage import database as databases
+from alama.platform.database import database
 from tests.databases import sqlite_url
 from tests.reliability.client import Client
 from tests.reliability.load import Load
@@ -35,7 +35,7 @@ def test_scores_are_refused_while_the_file_is_locked_and_given_when_it_is_free(
         with (
             load.running(),
             Client(server.url, key) as client,
-            closing(databases.connect(url)) as other,
+            closing(database.connect(url)) as other,
         ):
             load.wait_for_answers(50, BACK_S_MAX)
             with other.writing():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.storage.sqlite_driver import pysqlite3
+from alama.platform.database.sqlite_driver import pysqlite3
 from tests.databases import sqlite_url
 from tests.reliability.disks import COMPILER, Recorded
 from tests.reliability.load import Load
@@ -28,7 +28,7 @@ pytestmark = [
 
 ROWS_ACKNOWLEDGED = """
 import os, sys
-from alama.storage.sqlite_driver import pysqlite3
+from alama.platform.database.sqlite_driver import pysqlite3
 connection = pysqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("PRAGMA journal_mode=WAL")
 connection.execute("PRAGMA synchronous=" + sys.argv[2])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import alama
-from alama.storage import schema
+from alama.platform.database import tables
 from tests.databases import Postgres
 from tests.later_versions import Next, make_version, numbered
 from tests.reliability.client import Client
@@ -37,7 +37,7 @@ MISTAKE = 2
 LONGEST_S_MAX = 30.0
 """Of a request with all its repetitions: a step may keep it for 3 s, and a start takes some."""
 
-THIS, NEXT, AFTER_NEXT = schema.HEAD, numbered(1), numbered(2)
+THIS, NEXT, AFTER_NEXT = tables.HEAD, numbered(1), numbered(2)
 EXPAND = Next(
     NEXT,
     THIS,

@@ -13,12 +13,11 @@ import psycopg
 import pytest
 from sqlalchemy import exc, insert
 
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
-from alama.storage.upgrading import migrate
-from alama.storage.upgrading import online as online_upgrade
+from alama.lenders.store import Registry
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database import migrate as online_upgrade
+from alama.platform.database.database import Database
 from tests.databases import Postgres, through
 from tests.proxy import Proxy
 
@@ -60,11 +59,11 @@ def test_a_client_that_vanished_in_the_middle_of_a_commit_does_not_keep_its_lock
         closing(databases.connect(through(url, proxy.port))) as vanishing,
         vanishing.engine.connect() as connection,
     ):
-        connection.execute(insert(schema.facts), {"name": fact, "value": "theirs"})
+        connection.execute(insert(tables.facts), {"name": fact, "value": "theirs"})
         proxy.stall()
         started = time.monotonic()
         try:
-            assert SqlRegistry(remote).settle_fact(fact, "ours") == "ours"
+            assert Registry(remote).settle_fact(fact, "ours") == "ours"
         finally:
             proxy.mend()
         assert time.monotonic() - started < databases.ABANDONED_MS / 1000 + 2

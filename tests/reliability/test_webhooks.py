@@ -22,11 +22,11 @@ import pytest
 from sqlalchemy import func, select
 from standardwebhooks import Webhook
 
-from alama.service.webhooks.records import ENDPOINTS_MAX
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.bundles import COLUMNS, Bundle, unfolded
-from alama.storage.database import Database
+from alama.platform.database import database as databases
+from alama.platform.database import tables
+from alama.platform.database.database import Database
+from alama.platform.event_bundles import COLUMNS, Bundle, unfolded
+from alama.webhooks.records import ENDPOINTS_MAX
 from tests.ports import HOST, free_port
 from tests.receivers import Receivers
 from tests.reliability.client import Client, application
@@ -63,9 +63,9 @@ REPEATED_MAX = 0.01
 PROGRAM = """
 import asyncio, os, signal, sys
 from alama import settings, wiring
-from alama.telemetry.deliveries import watching_deliveries
+from alama.webhooks.telemetry import watching_deliveries
 from alama.webhooks.worker import Pace
-from alama.wiring.delivering import deliver
+from alama.app.delivering import deliver
 
 def begun(worker):
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
@@ -248,7 +248,7 @@ class Proof:
 
     def wait_until_all_is_noted(self, database: Database) -> None:
         """Wait until what killed workers held has come once more, where it has to."""
-        table, deadline_s = schema.deliveries, time.monotonic() + LEASE_S + NOTED_S_MAX
+        table, deadline_s = tables.deliveries, time.monotonic() + LEASE_S + NOTED_S_MAX
         ids = [endpoint.id for endpoint in self.healthy.values()]
         query = select(table.c.event_id).where(
             table.c.endpoint_id.in_(ids), table.c.next_us.is_not(None)
@@ -291,7 +291,7 @@ def payloads(database: Database) -> dict[str, bytes]:
     """The payload of each event, by its id, dispatched or not."""
     with database.reading() as connection:
         bundles = [Bundle._make(row) for row in connection.execute(select(*COLUMNS))]
-        rows = connection.execute(select(schema.events.c.id, schema.events.c.payload))
+        rows = connection.execute(select(tables.events.c.id, tables.events.c.payload))
         dispatched = {row.id: row.payload for row in rows}
     coming = (event for bundle in bundles for event in unfolded(bundle))
     return dispatched | {event.id: event.payload for event in coming}
@@ -299,7 +299,7 @@ def payloads(database: Database) -> dict[str, bytes]:
 
 def holders(database: Database) -> set[str]:
     """The names of the workers by whom deliveries are claimed, be it that their time is over."""
-    table = schema.deliveries
+    table = tables.deliveries
     query = select(table.c.claimed_by).where(table.c.claimed_by.is_not(None)).distinct()
     with database.reading() as connection:
         return set(connection.execute(query).scalars())
@@ -307,7 +307,7 @@ def holders(database: Database) -> set[str]:
 
 def assert_nothing_is_lost(database: Database, wanted: int) -> None:
     """Each delivery has arrived, or is due once more: soon, where a worker was killed with it."""
-    table = schema.deliveries
+    table = tables.deliveries
     over = table.c.delivered_us.is_not(None)
     lease_ends_us = time.time_ns() // 1_000 + int(LEASE_S * 1_000_000)
     kept_back = table.c.claimed_by.is_not(None) & (table.c.next_us > lease_ends_us)
@@ -317,5 +317,5 @@ def assert_nothing_is_lost(database: Database, wanted: int) -> None:
             select(func.count()).where(table.c.next_us.is_(None), ~over).select_from(table)
         )
         held = connection.scalar(select(func.count()).where(kept_back).select_from(table))
-        waiting = connection.scalar(select(func.count()).select_from(schema.bundles))
+        waiting = connection.scalar(select(func.count()).select_from(tables.bundles))
     assert (total, stuck, held, waiting) == (wanted, 0, 0, 0)

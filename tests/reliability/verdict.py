@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from alama.service.opening import open_score
-from alama.service.records import ScoreRow, Sealed
-from alama.storage import database as databases
-from alama.storage.scores import stored_score, whole_scores
+from alama.platform.database import database as databases
+from alama.scoring.records import ScoreRow, Sealed
+from alama.scoring.replay import open_score
+from alama.scoring.store import stored_score, whole_scores
 from tests.audited import verdict_on
 from tests.reliability.client import Client, Reply
 from tests.reliability.load import OK, Load, Sent

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
+from alama.app import delivering, installation
+from alama.app import delivering as challenging
+from alama.app.delivering import Stoppable
+from alama.app.installation import Installation
 from alama.core.model import encode
-from alama.service.book import Book, Mode
-from alama.service.monitoring import shadowing
-from alama.storage import database as databases
-from alama.storage.challengers import SqlChallengers
-from alama.telemetry.deliveries import DeliveryWatch
-from alama.telemetry.log import log_on_stderr
-from alama.wiring import Installation, challenging, delivering
-from alama.wiring.delivering import Stoppable
+from alama.monitoring import shadowing
+from alama.monitoring.challengers import Challengers
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import database
+from alama.platform.telemetry.log import log_on_stderr
+from alama.webhooks.telemetry import DeliveryWatch
 from tests.factories import a_model
 from tests.stored import give_score
 
@@ -32,7 +34,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
     """An installation with a challenger, and one score that it is to be asked about at once."""
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setattr(shadowing, "SETTLED_US", 0)
-    opened = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+    opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
     challenges = challenging.challenges(opened)
     challenges.begin(TEST, encode(a_model(name="challenger")), "W. Mutua", "a trial")
     give_score()
@@ -42,7 +44,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
 
 def work(installed: Installation, enough: Callable[[int, float], bool]) -> int:
     """Have a worker work until it has answered or waited enough; how often it has answered."""
-    challengers = SqlChallengers(installed.database, installed.log)
+    challengers = Challengers(installed.database, installed.log)
     stoppable: list[Stoppable] = []
 
     async def run() -> None:
@@ -64,12 +66,12 @@ def work(installed: Installation, enough: Callable[[int, float], bool]) -> int:
 def test_a_worker_asks_the_challenger_of_each_book(
     installed: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (3, 0, 0))
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (3, 0, 0))
     assert work(installed, lambda scored, waited_s: scored > 0 or waited_s > WITHIN_S) == 1
 
 
 def test_a_worker_that_is_a_thread_of_the_service_takes_no_turns_from_scores(
     installed: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     assert work(installed, lambda _, waited_s: waited_s > SOME_LOOKS_S) == 0

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from alama.core.lending.jurisdiction import Jurisdiction
-from alama.files.jurisdictions import jurisdictions
+from alama.platform.files.packaged import jurisdictions
 from tools.reference import FIGURES, shown
 
 PAGE = (Path(__file__).parents[2] / "docs" / "jurisdictions.md").read_text("utf-8")

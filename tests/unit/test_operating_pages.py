@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import alama
-from alama import settings
-from alama.cli.main import build_parser
-from alama.wiring.doctor.findings import CHECKS
-from alama.wiring.doctor.of_front import CLOSED
+from alama.app.cli.main import build_parser
+from alama.operations.doctor.check_proxy import CLOSED
+from alama.operations.doctor.findings import CHECKS
+from alama.platform import settings
 from tests.guide import (
     GUIDE,
     OPERATING,

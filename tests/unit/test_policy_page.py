@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.api import meanings, openapi
-from alama.api.reference.page import Reference
-from alama.cli import main
-from alama.core import expressions
+from alama.app import openapi
+from alama.app.cli import main
 from alama.core.application import read
 from alama.core.assess import Assessment, assess
+from alama.core.expressions import expression
 from alama.core.lending import policy_check, policy_text
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.lending.policy import Decision, Policy, Rule
@@ -22,7 +21,9 @@ from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.units import Probability
-from alama.files.models import builtin, sample_application
+from alama.platform.files.packaged import builtin, sample_application
+from alama.platform.http import problems
+from alama.platform.http.reference import Reference
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "policy.md").read_text("utf-8")
@@ -90,16 +91,16 @@ def test_the_parts_of_the_price_are_those_of_the_policy() -> None:
 
 
 def test_every_rule_has_a_meaning_and_no_other_code_has() -> None:
-    assert [*meanings.RULES] == [*Rule]
+    assert [*problems.RULES] == [*Rule]
 
 
 def test_the_rules_are_in_the_openapi_document_and_in_the_reference() -> None:
     document = openapi.document()
     for name in ("OfferDetail", "ExplainReply"):
         rules = document["components"]["schemas"][name]["properties"]["rules"]
-        assert rules["items"]["x-codes"].keys() == meanings.RULES.keys()
+        assert rules["items"]["x-codes"].keys() == problems.RULES.keys()
     page = Reference(document).html
-    assert all(f"<code>{code}</code>" in page for code in meanings.RULES)
+    assert all(f"<code>{code}</code>" in page for code in problems.RULES)
 
 
 # --------------------------------------------------------------------------- rules of one's own
@@ -154,7 +155,7 @@ def test_the_second_rule_bounds_what_is_offered_to_those_who_ask_for_little() ->
 
 def fires(when: str, **values: float | str) -> bool:
     sent = [values.get(field.name) for field in READY.catalogue.fields]
-    return expressions.parse(when, READY.catalogue).fires(sent)
+    return expression.parse(when, READY.catalogue).fires(sent)
 
 
 def test_a_rule_about_what_is_missing_fires_only_where_it_says_so() -> None:

@@ -1,8 +1,7 @@
 """The page of the reasons says what the dictionary says."""
 
-from alama.core.reasons import REASONS_MAX
-from alama.core.reasons.levels import COMMON_SHARE, HELPFUL_POINTS, NOTICEABLE_POINTS
-from alama.files.reasons import languages
+from alama.core.reasons.tell import COMMON_SHARE, HELPFUL_POINTS, NOTICEABLE_POINTS, REASONS_MAX
+from alama.platform.files.packaged import languages
 from tests import reasons_page
 
 PAGE = reasons_page.PAGE.read_text("utf-8")

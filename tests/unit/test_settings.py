@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from alama.service.webhooks.addresses import LOOPBACK, networks
-from alama.service.webhooks.urls import DEVELOPMENT, Reach
-from alama.settings import Described, InvalidSetting, Settings, described, read
+from alama.platform.addresses import DEVELOPMENT, LOOPBACK, Reach, networks
+from alama.platform.settings import Described, InvalidSetting, Settings, described, read
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 

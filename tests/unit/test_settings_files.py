@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from alama import wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.errors import StoreUnfit
-from alama.settings import InvalidSetting, Settings, read
-from alama.wiring import own_secrets
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.lenders import secrets
+from alama.platform.errors import StoreUnfit
+from alama.platform.settings import InvalidSetting, Settings, read
 
 PEPPER = "pepper-of-a-test-" * 2
 ADDRESS = "postgresql://alama:s3cret@db/alama"
@@ -60,7 +60,9 @@ def test_a_file_that_holds_no_address_is_refused_by_the_name_of_its_variable(
 def test_a_database_that_a_file_names_is_the_one_that_is_opened(tmp_path: Path) -> None:
     place = tmp_path / "kept" / "elsewhere.db"
     file = secret(tmp_path / "address", f"sqlite:///{place}\n")
-    wiring.open_installation(Settings(home=str(tmp_path / "home"), database_file=file)).close()
+    installation.open_installation(
+        Settings(home=str(tmp_path / "home"), database_file=file)
+    ).close()
     assert place.exists()
     assert not (tmp_path / "home" / "alama.db").exists()
 
@@ -78,10 +80,10 @@ def test_commands_say_that_the_database_of_a_file_is_not_there(
 def test_the_pepper_may_be_in_a_file_and_none_is_made(tmp_path: Path) -> None:
     file = secret(tmp_path / "pepper-elsewhere", f"{PEPPER}\n")
     settings = read({"ALAMA_HOME": str(tmp_path / "home"), "ALAMA_PEPPER_FILE": file})
-    assert own_secrets.pepper(settings) == PEPPER.encode()
+    assert secrets.pepper(settings) == PEPPER.encode()
     Path(file).unlink()
     with pytest.raises(InvalidSetting, match="No such file") as refused:
-        own_secrets.pepper(settings)
+        secrets.pepper(settings)
     assert "ALAMA_PEPPER_FILE" in str(refused.value.hint)
     assert not Path(file).exists()
     assert not (tmp_path / "home").exists()

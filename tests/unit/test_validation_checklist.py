@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.history.loans import Options
 from alama.training.population.people import PopulationOptions
 from alama.training.validation.gates import FOR_EVERYONE, Gate

@@ -6,24 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
+from alama.app import installation, serving
 from alama.core import document
 from alama.core.chain import MAIN
-from alama.files.models import builtin
-from alama.service import lenders
-from alama.service.audit.acts import Kind
-from alama.service.audit.reading import newest_first
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit
-from alama.service.webhooks.endpoints import NewEndpoint
-from alama.service.webhooks.reasons import DisabledReason
-from alama.service.webhooks.urls import DEVELOPMENT
-from alama.settings import InvalidSetting, Settings
-from alama.storage.group_commit import GroupCommit
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log
-from alama.telemetry.watch import Watch
-from alama.wiring import own_secrets, serving
+from alama.lenders import keys, secrets
+from alama.platform import clock, settings
+from alama.platform.acts import ActKind
+from alama.platform.addresses import DEVELOPMENT
+from alama.platform.book import Book, Mode
+from alama.platform.errors import StoreUnfit
+from alama.platform.files.packaged import builtin
+from alama.platform.settings import InvalidSetting, Settings
+from alama.platform.telemetry.log import JsonLines, Log
+from alama.protection.audit.chains import newest_first
+from alama.scoring.group_commit import GroupCommit
+from alama.scoring.telemetry import Watch
+from alama.webhooks.endpoints import NewEndpoint
+from alama.webhooks.records import DisabledReason
 from tests.databases import Postgres
 from tests.webhooked import failed
 
@@ -33,26 +32,26 @@ def chosen(home: Path, **variables: str) -> Settings:
 
 
 def test_a_new_installation_can_be_used_at_once(tmp_path: Path) -> None:
-    installed = wiring.open_installation(chosen(tmp_path / "home"))
+    installed = installation.open_installation(chosen(tmp_path / "home"))
     (lender,) = installed.registry.lenders()
-    assert (lender.id, lender.currency) == (lenders.DEMO, "KES")
+    assert (lender.id, lender.currency) == (keys.DEMO, "KES")
     installed.close()
 
 
 def test_the_stopwatch_goes_on_though_the_clock_is_set_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock_us, stopwatch_us = wiring.wall_us(), wiring.stopwatch_us()
-    monkeypatch.setattr("alama.wiring.installation.time.time_ns", lambda: 0)
-    assert wiring.wall_us() < clock_us
-    assert wiring.stopwatch_us() >= stopwatch_us
+    clock_us, stopwatch_us = clock.wall_us(), clock.stopwatch_us()
+    monkeypatch.setattr("alama.platform.clock.time.time_ns", lambda: 0)
+    assert clock.wall_us() < clock_us
+    assert clock.stopwatch_us() >= stopwatch_us
 
 
 def test_a_damaged_copy_of_what_the_package_brings_is_told_before_it_is_kept_anew(
     tmp_path: Path,
 ) -> None:
-    installed = wiring.open_installation(chosen(tmp_path))
-    installed.registry.keep_model(builtin().id, b"\0", wiring.wall_us())
+    installed = installation.open_installation(chosen(tmp_path))
+    installed.registry.keep_model(builtin().id, b"\0", clock.wall_us())
     with (tmp_path / "log").open("wb") as file:
         watch = Watch(Log(JsonLines(), file.fileno()))
         ledger = GroupCommit(installed.scores, watch.committed)
@@ -65,9 +64,9 @@ def test_a_damaged_copy_of_what_the_package_brings_is_told_before_it_is_kept_ane
 
 
 def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_path: Path) -> None:
-    installed = wiring.open_installation(chosen(tmp_path))
-    installed.registry.keep_model("sha256:damaged", b"{}", wiring.wall_us())
-    installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, wiring.wall_us())
+    installed = installation.open_installation(chosen(tmp_path))
+    installed.registry.keep_model("sha256:damaged", b"{}", clock.wall_us())
+    installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, clock.wall_us())
     with (tmp_path / "log").open("wb") as file:
         watch = Watch(Log(JsonLines(), file.fileno()))
         ledger = GroupCommit(installed.scores, watch.committed)
@@ -81,9 +80,9 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
 
 def test_a_pepper_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    pepper = own_secrets.pepper(chosen(home))
-    assert len(pepper) >= own_secrets.PEPPER_LENGTH_MIN
-    assert own_secrets.pepper(chosen(home)) == pepper
+    pepper = secrets.pepper(chosen(home))
+    assert len(pepper) >= secrets.PEPPER_LENGTH_MIN
+    assert secrets.pepper(chosen(home)) == pepper
     assert (home / "pepper").stat().st_mode & 0o777 == 0o600
     assert [file.name for file in home.iterdir()] == ["pepper"]
 
@@ -96,8 +95,8 @@ def test_a_pepper_appears_with_its_content(tmp_path: Path, monkeypatch: pytest.M
         there_before.append((tmp_path / "pepper").exists())
         return "ab" * length
 
-    monkeypatch.setattr("alama.storage.secret_file.secrets.token_hex", slowly)
-    assert own_secrets.pepper(chosen(tmp_path)) == b"ab" * 32
+    monkeypatch.setattr("alama.platform.files.secret_file.secrets.token_hex", slowly)
+    assert secrets.pepper(chosen(tmp_path)) == b"ab" * 32
     assert there_before == [False]
 
 
@@ -105,22 +104,22 @@ def test_all_who_open_a_new_installation_at_once_agree_on_it(tmp_path: Path) -> 
     for number in range(10):
         home = tmp_path / str(number)
         with ThreadPoolExecutor(4) as pool:
-            opened = list(pool.map(wiring.open_installation, [chosen(home)] * 4))
+            opened = list(pool.map(installation.open_installation, [chosen(home)] * 4))
         assert len({installed.pepper for installed in opened}) == 1
-        assert [lender.id for lender in opened[0].registry.lenders()] == [lenders.DEMO]
+        assert [lender.id for lender in opened[0].registry.lenders()] == [keys.DEMO]
         for installed in opened:
             installed.close()
 
 
 def test_a_pepper_that_is_set_is_taken(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    assert own_secrets.pepper(chosen(home, ALAMA_PEPPER="x" * 32)) == b"x" * 32
+    assert secrets.pepper(chosen(home, ALAMA_PEPPER="x" * 32)) == b"x" * 32
     assert not home.exists()
 
 
 def test_a_short_pepper_is_refused_and_not_repeated(tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="fewer than 32") as caught:
-        own_secrets.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
+        secrets.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
     assert "too-short" not in str(caught.value) + str(caught.value.hint)
 
 
@@ -134,20 +133,20 @@ def test_a_file_that_is_no_pepper_is_refused_and_not_repeated(
     file.touch(0o600)
     file.write_bytes(content)
     with pytest.raises(StoreUnfit, match="no pepper") as caught:
-        own_secrets.pepper(chosen(tmp_path))
+        secrets.pepper(chosen(tmp_path))
     assert str(file) in str(caught.value)
     assert not content.strip() or content.decode().strip() not in str(caught.value)
 
 
 def test_a_pepper_that_everyone_can_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    secret = own_secrets.pepper(chosen(tmp_path))
+    secret = secrets.pepper(chosen(tmp_path))
     file = tmp_path / "pepper"
     file.chmod(0o644)
     with pytest.raises(StoreUnfit, match="everyone") as caught:
-        own_secrets.pepper(chosen(tmp_path))
+        secrets.pepper(chosen(tmp_path))
     assert caught.value.hint == f"`chmod 600 {file}`"
     file.chmod(0o440)  # as an orchestrator mounts a secret for the group of a service
-    assert own_secrets.pepper(chosen(tmp_path)) == secret
+    assert secrets.pepper(chosen(tmp_path)) == secret
 
 
 @pytest.mark.parametrize("nameless", [False, True])
@@ -160,9 +159,9 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
         return "wanjiru"
 
     monkeypatch.delenv("SUDO_USER", raising=False)
-    monkeypatch.setattr("alama.wiring.installation.getpass.getuser", login_name)
-    monkeypatch.setattr("alama.wiring.installation.os.getuid", lambda: 1_000)
-    installed = wiring.open_installation(chosen(tmp_path))
+    monkeypatch.setattr("alama.app.installation.getpass.getuser", login_name)
+    monkeypatch.setattr("alama.app.installation.os.getuid", lambda: 1_000)
+    installed = installation.open_installation(chosen(tmp_path))
     (added,) = newest_first(installed.trail, None)
     assert added.act is not None
     assert added.act.by == ("user 1000" if nameless else "wanjiru")
@@ -170,46 +169,46 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
 
 
 def test_behind_sudo_it_is_by_the_person_who_called_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alama.wiring.installation.getpass.getuser", lambda: "root")
+    monkeypatch.setattr("alama.app.installation.getpass.getuser", lambda: "root")
     monkeypatch.setenv("SUDO_USER", "wanjiru")
-    assert wiring.operator() == "wanjiru"
+    assert installation.operator() == "wanjiru"
 
 
 def test_a_worker_signs_with_the_key_of_now_though_it_reads_nothing_else_of_the_vault(
     tmp_path: Path,
 ) -> None:
-    at_work, operator = (wiring.open_installation(chosen(tmp_path)) for _ in range(2))
-    endpoints, book = operator.webhook_endpoints(DEVELOPMENT), Book(lenders.DEMO, Mode.TEST)
+    at_work, operator = (installation.open_installation(chosen(tmp_path)) for _ in range(2))
+    endpoints, book = operator.webhook_endpoints(DEVELOPMENT), Book(keys.DEMO, Mode.TEST)
     _, endpoint = endpoints.add(book, NewEndpoint("https://hooks.example/"))
     endpoints.test(book, endpoint.id)
-    now_us = wiring.wall_us()
+    now_us = clock.wall_us()
     (due,) = at_work.outbox.claim("one", {endpoint.id: 1}, now_us, now_us + 60_000_000)
     signs = operator.rotation.signing(None)
     at_work.outbox.settle("one", [failed(due, now_us, disable=DisabledReason.GONE)])
     (newest,) = at_work.trail.newest(MAIN, None, 1)
     at_work.close()
     operator.close()
-    assert (newest.kind, newest.signer) == (Kind.ENDPOINT_DISABLED, signs.id)
+    assert (newest.kind, newest.signer) == (ActKind.ENDPOINT_DISABLED, signs.id)
 
 
 def test_an_installation_is_printed_without_its_secret(tmp_path: Path) -> None:
-    installed = wiring.open_installation(chosen(tmp_path, ALAMA_PEPPER="s3cret" * 6))
+    installed = installation.open_installation(chosen(tmp_path, ALAMA_PEPPER="s3cret" * 6))
     assert "s3cret" not in f"{installed!r} {installed}"
     installed.close()
 
 
 def test_a_database_is_not_opened_with_another_pepper(tmp_path: Path) -> None:
-    wiring.open_installation(chosen(tmp_path)).close()
+    installation.open_installation(chosen(tmp_path)).close()
     with pytest.raises(StoreUnfit, match="another pepper"):
-        wiring.open_installation(chosen(tmp_path, ALAMA_PEPPER="x" * 32))
+        installation.open_installation(chosen(tmp_path, ALAMA_PEPPER="x" * 32))
 
 
 def test_a_home_without_the_pepper_of_the_database_is_not_given_another(tmp_path: Path) -> None:
-    wiring.open_installation(chosen(tmp_path / "home")).close()
+    installation.open_installation(chosen(tmp_path / "home")).close()
     elsewhere = tmp_path / "elsewhere"
     database = f"sqlite:///{tmp_path / 'home' / 'alama.db'}"
     with pytest.raises(StoreUnfit, match="another pepper"):
-        wiring.open_installation(chosen(elsewhere, ALAMA_DATABASE=database))
+        installation.open_installation(chosen(elsewhere, ALAMA_DATABASE=database))
     assert not elsewhere.exists()
 
 
@@ -217,5 +216,5 @@ def test_a_database_of_others_is_neither_migrated_nor_furnished(
     tmp_path: Path, postgres: Postgres
 ) -> None:
     with postgres.fresh() as url, pytest.raises(StoreUnfit, match="empty") as caught:
-        wiring.open_installation(chosen(tmp_path, ALAMA_DATABASE=url))
+        installation.open_installation(chosen(tmp_path, ALAMA_DATABASE=url))
     assert "alama db upgrade" in str(caught.value.hint)

@@ -1,4 +1,4 @@
-"""A scorecard as rows that a credit officer can read: band, points, share, default rate."""
+"""A scorecard as rows that a credit officer can read, and for other programs as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from alama.core.catalogue import Kind
-from alama.core.model import money_factor
+from alama.core.catalogue import Field, Kind
+from alama.core.model import Model, money_factor
 from alama.core.scorecard import cuts_in
-from alama.core.tables import MISSING, neighbours
+from alama.core.tables import MISSING, Card, Feature, Pair, neighbours
+from alama.platform.files import promise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from alama.core.catalogue import Field
-    from alama.core.model import Model
-    from alama.core.tables import Card, Feature, Pair
 
 NOT_GIVEN: Final = "not given"
 OTHER: Final = "other"
@@ -287,3 +285,65 @@ def _sides(places: Sequence[int], feature: Feature) -> list[tuple[int, list[int]
             runs[-1] = [*runs[-1], MISSING]
         sides += [(place, run) for run in runs]
     return sides
+
+
+# A scorecard for other programs: JSON and CSV of the listing.
+
+
+_SIDE: Final = ("at_least", "below", "words", "numbers", "other", "not_given")
+
+CSV_COLUMNS: Final = (
+    "model",
+    "card",
+    "currency",
+    "feature",
+    "band",
+    *_SIDE,
+    "with_feature",
+    "with_band",
+    *(f"with_{name}" for name in _SIDE),
+    "points",
+    "share",
+    "default_rate",
+)
+
+
+def as_json(listing: Listing) -> str:
+    """Give the listing as a JSON document."""
+    return msgspec.json.format(msgspec.json.encode(listing), indent=2).decode() + "\n"
+
+
+def as_csv(listing: Listing) -> str:
+    """Give one row a band, then one row a cell of each pair; the first row is the base score.
+
+    Each row names the model, the card and the currency, so that files can be put together.
+    """
+    return promise.as_csv(CSV_COLUMNS, _rows(listing))
+
+
+def _rows(listing: Listing) -> Iterator[dict[str, object]]:
+    of_all = {"model": listing.model, "card": listing.card, "currency": listing.currency}
+    yield {**of_all, "feature": "base_score", "points": repr(listing.base_score)}
+    for feature in listing.features:
+        for band in feature.bands:
+            yield {**of_all, "feature": feature.feature, **_cells(band)}
+    for pair in listing.pairs:
+        names = {"feature": pair.feature, "with_feature": pair.with_feature}
+        for cell in pair.cells:
+            yield {**of_all, **names, **_cells(cell)}
+
+
+def _cells(row: Band | PairRow) -> dict[str, object]:
+    values = {name: getattr(row, name) for name in row.__struct_fields__ if name in CSV_COLUMNS}
+    return {name: _csv_cell(value) for name, value in values.items()}
+
+
+def _csv_cell(value: object) -> object:
+    """Write words with bars between them, and yes or no as JSON has it."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return "|".join(value)
+        case _:
+            return value

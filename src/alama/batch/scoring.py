@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from alama.batch.field_columns import FieldColumns
+from alama.batch.columns import FieldColumns
 from alama.core import kernel
 from alama.core.errors import FileProblem
 from alama.core.kernel import BatchScorecard, Column, Words
-from alama.core.model import money_factor
-from alama.files import columns as file_columns
-from alama.files import writer
-from alama.files.table import require
+from alama.core.model import Model, money_factor
+from alama.platform.files import columns as file_columns
+from alama.platform.files import writer
+from alama.platform.files.table import Table, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.core.catalogue import Field
-    from alama.core.model import Model
-    from alama.files.table import Table
+
 
 CHUNK_ROWS: Final = 16_384
 """Rows scored at a time: few enough that their columns stay in the processor's cache."""

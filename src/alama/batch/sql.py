@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
 from alama.core.application import fold
-from alama.core.model import money_factor
+from alama.core.model import Model, money_factor
 from alama.core.scorecard import cuts_in
-from alama.core.tables import GRID
+from alama.core.tables import GRID, Card, Feature, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from alama.core.catalogue import Catalogue
-    from alama.core.model import Model
-    from alama.core.tables import Card, Feature, Pair
+
 
 TABLE: Final = "applications"
 KEY: Final = "application_id"

@@ -11,11 +11,40 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
-from alama.core.characters import is_visible
 from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+HIDDEN: Final = (
+    r"\x00-\x1f\x7f-\x9f"  # controls: escapes, newlines, tabs
+    r"\xad\u200b\u2060-\u2065\ufeff"  # no width: two words would look the same
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # the direction of writing, and its shapes
+    r"\u2028\u2029\ufff9-\ufffb"  # separators of lines, marks around annotations
+)
+"""The inside of a character class, as regular expressions of most languages write it."""
+
+_REPLACEMENT: Final = "?"
+_HIDDEN: Final = re.compile(f"[{HIDDEN}]")
+_HIDDEN_IN_LINES: Final = re.compile(rf"(?![\n\t]|\r\n)[{HIDDEN}]")
+
+
+def is_visible(text: str) -> bool:
+    """Say whether a text holds none of these characters."""
+    # Nearly every text is printable, which takes less time to find out.
+    return text.isprintable() or _HIDDEN.search(text) is None
+
+
+def visible(text: str) -> str:
+    """Give a text that can be shown within a line; a question mark stands for what cannot."""
+    return text if text.isprintable() else _HIDDEN.sub(_REPLACEMENT, text)
+
+
+def visible_lines(text: str) -> str:
+    """Give a text that can be shown in lines of its own: tabs and ends of lines stay."""
+    return text if text.isprintable() else _HIDDEN_IN_LINES.sub(_REPLACEMENT, text)
+
 
 Value = float | int | str | None
 

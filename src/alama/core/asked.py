@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from alama.core.application import Application, Value
     from alama.core.lending.offer import Offer
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.recourse import Counterfactual
+    from alama.core.recourse.answer import Counterfactual
 
 
 class Asked(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from alama.core import calibration
-from alama.core.application import Value
+from alama.core.application import Application, Value
 from alama.core.lending.decision import decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
@@ -19,7 +19,6 @@ from alama.core.units import Points, Probability
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alama.core.application import Application
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
     from alama.core.scorecard import Scorecard, Scored

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.scorecard import money_in
+from alama.core.scorecard import Scorecard, money_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from alama.core.application import Value
     from alama.core.catalogue import Catalogue
-    from alama.core.scorecard import Scorecard
     from alama.core.tables import Card, Feature
+
 
 STEP: Final = 2.0**-10
 """Log-odds are multiples of this: finer than any history can tell."""

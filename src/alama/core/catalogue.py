@@ -18,6 +18,7 @@ from alama.core.errors import InvalidCatalogue
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+
 WORD_LENGTH_MAX = 64
 
 

@@ -14,10 +14,67 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
-from alama.core import merkle
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+_LEAF: Final = b"\x00"
+_NODE: Final = b"\x01"
+
+
+def root(items: Sequence[bytes]) -> bytes:
+    """The hash of all items, of which there is one at least."""
+    assert items
+    level = _leaves(items)
+    while len(level) > 1:
+        level = _above(level)
+    return level[0]
+
+
+class Step(NamedTuple):
+    """One level of the path from an item to the root: what stands beside, and on which side."""
+
+    beside: bytes
+    is_left: bool
+
+
+def path(items: Sequence[bytes], index: int) -> tuple[Step, ...]:
+    """What it takes to get from one item to the root, from the leaf upwards.
+
+    Sides instead of the place and the number of items: another number can lead the same way, and
+    nobody would notice that it was changed.
+    """
+    steps = []
+    level, at = _leaves(items), index
+    while len(level) > 1:
+        beside = at ^ 1
+        if beside < len(level):
+            steps.append(Step(level[beside], is_left=beside < at))
+        level, at = _above(level), at // 2
+    return tuple(steps)
+
+
+def climb(item: bytes, path: Sequence[Step]) -> bytes:
+    """The root to which a path leads from an item."""
+    found = sha256(_LEAF + item).digest()
+    for beside, is_left in path:
+        found = _node(beside, found) if is_left else _node(found, beside)
+    return found
+
+
+def _leaves(items: Sequence[bytes]) -> list[bytes]:
+    return [sha256(_LEAF + item).digest() for item in items]
+
+
+def _above(level: Sequence[bytes]) -> list[bytes]:
+    pairs = zip(level[::2], level[1::2], strict=False)
+    above = [sha256(_NODE + left + right).digest() for left, right in pairs]
+    return [*above, level[-1]] if len(level) % 2 else above
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return sha256(_NODE + left + right).digest()
+
 
 MAIN: Final = "main"
 """The chain of administrative acts."""
@@ -129,7 +186,7 @@ class Link(NamedTuple):
             self.number,
             self.created_us,
             self.kind,
-            merkle.root(leaves(self.kind, self.body)),
+            root(leaves(self.kind, self.body)),
         )
 
 
@@ -218,7 +275,7 @@ def _linked(
     head: Head, created_us: int, kind: str, body: bytes, items: Sequence[bytes], signer: Signer
 ) -> Link:
     number = head.number + 1
-    header = Header(head.hash, head.writer, number, created_us, kind, merkle.root(items))
+    header = Header(head.hash, head.writer, number, created_us, kind, root(items))
     digest = header.hash
     signature = signer.sign(digest)
     return Link(
@@ -237,3 +294,18 @@ def _text(text: str) -> bytes:
 
 def _number(number: int) -> bytes:
     return number.to_bytes(_NUMBER_BYTES, "big", signed=True)
+
+
+# The digest by which the audit knows a score: covers all that is kept, and gives nothing away.
+
+
+SALT_BYTES: Final = 16
+
+
+def digest(salt: bytes, columns: tuple[str | int | float, ...], record: bytes) -> bytes:
+    """SHA-256 of the salt, of a score's columns in clear and of its record.
+
+    Without the salt, which is sealed with the record, nobody can hold a guess against it. Columns
+    are in the order in which the database has them, as one MessagePack array.
+    """
+    return sha256(b"".join((salt, _encode(columns), record))).digest()

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+
 FAULTS_MAX: Final = 100
 """A body can break thousands of rules; the first hundred show what is wrong with it."""
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from alama.core.assess import Assessment, assess
-from alama.core.reasons import Reason, reasons
-from alama.core.recourse import Recourse, find_recourse
+from alama.core.reasons.tell import Reason, reasons
+from alama.core.recourse.answer import Recourse, Sought
+from alama.core.recourse.find import find_recourse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from alama.core.application import Application
     from alama.core.catalogue import Catalogue
     from alama.core.lending.policy import Rule
-    from alama.core.reasons import Language
-    from alama.core.recourse import ReadyRecourse, Sought
+    from alama.core.reasons.dictionary import Language
+    from alama.core.recourse.ready import ReadyRecourse
 
 
 class Explanation(msgspec.Struct, frozen=True):

@@ -15,13 +15,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from alama.core.application import Application, looks_personal, may_be_word, read
-from alama.core.catalogue import WORD_LENGTH_MAX, Field, Kind, Use
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.errors import MalformedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from alama.core.catalogue import Catalogue
 
 _DIGITS_MAX: Final = 400
 """A longer integer is beyond every double, and Python refuses to read it at some length."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from alama.core.catalogue import Catalogue
     from alama.core.tables import Card, Feature
 
+
 _COUNTED_CUTS_MAX: Final = 64
 """Up to here comparing with every cut beats searching among them."""
 

@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.tables import MISSING
+from alama.core.tables import MISSING, Card
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from alama.core.tables import Card
 
 SHARES: Final = (0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 """The shares of training rows for which an artefact knows the strangeness they exceed."""

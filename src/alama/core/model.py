@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import date
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -23,7 +25,38 @@ from alama.core.scorecard import Scorecard
 from alama.core.tables import Card
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from alama.core.application import Application
+
+REFERENCE_INFLOWS_AS_OF: Final = date(2025, 7, 1)
+"""The day whose price levels the table speaks of; written into each model beside its figure."""
+
+REFERENCE_INFLOW_MONTHLY: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "KES": 20_000,
+        "UGX": 600_000,
+        "TZS": 400_000,
+        "RWF": 200_000,
+        "GHS": 2_000,
+        "NGN": 200_000,
+        "XOF": 100_000,
+        "XAF": 100_000,
+        "ZAR": 4_000,
+        "ZMW": 4_000,
+        "ETB": 20_000,
+        "EGP": 8_000,
+        "INR": 20_000,
+        "BDT": 20_000,
+        "PKR": 40_000,
+        "PHP": 10_000,
+        "IDR": 3_000_000,
+        "USD": 200,
+        "EUR": 200,
+    }
+)
+"""ISO 4217 code -> reference monthly inflow, in units of that currency."""
+
 
 SCHEMA: Final = "alama.model/1"
 SIZE_MAX: Final = 16 * 2**20

@@ -19,8 +19,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec import Meta
 
-from alama.core import chain, merkle
-from alama.core.digest import digest
+from alama.core import chain
+from alama.core import chain as merkle
+from alama.core.chain import digest
 from alama.core.errors import InvalidReceipt
 
 SCHEMA: Final = "alama.receipt/1"
@@ -261,7 +262,7 @@ def is_named(score: KeptScore, named: chain.Named) -> bool:
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """A record as `alama.service.records` packs it, whatever an assessment held in its day."""
+    """A record as `alama.scoring.records` packs it, whatever an assessment held in its day."""
 
     application: bytes
     assessment: dict[str, Any]

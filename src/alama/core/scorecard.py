@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from alama.core.application import fold
-from alama.core.tables import MISSING
+from alama.core.application import Value, fold
+from alama.core.tables import MISSING, Card, Feature, Pair
 from alama.core.units import Points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from alama.core.application import Value
     from alama.core.catalogue import Catalogue
-    from alama.core.tables import Card, Feature, Pair
+
 
 _Cell = tuple[float, tuple[tuple[int, tuple[float, ...]], ...]]
 """What one slot of a feature stands for: its points alone, and for each pair with an earlier

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Catalogue
 
+
 GRID: Final = 2.0**-40
 """Points are multiples of this: fine enough (1e-12) that rounding to it changes nothing."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from alama.core.assess import Assessment
 
+
 SCORE_STEP: Final = 5
 """Points that are counted together. The edges of a model's reference (every 25 points) and the
 usual cut-offs of a policy fall between two steps, so what lies above and below can be told."""

@@ -9,16 +9,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.core.money import REFERENCE_INFLOW_MONTHLY
-from alama.files.writer import open_table
+from alama.core.model import REFERENCE_INFLOW_MONTHLY
+from alama.platform.files.writer import open_table
 from alama.training.history.load import load
-from alama.training.pipeline import Order, judge, train
+from alama.training.pipeline import Judged, Order, judge, train
 from alama.training.population.people import PopulationOptions, batches, schema
 from alama.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from alama.training.making.make import Watch
-    from alama.training.pipeline import Judged
 
 POPULATION: Final = PopulationOptions(rows=400_000, seed=20_250_701)
 RECIPE: Final = Recipe(seed=1)

@@ -19,13 +19,13 @@ from alama.core.product import PRODUCT
 from alama.training.dataset import Dataset
 from alama.training.history.roles import REGION
 from alama.training.history.split import sides
-from alama.training.making.make import Part
-from alama.training.pipeline import Order, Split, judge, shuffle, train_on
+from alama.training.making.make import Part, Watch
+from alama.training.pipeline import Judged, Order, Split, Trained, judge, shuffle, train_on
 from alama.training.recipe import Recipe
+from alama.training.validation.figures import served_points
 from alama.training.validation.gates import FOR_EVERYONE, Gates
-from alama.training.validation.pack import Returned, SplitFacts
-from alama.training.validation.served import served_points
-from alama.training.validation.term_bands import term_bands
+from alama.training.validation.pack import Pack, Returned, SplitFacts
+from alama.training.validation.tiers import term_bands
 from alama.training.validation.trial import DRAWS, PolicyFor, Trial, try_candidate
 
 if TYPE_CHECKING:
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 
     from alama.core.model import Model
     from alama.training.history.loans import History
-    from alama.training.making.make import Watch
-    from alama.training.pipeline import Judged, Trained
-    from alama.training.validation.pack import Pack
 
     Places = NDArray[np.intp]
+
 
 _TRAINING_SHARE: Final = 0.84
 """Of the whole run, measured; the rest is for judging."""

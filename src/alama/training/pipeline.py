@@ -15,14 +15,23 @@ import numpy as np
 
 from alama.core import kernel
 from alama.core.errors import TrainingProblem
-from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, Reference, seal
-from alama.core.money import REFERENCE_INFLOW_MONTHLY, REFERENCE_INFLOWS_AS_OF
+from alama.core.model import (
+    REFERENCE_INFLOW_MONTHLY,
+    REFERENCE_INFLOWS_AS_OF,
+    SCHEMA,
+    Lineage,
+    Model,
+    Money,
+    Outcome,
+    Reference,
+    seal,
+)
 from alama.training.making.booking import learn_booking
 from alama.training.making.likeness import learn_likeness
-from alama.training.making.make import Part, make_card
+from alama.training.making.make import Part, Watch, make_card
 from alama.training.making.masking import rows_for
-from alama.training.recipe import PAIRS_NEED_DEFAULTS
-from alama.training.validation.validate import metrics_for_model, validate
+from alama.training.recipe import PAIRS_NEED_DEFAULTS, CardNotes, Recipe
+from alama.training.validation.validate import Validation, metrics_for_model, validate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +41,9 @@ if TYPE_CHECKING:
     from alama.core.booking import Booking
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.make import Watch
-    from alama.training.notes import CardNotes
-    from alama.training.recipe import Recipe
-    from alama.training.validation.validate import Validation
 
     Floats = NDArray[np.float64]
+
 
 HELD_OUT_MIN: Final = 4
 

@@ -5,6 +5,8 @@ normal variates may change with its version. The published population must not, 
 only operations that IEEE 754 rounds exactly (+, -, x, /, rint) and raw words of a bit generator.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import numpy as np

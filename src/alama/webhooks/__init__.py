@@ -1,1 +1,1 @@
-"""What leaves the house: events, signed, sent to guarded addresses, until they have arrived."""
+"""Endpoints, events sent to them, and what becomes of each delivery."""

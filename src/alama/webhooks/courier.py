@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from alama import __version__
 from alama.core.errors import AlamaError
-from alama.service.errors import StoreUnavailable
-from alama.service.webhooks import secrets
-from alama.service.webhooks.reasons import SendError
-from alama.webhooks import signing
-from alama.webhooks.sender import Outcome
+from alama.platform.errors import StoreUnavailable
+from alama.webhooks import secrets
+from alama.webhooks.records import Due, Endpoint, SendError
+from alama.webhooks.sender import DeliveryResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from alama.service.clock import Time
-    from alama.service.vault.vault import Vault
-    from alama.service.webhooks.records import Due, Endpoint
+    from alama.platform.clock import Time
+    from alama.vault.vault import Vault
+
+
+_ALWAYS: Final = {"content-type": "application/json", "user-agent": f"Alama/{__version__}"}
+
+
+def signature_headers(
+    event_id: str, body: bytes, secrets: Sequence[bytes], at_s: int
+) -> dict[str, str]:
+    """Give every header of an attempt that begins at a second since 1970, UTC.
+
+    Each secret signs: while one follows another, a receiver may know either.
+    """
+    assert secrets, "what is not signed is not sent"
+    signed = b"%s.%d.%s" % (event_id.encode(), at_s, body)
+    return {
+        **_ALWAYS,
+        "webhook-id": event_id,
+        "webhook-timestamp": str(at_s),
+        "webhook-signature": " ".join(_signature(secret, signed) for secret in secrets),
+    }
+
+
+def _signature(secret: bytes, signed: bytes) -> str:
+    return "v1," + base64.b64encode(hmac.digest(secret, signed, "sha256")).decode()
+
 
 _SECOND_US: Final = 1_000_000
 
@@ -26,7 +52,7 @@ class Sender(Protocol):
 
     async def send(
         self, url: str, headers: Mapping[str, str], body: bytes, lender: str
-    ) -> Outcome: ...
+    ) -> DeliveryResult: ...
 
 
 class Ready(NamedTuple):
@@ -57,13 +83,13 @@ class Courier:
         secrets = {name: self._secrets(endpoint) for name, endpoint in endpoints.items()}
         return [Ready(due, secrets[due.endpoint.id]) for due in claimed]
 
-    async def deliver(self, ready: Ready) -> Outcome:
+    async def deliver(self, ready: Ready) -> DeliveryResult:
         """Try once; what goes wrong on the way is an outcome too."""
         endpoint, event = ready.due.endpoint, ready.due.event
         if not ready.secrets:
-            return Outcome(None, SendError.SECRET_UNREADABLE, "", 0)
+            return DeliveryResult(None, SendError.SECRET_UNREADABLE, "", 0)
         at_s = self._clock() // _SECOND_US
-        headers = signing.headers(event.id, event.payload, ready.secrets, at_s)
+        headers = signature_headers(event.id, event.payload, ready.secrets, at_s)
         lender = endpoint.book.lender
         return await self._sender.send(endpoint.url, headers, event.payload, lender)
 

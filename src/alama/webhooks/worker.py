@@ -7,26 +7,38 @@ that is killed repeats no more than what the last of them did not hold. Several 
 from __future__ import annotations
 
 import asyncio
+import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
-from alama.service import ids
-from alama.service.errors import StoreUnavailable
-from alama.service.webhooks import schedule
-from alama.service.webhooks.reasons import SendError
-from alama.service.webhooks.records import ATTEMPT_PREFIX, LEASE_US, Attempt, Listed, Settled
-from alama.service.webhooks.schedule import Tried
-from alama.webhooks.places import Places
-from alama.webhooks.sender import PATIENCE_S, Outcome
+from alama.platform import ids
+from alama.platform.errors import StoreUnavailable
+from alama.webhooks import records as schedule
+from alama.webhooks.records import (
+    ATTEMPT_PREFIX,
+    KEPT_US,
+    LEASE_US,
+    Attempt,
+    Backlog,
+    Due,
+    Endpoint,
+    Forgotten,
+    Listed,
+    SendError,
+    Settled,
+    Tried,
+    Verdict,
+)
+from alama.webhooks.sender import SEND_TIMEOUT_S, DeliveryResult
+from alama.webhooks.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from alama.service.clock import Time
-    from alama.service.webhooks.ports import Outbox
-    from alama.service.webhooks.records import Due, Endpoint
-    from alama.service.webhooks.schedule import Verdict
+    from alama.platform.clock import Time
     from alama.webhooks.courier import Ready
+    from alama.webhooks.outbox import Outbox
+
 
 DISPATCH_MIN: Final = 40
 """Events in one transaction, where there are so many, and a few more at most: each may become
@@ -45,7 +57,7 @@ class Pace(NamedTuple):
 
     lease_s: float = LEASE_US / _SECOND_US
     """For which a claim is nobody else's: what is claimed begins in the first half of it."""
-    patience_s: float = PATIENCE_S
+    patience_s: float = SEND_TIMEOUT_S
     """For an attempt: less than half a lease, so that it is noted before another may begin."""
     idle_s: float = 0.5
     """Until it looks again where there was nothing to do."""
@@ -68,7 +80,7 @@ class Courier(Protocol):
         """Give each with what signs for it; may ask the database, and raise `StoreUnavailable`."""
         ...
 
-    async def deliver(self, ready: Ready) -> Outcome:
+    async def deliver(self, ready: Ready) -> DeliveryResult:
         """Try once; what goes wrong on the way is an outcome too."""
         ...
 
@@ -115,7 +127,7 @@ class Worker:
         self._clock = clock
         self._chance = chance
         self._pace = pace
-        self._places = Places()
+        self._places = Slots()
         self._endpoints = Listed((), frozenset())
         # When to read endpoints and to look for new events, by the clock of the loop: it is never
         # set back.
@@ -262,7 +274,7 @@ class Worker:
             outcome = await self._courier.deliver(ready)
         except Exception as error:  # noqa: BLE001  one delivery that breaks is not all of them
             self._watch.broke(due, error)
-            outcome = Outcome(None, SendError.DEFECT, "", 0)
+            outcome = DeliveryResult(None, SendError.DEFECT, "", 0)
         attempt = self._attempt(due, outcome, started_us)
         tried = Tried(
             attempt.number,
@@ -280,7 +292,7 @@ class Worker:
         self._answered.append(settled)
         self._news.set()
 
-    def _attempt(self, due: Due, outcome: Outcome, started_us: int) -> Attempt:
+    def _attempt(self, due: Due, outcome: DeliveryResult, started_us: int) -> Attempt:
         return Attempt(
             id=ids.sortable(ATTEMPT_PREFIX, started_us, self._chance()),
             lender=due.event.lender,
@@ -332,3 +344,98 @@ def _now_s() -> float:
 
 def _now_us() -> int:
     return int(_now_s() * _SECOND_US)
+
+
+# What a worker does now and then: forget what is old, and count what is on its way.
+
+
+FORGET_FIRST_S: Final = 60.0
+"""After the start: also a service that is started every night forgets."""
+FORGET_EVERY_S: Final = 3_600.0
+FORGET_AT_ONCE: Final = 250
+"""Events in one transaction, each with up to twenty deliveries: some 30 ms on SQLite."""
+FORGET_PAUSE_S: Final = 0.1
+"""Between two transactions, in which scores can be kept."""
+COUNT_EVERY_S: Final = 10.0
+
+
+class ChoresWatch(Protocol):
+    """Whom the chores tell what they find."""
+
+    @property
+    def counts(self) -> bool: ...
+    def backlog(self, backlog: Backlog) -> None: ...
+    def forgot(self, forgotten: Forgotten) -> None: ...
+    def chore_failed(self, chore: str, error: Exception) -> None: ...
+
+
+class Chores:
+    """Done in turns, each in its own time; what fails is told, and tried again the next time.
+
+    What fails again is told no more until it has gone well. A database that is away is no news:
+    whoever delivers has told of it.
+    """
+
+    def __init__(self, outbox: Outbox, watch: ChoresWatch, clock: Time) -> None:
+        """Take what they are done on."""
+        self._outbox = outbox
+        self._watch = watch
+        self._clock = clock
+        self._failing: set[str] = set()
+
+    async def run(self) -> None:
+        """Do them until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._forget())
+            if self._watch.counts:
+                group.create_task(self._count())
+
+    async def forget(self) -> None:
+        """Drop everything that was kept for long enough, and tell what nobody has heard of.
+
+        Nothing while a leap of the clock stands.
+        """
+        if self._clock.leap is not None:
+            return
+        before_us = self._clock.trusted() - KEPT_US
+        gone = Forgotten(0, 0, 0, some_left=True)
+        try:
+            while gone.some_left:
+                some = await asyncio.to_thread(self._outbox.forget, before_us, FORGET_AT_ONCE)
+                gone = gone.with_more(some)
+                await asyncio.sleep(FORGET_PAUSE_S)
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("forget_events", error)
+        else:
+            self._failing.discard("forget_events")
+        if gone.undispatched or gone.undelivered:
+            self._watch.forgot(gone)
+
+    async def count(self) -> None:
+        """Tell how much is on its way."""
+        try:
+            self._watch.backlog(await asyncio.to_thread(self._outbox.backlog))
+        except Exception as error:  # noqa: BLE001  see the class
+            self._failed("count_deliveries", error)
+        else:
+            self._failing.discard("count_deliveries")
+
+    def _failed(self, chore: str, error: Exception) -> None:
+        if isinstance(error, StoreUnavailable):
+            return
+        if chore not in self._failing:
+            self._watch.chore_failed(chore, error)
+        self._failing.add(chore)
+
+    async def _forget(self) -> None:
+        wait_s = FORGET_FIRST_S
+        while True:
+            # Several workers share it, each at a time of its own.
+            await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311  no secret
+            await self.forget()
+            wait_s = FORGET_EVERY_S
+
+    async def _count(self) -> None:
+        while True:
+            await self.count()
+            await asyncio.sleep(COUNT_EVERY_S)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.api.scores import PAGE_MAX
-from alama.service import keys
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.installation import Installation
+from alama.lenders import keys
+from alama.platform import settings
+from alama.scoring.api import PAGE_MAX
 from tests.entries import DEMO, an_entry
 from tests.unit.api.service import Service
 from tests.unit.api.webhooks import Lender
@@ -17,7 +18,7 @@ from tests.unit.api.webhooks import Lender
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     home = tmp_path_factory.mktemp("home")
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     yield installed
     installed.close()
 
@@ -30,7 +31,7 @@ def lender(installed: Installation) -> Lender:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     home: Path = tmp_path_factory.mktemp("home")
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     installed.vault.ring(DEMO.lender)
     installed.scores.commit([an_entry() for _ in range(PAGE_MAX + 5)])
     key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.types import ASGIApp, Message
 
-from alama.api.endpoint import Exchanged
 from alama.core.errors import AlamaError
-from alama.service.book import Book
+from alama.platform.book import Book
+from alama.platform.http.endpoint import Exchanged
 
 
 class Received(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alama.core import document
-from alama.service.onboarding.records import Candidate, Job
+from alama.onboarding.records import Candidate, Job
 from tests.onboarded import MODEL, a_candidate, a_history
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import Lender

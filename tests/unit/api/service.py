@@ -8,31 +8,28 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp
 
-from alama import wiring
-from alama.api.admission import Admission
-from alama.api.asgi import Endpoints, application
-from alama.api.documents import DocumentEndpoints
-from alama.api.events import EventEndpoints
-from alama.api.explain import ExplainEndpoint
-from alama.api.monitoring import MonitoringEndpoint
-from alama.api.onboarding import OnboardingEndpoints
-from alama.api.outcomes import OutcomeEndpoints
-from alama.api.reviews import ReviewEndpoints
-from alama.api.scores import ScoreEndpoints
-from alama.api.status import StatusEndpoints
-from alama.api.webhooks import WebhookEndpoints
+from alama.app.asgi import DocumentEndpoints, Endpoints, application
+from alama.app.installation import Installation
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
-from alama.files.reasons import languages
-from alama.service.directory import Directory
-from alama.service.explaining import Explaining
-from alama.service.health import Health
-from alama.service.limits import RateLimit
-from alama.service.scoring import Scoring
-from alama.service.turns import Turns
-from alama.service.webhooks.urls import Reach
-from alama.storage.group_commit import GroupCommit
-from alama.wiring import Installation
+from alama.lenders.limits import RateLimit
+from alama.monitoring.api import MonitoringEndpoint
+from alama.monitoring.outcomes_api import OutcomeEndpoints
+from alama.monitoring.reviews_api import ReviewEndpoints
+from alama.onboarding.api import OnboardingEndpoints
+from alama.platform import clock
+from alama.platform.addresses import Reach
+from alama.platform.files.packaged import languages
+from alama.platform.http.status import HealthCheck, StatusEndpoints
+from alama.platform.timeouts import WorkQueue
+from alama.scoring.admission import Admission
+from alama.scoring.api import ScoreEndpoints
+from alama.scoring.directory import Directory
+from alama.scoring.explain_api import ExplainEndpoint
+from alama.scoring.explaining import Explaining
+from alama.scoring.group_commit import GroupCommit
+from alama.scoring.scoring import Scoring
+from alama.webhooks.api import EventEndpoints, WebhookEndpoints
 from tests.factories import a_model
 from tests.unit.api.exchanges import Notes, Received, ask
 
@@ -95,7 +92,7 @@ class Service(NamedTuple):
     ) -> Received | None:
         ledger = GroupCommit(self.installed.scores, lambda _: None)
         explaining = Explaining(Intake(PRODUCT))
-        reports = Turns("reports", REPORTS_MAX, 4)
+        reports = WorkQueue("reports", REPORTS_MAX, 4)
         ledger.start()
         try:
             served = self._application(ledger, explaining, reports, notes)
@@ -106,7 +103,7 @@ class Service(NamedTuple):
             await ledger.close()
 
     def _application(
-        self, ledger: GroupCommit, explaining: Explaining, reports: Turns, notes: Notes
+        self, ledger: GroupCommit, explaining: Explaining, reports: WorkQueue, notes: Notes
     ) -> ASGIApp:
         registry, scores = self.installed.registry, self.installed.scores
         vault, receipts = self.installed.vault, self.installed.receipts
@@ -114,7 +111,7 @@ class Service(NamedTuple):
             registry,
             scores,
             self.installed.clock,
-            wiring.stopwatch_us,
+            clock.stopwatch_us,
             self.installed.pepper,
             lambda: MODEL,
             vault,
@@ -137,9 +134,9 @@ class Service(NamedTuple):
                 OnboardingEndpoints(
                     admission, self.installed.remote_onboarding, self.installed.approval
                 ),
-                StatusEndpoints(Health(registry, ledger, vault, wiring.stopwatch_us), MODEL.id),
+                StatusEndpoints(HealthCheck(registry, ledger, vault, clock.stopwatch_us), MODEL.id),
                 DocumentEndpoints(),
             ),
-            wiring.wall_us,
+            clock.wall_us,
             notes,
         )

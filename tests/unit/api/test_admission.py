@@ -7,16 +7,16 @@ from typing import NoReturn
 
 import pytest
 
-from alama import settings, wiring
-from alama.api.admission import Admission
-from alama.api.exchange import Call
-from alama.service import keys
-from alama.service.directory import Directory
-from alama.service.errors import TooManyRequests
-from alama.service.keys import Scope
-from alama.service.limits import RateLimit
-from alama.service.scoring import Arrival
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.installation import Installation
+from alama.lenders import keys
+from alama.lenders.limits import RateLimit
+from alama.platform import clock, settings
+from alama.platform.book import Scope
+from alama.platform.errors import TooManyRequests
+from alama.platform.http.exchange import Arrival, Call
+from alama.scoring.admission import Admission
+from alama.scoring.directory import Directory
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
 
@@ -25,7 +25,7 @@ MINUTE_US = 60_000_000
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[Installation]:
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
     yield installed
     installed.close()
 
@@ -47,7 +47,7 @@ def test_a_clock_that_is_set_back_keeps_no_key_waiting(installed: Installation) 
             installed.registry,
             installed.scores,
             installed.clock,
-            wiring.stopwatch_us,
+            clock.stopwatch_us,
             installed.pepper,
             a_model,
             installed.vault,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.api import openapi
+from alama.app import openapi
 from tests.compatibility import breakages
 
 Json = dict[str, Any]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from alama import settings, wiring
+from alama.app import installation
+from alama.app.installation import Installation
 from alama.core import document
 from alama.core.lending import draft, policy_text
-from alama.service.book import Book, Mode
-from alama.service.keys import PILOT_SCOPES, USUAL_SCOPES
-from alama.storage import schema
-from alama.wiring import Installation
+from alama.platform import clock, settings
+from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode
+from alama.platform.database import tables
 from tests.factories import a_model
 from tests.onboarded import a_history
 from tests.unit.api.exchanges import Notes, Received
@@ -33,7 +33,7 @@ REVIEW = {"decision": "DECLINED", "reason": "cannot_afford", "name": "W. Mutua",
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[Installation]:
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
     yield installed
     installed.close()
 
@@ -53,11 +53,11 @@ def pilot(installed: Installation) -> Lender:
 def given(lender: Lender) -> list[str]:
     """Two scores with outcomes, by the older model and by the one that answers now."""
     registry = lender.installed.registry
-    registry.keep_policy(POLICY_ID, TEXT, wiring.wall_us())
+    registry.keep_policy(POLICY_ID, TEXT, clock.wall_us())
     found = []
     for model in (OLDER, NEWER):
-        registry.keep_model(model.id, document.encode(model), wiring.wall_us())
-        registry.deploy(LIVE, model.id, POLICY_ID, wiring.wall_us())
+        registry.keep_model(model.id, document.encode(model), clock.wall_us())
+        registry.deploy(LIVE, model.id, POLICY_ID, clock.wall_us())
         found.append(lender.ask("POST", "/v1/score", BODY).json()["request_id"])
     day = datetime.now(UTC).date().isoformat()
     news = [{"request_id": one, "outcome": "repaid", "date": day} for one in found]
@@ -67,13 +67,13 @@ def given(lender: Lender) -> list[str]:
 
 def damage(lender: Lender, *model_ids: str) -> None:
     with lender.installed.database.writing() as connection:
-        chosen = schema.models.c.id.in_(model_ids)
-        connection.execute(update(schema.models).where(chosen).values(document=b"\0Zq7marked"))
+        chosen = tables.models.c.id.in_(model_ids)
+        connection.execute(update(tables.models).where(chosen).values(document=b"\0Zq7marked"))
 
 
 def damage_policy(lender: Lender) -> None:
     with lender.installed.database.writing() as connection:
-        connection.execute(update(schema.policies).values(document=b"\0Zq7marked"))
+        connection.execute(update(tables.policies).values(document=b"\0Zq7marked"))
 
 
 def refused(reply: Received) -> tuple[int, str]:
@@ -143,7 +143,7 @@ def test_nothing_is_gone_back_to_or_signed_that_could_not_answer(
     assert refused(reply) == (409, "approval_blocked")
     assert f"the stored policy {POLICY_ID} was changed or is damaged" in reply.json()["detail"]
     with pilot.installed.database.writing() as connection:
-        connection.execute(update(schema.onboarding.candidates).values(document=b"\0Zq7marked"))
+        connection.execute(update(tables.onboarding.candidates).values(document=b"\0Zq7marked"))
     reply = pilot.ask("POST", signatures(candidate), SIGNED)
     assert refused(reply) == (409, "approval_blocked")
     assert pilot.ask("GET", "/v1/onboarding").status == 200

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from alama.api import openapi
-from alama.api.examples_webhooks import SECRET
-from alama.api.reference.page import Reference
+from alama.app import openapi
+from alama.platform.http.reference import Reference
+from alama.webhooks.examples import SECRET
 
 DOCUMENT = openapi.document()
 GUIDE = (Path(__file__).parents[3] / "docs" / "receiving-webhooks.md").read_text("utf-8")

@@ -12,13 +12,15 @@ from xml.etree import ElementTree as ET
 import httpx
 import pytest
 
-from alama.api import meanings, openapi, schemas
-from alama.api.documents import DocumentEndpoints
-from alama.api.endpoint import Endpoint, Exchanged
-from alama.api.reference.page import Reference
+from alama.app import openapi
+from alama.app import openapi as schemas
+from alama.app.asgi import DocumentEndpoints
 from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
-from alama.service.book import Book
+from alama.platform.book import Book
+from alama.platform.http import problems
+from alama.platform.http.endpoint import Endpoint, Exchanged
+from alama.platform.http.reference import Reference
 
 DOCUMENT = openapi.document()
 REFERENCE = Reference(DOCUMENT)
@@ -185,7 +187,7 @@ def test_every_field_and_code_of_an_explanation_is_told() -> None:
         assert path in fields
     named = {code.text for code in PAGE.iterfind(".//section[@id='explainApplication']//code")}
     assert {"recommended_limit", "recommended_term_days", "recommended_apr", "rules"} <= named
-    for code, meaning in meanings.OBSTACLES.items():
+    for code, meaning in problems.OBSTACLES.items():
         assert code in codes
         assert meaning.when.replace("`", "") in codes
     for code, told in schemas.reason_codes().items():
@@ -215,7 +217,7 @@ def test_what_a_receiver_gets_is_told_kind_by_kind() -> None:
 
 def test_every_code_is_told_with_what_to_do() -> None:
     written = section("errors")
-    for code, meaning in {**meanings.PROBLEMS, **meanings.FIELDS}.items():
+    for code, meaning in {**problems.PROBLEMS, **problems.FIELDS}.items():
         assert code in written
         assert meaning.when.replace("`", "") in written
         assert meaning.remedy.replace("`", "") in written

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from alama.api.endpoint import Endpoint
-from alama.api.exchange import BODY_MAX, JSON, Call, Reply
-from alama.service.errors import StoreUnavailable
+from alama.platform.errors import StoreUnavailable
+from alama.platform.http.endpoint import Endpoint
+from alama.platform.http.exchange import BODY_MAX, JSON, Call, Reply
 from tests.entries import NOON_US
 from tests.unit.api.exchanges import Notes, Received, ask
 

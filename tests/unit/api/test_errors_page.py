@@ -3,8 +3,9 @@
 import ast
 import inspect
 
-from alama.api import fields, meanings, problems
 from alama.core import application, intake
+from alama.platform.http import fields, problems
+from alama.platform.http import problems as meanings
 
 
 def field_codes() -> set[str]:

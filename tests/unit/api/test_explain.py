@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from alama.api import examples
-from alama.files.reasons import LANGUAGES
-from alama.service.explaining import WAITING_MAX
+from alama.app import examples
+from alama.platform.files.packaged import LANGUAGES
+from alama.scoring.explaining import WAITING_MAX
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import BODY, Service
 

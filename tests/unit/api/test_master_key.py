@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.service import keys
-from alama.service.vault.master import Masters, master
-from alama.service.vault.rotation import Rotation
-from alama.service.vault.vault import Vault
-from alama.storage.rotation import SqlRotation
-from alama.storage.vault import SqlVaultKeys
+from alama.app import installation
+from alama.lenders import keys
+from alama.platform import clock, settings
+from alama.protection.rotation import Rotation, RotationStore
+from alama.vault.keys import Masters, master
+from alama.vault.store import SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.entries import DEMO
 from tests.unit.api.exchanges import Notes
 from tests.unit.api.service import BODY, Service
@@ -23,7 +23,7 @@ NEW = master("0b" * 32)
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
     key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
     yield Service(installed, key)
     installed.close()
@@ -33,9 +33,9 @@ def rotate_elsewhere(service: Service) -> None:
     """Bring all keys under a new master key, as a command that knows both does."""
     installed = service.installed
     both = Masters(NEW, installed.vault.masters.current)
-    vault = Vault(SqlVaultKeys(installed.database), both, wiring.wall_us)
-    store = SqlRotation(installed.database, installed.log, vault)
-    assert Rotation(store, vault, wiring.wall_us).master(None)
+    vault = Vault(SqlVaultKeys(installed.database), both, clock.wall_us)
+    store = RotationStore(installed.database, installed.log, vault)
+    assert Rotation(store, vault, clock.wall_us).master(None)
 
 
 def test_requests_are_refused_as_unavailable_and_not_as_a_defect(service: Service) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from alama.app.installation import Installation
 from alama.core.monitoring.figures import MonitoringReport
-from alama.service.keys import Scope
-from alama.wiring import Installation
+from alama.platform.book import Scope
 from tests.unit.api.service import BODY, MODEL
 from tests.unit.api.webhooks import Lender
 

@@ -10,20 +10,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from alama import settings, wiring
-from alama.api.wire_onboarding import GateLimits
+from alama.app import installation
+from alama.app.installation import Installation
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
-from alama.files.models import builtin
-from alama.service import policies
-from alama.service.book import Book, Mode
-from alama.service.keys import PILOT_SCOPES, USUAL_SCOPES, Scope
-from alama.service.onboarding import orders
-from alama.service.onboarding.orders import TrainOrder
-from alama.service.onboarding.records import JobKind
-from alama.service.policies import Signed
+from alama.lenders.records import Signed
+from alama.onboarding import orders
+from alama.onboarding.orders import TrainOrder
+from alama.onboarding.records import JobKind
+from alama.onboarding.wire import GateLimits
+from alama.platform import settings
+from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
+from alama.platform.files.packaged import builtin
+from alama.policies import policies
 from alama.training.validation.gates import FOR_EVERYONE, limits_text, tightened
-from alama.wiring import Installation
 from tests.entries import NOON_US
 from tests.onboarded import FAILED, MODEL, OTHER_MODEL, a_history
 from tests.unit.api.pilots import TERMS, candidate_of, code, job_of, signatures, with_terms
@@ -37,7 +37,7 @@ UNKNOWN = "0" * 28
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     home: Path = tmp_path_factory.mktemp("home")
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     yield opened
     opened.close()
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.api import onboarding as endpoints
-from alama.service.errors import StoreUnavailable
-from alama.service.keys import PILOT_SCOPES
-from alama.service.onboarding import orders
-from alama.service.onboarding.orders import Wishes
-from alama.service.onboarding.records import PART_BYTES, FileFormat, Job
-from alama.service.onboarding.remote import Arrival
-from alama.storage import histories as stored_histories
-from alama.storage import schema
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.installation import Installation
+from alama.onboarding import api as endpoints
+from alama.onboarding import histories, orders
+from alama.onboarding.orders import Wishes
+from alama.onboarding.records import PART_BYTES, FileFormat, Job
+from alama.onboarding.remote import Arrival
+from alama.platform import settings
+from alama.platform.book import PILOT_SCOPES
+from alama.platform.database import tables
+from alama.platform.errors import StoreUnavailable
 from tests.onboarded import a_history
 from tests.unit.api.exchanges import Received
 from tests.unit.api.pilots import HISTORIES, candidate_of, code, job_of, with_terms
@@ -32,7 +32,7 @@ PARQUET = {"content-type": "application/vnd.apache.parquet"}
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     home: Path = tmp_path_factory.mktemp("home")
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     yield opened
     opened.close()
 
@@ -48,7 +48,7 @@ def send(lender: Lender, pieces: list[bytes | None]) -> Received | None:
 
 
 def parts_left(lender: Lender) -> int:
-    table = schema.onboarding.history_parts
+    table = tables.onboarding.history_parts
     with lender.installed.database.reading() as connection:
         rows = connection.execute(table.select().where(table.c.lender == lender.book.lender))
         return len(rows.all())
@@ -182,7 +182,7 @@ def test_a_lender_with_as_much_as_it_may_have_is_told_what_makes_room(
     lender: Lender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_terms(lender)
-    monkeypatch.setattr(stored_histories, "HISTORIES_BYTES_MAX", 2 * PART_BYTES)
+    monkeypatch.setattr(histories, "HISTORIES_BYTES_MAX", 2 * PART_BYTES)
     found = send(lender, [b"a\n" * (PART_BYTES // 2)] * 3)
     assert found is not None
     assert (found.status, code(found)) == (409, "histories_full")

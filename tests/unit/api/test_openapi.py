@@ -10,21 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.api import meanings, openapi, problems, schemas, wire, wire_events
-from alama.api.asgi import Endpoints, routes
-from alama.api.documents import DocumentEndpoints
-from alama.api.events import EventEndpoints
-from alama.api.explain import ExplainEndpoint
-from alama.api.monitoring import MonitoringEndpoint
-from alama.api.onboarding import OnboardingEndpoints
-from alama.api.operations import OPERATIONS
-from alama.api.outcomes import OutcomeEndpoints
-from alama.api.reviews import ReviewEndpoints
-from alama.api.scores import ScoreEndpoints
-from alama.api.status import StatusEndpoints
-from alama.api.webhooks import WebhookEndpoints
-from alama.api.wire_events import DATA
-from alama.api.wire_explanation import ExplainReply
+from alama.app import openapi
+from alama.app import openapi as schemas
+from alama.app.asgi import DocumentEndpoints, Endpoints, routes
+from alama.app.openapi import OPERATIONS
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
 from alama.core.catalogue import Kind
@@ -33,9 +22,25 @@ from alama.core.lending import policy_check
 from alama.core.lending.draft import default_policy
 from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
-from alama.core.recourse import Hindrance
-from alama.files.reasons import languages
-from alama.service.webhooks.events import EventKind
+from alama.core.recourse.answer import Hindrance
+from alama.monitoring.api import MonitoringEndpoint
+from alama.monitoring.outcomes_api import OutcomeEndpoints
+from alama.monitoring.reviews_api import ReviewEndpoints
+from alama.onboarding.api import OnboardingEndpoints
+from alama.platform.events import EventKind
+from alama.platform.files.packaged import languages
+from alama.platform.http import problems
+from alama.platform.http import problems as http_problems
+from alama.platform.http import problems as meanings
+from alama.platform.http import status as http_status
+from alama.platform.http.status import StatusEndpoints
+from alama.scoring import wire
+from alama.scoring.api import ScoreEndpoints
+from alama.scoring.explain_api import ExplainEndpoint
+from alama.scoring.wire import ExplainReply
+from alama.webhooks import wire as wire_events
+from alama.webhooks.api import EventEndpoints, WebhookEndpoints
+from alama.webhooks.wire import DATA
 from tests.compatibility import GOLDEN, RECORD, not_allowed
 
 DOCUMENT = openapi.document()
@@ -248,10 +253,10 @@ def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
         ("compact_explained", ExplainReply),
         ("locked_explained", ExplainReply),
         ("page", wire.ScorePage),
-        ("health", wire.Health),
-        ("unhealthy", wire.Health),
+        ("health", http_status.Health),
+        ("unhealthy", http_status.Health),
         ("receipt", Receipt),
-        *((code, wire.Problem) for code in EXAMPLES if code in meanings.PROBLEMS),
+        *((code, http_problems.Problem) for code in EXAMPLES if code in meanings.PROBLEMS),
     ]:
         with subtests.test(name=name, kind=kind):
             msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)

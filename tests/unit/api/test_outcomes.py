@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from alama import wiring
-from alama.api.outcomes import BODY_MAX
-from alama.service.book import Book, Mode
-from alama.service.keys import Scope
-from alama.storage import schema
-from alama.wiring import Installation
+from alama.app.installation import Installation
+from alama.monitoring.outcomes_api import BODY_MAX
+from alama.platform import clock
+from alama.platform.book import Book, Mode, Scope
+from alama.platform.database import tables
 from tests.entries import a_request_id, an_entry
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import Lender
@@ -33,7 +32,7 @@ def tomorrow_everywhere() -> str:
 
 def scored(lender: Lender, count: int = 1) -> list[str]:
     lender.installed.vault.ring(lender.book.lender)
-    entries = [an_entry(lender.book, at_us=wiring.wall_us()) for _ in range(count)]
+    entries = [an_entry(lender.book, at_us=clock.wall_us()) for _ in range(count)]
     lender.installed.scores.commit(entries)
     return [entry.score.request_id for entry in entries]
 
@@ -47,7 +46,7 @@ def say(lender: Lender, *told: dict[str, Any]) -> Received:
 
 
 def kept(lender: Lender) -> int:
-    table = schema.outcomes
+    table = tables.outcomes
     query = select(func.count()).select_from(table).where(table.c.lender == lender.book.lender)
     with lender.installed.database.reading() as connection:
         return connection.execute(query).scalar_one()

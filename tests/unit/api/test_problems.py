@@ -8,8 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from alama.api import problems
-from alama.api.problems import BadParameter, InvalidRequest, MethodNotAllowed
 from alama.core.errors import (
     FAULTS_MAX,
     AlamaError,
@@ -18,33 +16,53 @@ from alama.core.errors import (
     InvalidModel,
     MalformedDocument,
 )
-from alama.service import errors
-from alama.service.onboarding import errors as onboarding
-from alama.service.onboarding.records import Gate
-from alama.service.policies import Signed
+from alama.lenders import records as lenders_records
+from alama.lenders.records import Signed
+from alama.monitoring import reviews
+from alama.onboarding import errors as onboarding
+from alama.onboarding.records import Gate
+from alama.platform import errors
+from alama.platform.http import problems
+from alama.platform.http.problems import BadParameter, InvalidRequest, MethodNotAllowed
+from alama.protection import applicants, receipts, retention
+from alama.scoring import records as scoring_records
+from alama.scoring.wire import listed_reply
+from alama.webhooks import records as webhooks_records
 from tests.entries import NOON_US, an_entry
 
 KINDS = problems.kinds()
+ROOMS = (
+    errors,
+    lenders_records,
+    scoring_records,
+    webhooks_records,
+    reviews,
+    applicants,
+    receipts,
+    retention,
+)
 PATH, REQUEST_ID = "/v1/score", "req_" + "0" * 28
 ONE_FAULT = InvalidApplication([FieldProblem("a/b~c", "unknown_field", "is not a field")])
 
 EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.KeyMissing: errors.KeyMissing(),
     errors.ScopeMissing: errors.ScopeMissing("scores:read"),
-    errors.OnboardingIncomplete: errors.OnboardingIncomplete("no model has been trained"),
+    lenders_records.OnboardingIncomplete: lenders_records.OnboardingIncomplete(
+        "no model has been trained"
+    ),
     errors.ModelUnavailable: errors.ModelUnavailable(InvalidModel("the model is damaged")),
-    errors.UnknownScore: errors.UnknownScore(),
-    errors.NoReceipt: errors.NoReceipt(),
-    errors.UnknownEndpoint: errors.UnknownEndpoint(),
-    errors.UnknownEvent: errors.UnknownEvent(),
-    errors.UnknownModel: errors.UnknownModel(),
-    errors.EndpointDisabled: errors.EndpointDisabled(),
-    errors.TooManyEndpoints: errors.TooManyEndpoints(20),
+    scoring_records.UnknownScore: scoring_records.UnknownScore(),
+    receipts.NoReceipt: receipts.NoReceipt(),
+    webhooks_records.UnknownEndpoint: webhooks_records.UnknownEndpoint(),
+    webhooks_records.UnknownEvent: webhooks_records.UnknownEvent(),
+    lenders_records.UnknownModel: lenders_records.UnknownModel(),
+    webhooks_records.EndpointDisabled: webhooks_records.EndpointDisabled(),
+    webhooks_records.TooManyEndpoints: webhooks_records.TooManyEndpoints(20),
     errors.Erased: errors.Erased(NOON_US),
-    errors.AlreadyReviewed: errors.AlreadyReviewed(NOON_US),
+    reviews.AlreadyReviewed: reviews.AlreadyReviewed(NOON_US),
     errors.Busy: errors.Busy(),
-    errors.IdempotencyInFlight: errors.IdempotencyInFlight(),
-    errors.IdempotencyKeyReused: errors.IdempotencyKeyReused(),
+    scoring_records.IdempotencyInFlight: scoring_records.IdempotencyInFlight(),
+    scoring_records.IdempotencyKeyReused: scoring_records.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
     onboarding.UnknownHistory: onboarding.UnknownHistory(),
     onboarding.UnknownCandidate: onboarding.UnknownCandidate(),
@@ -68,7 +86,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
 ONBOARDING = [
     kind
     for _, kind in inspect.getmembers(onboarding, inspect.isclass)
-    if issubclass(kind, AlamaError) and kind is not AlamaError
+    if issubclass(kind, AlamaError) and kind.__module__ == onboarding.__name__
     if not issubclass(kind, errors.StoreUnfit)  # what is damaged is for operators
 ]
 
@@ -117,24 +135,25 @@ def test_each_code_is_of_one_kind() -> None:
 def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
     """The others are raised at operators, by commands and at a start."""
     for_operators = {
-        errors.UnknownLender,
-        errors.UnknownKey,
-        errors.UnknownPolicy,
-        errors.UnknownApplicant,
-        errors.UnderHold,
-        errors.UnknownHold,
+        lenders_records.UnknownLender,
+        lenders_records.UnknownKey,
+        lenders_records.UnknownPolicy,
+        applicants.UnknownApplicant,
+        applicants.UnderHold,
+        applicants.UnknownHold,
         errors.ClockLeapt,
-        errors.NoPeriod,
-        errors.PeriodTooShort,
-        errors.LawUnknown,
+        retention.NoPeriod,
+        retention.PeriodTooShort,
+        retention.LawUnknown,
         errors.InvalidName,
         errors.StoreUnfit,
         errors.MasterKeyMissing,  # callers hear of it as of a database that is away
     }
     raised = {
         kind
-        for _, kind in inspect.getmembers(errors, inspect.isclass)
-        if issubclass(kind, AlamaError) and kind is not AlamaError
+        for room in ROOMS
+        for _, kind in inspect.getmembers(room, inspect.isclass)
+        if issubclass(kind, AlamaError) and kind.__module__ == room.__name__
     }
     assert raised - for_operators <= KINDS.keys()
 
@@ -153,7 +172,7 @@ def test_every_error_on_the_way_to_a_live_key_is_told_with_its_hint(kind: type[A
 
 def test_what_is_left_of_an_erased_score_is_told_with_it() -> None:
     row = an_entry().score
-    problem = said(errors.Erased(NOON_US, row.summary))
+    problem = said(errors.Erased(NOON_US, listed_reply(row.summary)))
     assert problem["status"] == 410
     assert problem["detail"].startswith(
         "What the applicant of this score sent was erased on 2026-11-15."
@@ -208,7 +227,7 @@ def test_who_may_come_back_is_told_when() -> None:
     for kind in (
         errors.Busy,
         errors.StoreUnavailable,
-        errors.IdempotencyInFlight,
+        scoring_records.IdempotencyInFlight,
         errors.ModelUnavailable,
     ):
         assert int(headers(example(kind))[b"retry-after"]) >= 1

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.api import render
 from alama.core.assess import Assessment, assess
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.reasons import Language, reasons
-from alama.files.reasons import languages
-from alama.service.directory import Desk
-from alama.service.outcomes.records import NO_SEQUEL
-from alama.service.records import ScoreRow, ScoreSummary, Sealed
-from alama.service.scoring import Given
+from alama.core.reasons.dictionary import Language
+from alama.core.reasons.tell import reasons
+from alama.platform.files.packaged import languages
+from alama.scoring import api as render
+from alama.scoring.directory import ActiveModel
+from alama.scoring.records import ScoreRow, ScoreSummary, Sealed
+from alama.scoring.scoring import Given
+from alama.scoring.sequels import NO_SEQUEL
 from tests.applications import random_application
 from tests.entries import NOON_US, an_entry
 from tests.factories import a_model
@@ -30,7 +31,7 @@ EXPANSIONS = ["base_score", "model", "policy", "offer", "reasons"]
 ENGLISH, *_ = languages()
 
 READY = ReadyModel(a_model(), "KES")
-DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
+DESK = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
 
 
 def given_for(seed: int) -> Given:

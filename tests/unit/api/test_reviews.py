@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from alama import settings, wiring
+from alama.app import installation
+from alama.app.installation import Installation
 from alama.core.lending.policy import Decision
-from alama.service.book import Book, Mode
-from alama.service.keys import USUAL_SCOPES, Scope
-from alama.service.outcomes.recording import Sent
-from alama.service.outcomes.records import News, ReviewReason, State
-from alama.wiring import Installation
+from alama.core.monitoring.news import News, State
+from alama.monitoring.outcomes import Sent
+from alama.platform import clock, settings
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
+from alama.scoring.sequels import ReviewReason
 from tests.entries import an_entry
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import BODY
@@ -32,7 +33,7 @@ SAID: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     home: Path = tmp_path_factory.mktemp("home")
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     yield opened
     opened.close()
 
@@ -154,7 +155,7 @@ def test_a_key_without_the_scope_may_not_review(lender: Lender) -> None:
 def test_what_became_of_the_loan_is_shown_with_its_score(lender: Lender) -> None:
     request_id = scored(lender)
     assert lender.read(f"/v1/scores/{request_id}")["outcome"] is None
-    today = wiring.wall_us() // (86_400 * 1_000_000)
+    today = clock.wall_us() // (86_400 * 1_000_000)
     news = News(request_id, State.WRITTEN_OFF, today, 9_000.0, 1_250.5)
     lender.installed.outcomes.record(lender.book, [news], Sent(by="a test"))
     told = lender.read(f"/v1/scores/{request_id}")["outcome"]
@@ -178,7 +179,7 @@ def listed(lender: Lender, query: str) -> list[str]:
 def test_what_waits_for_a_person_is_listed_in_pages_until_it_is_reviewed(lender: Lender) -> None:
     decided = scored(lender)
     entries = [
-        an_entry(lender.book, at_us=wiring.wall_us(), decision=Decision.REVIEW) for _ in range(3)
+        an_entry(lender.book, at_us=clock.wall_us(), decision=Decision.REVIEW) for _ in range(3)
     ]
     lender.installed.scores.commit(entries)
     waiting = [entry.score.request_id for entry in reversed(entries)]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from alama import wiring
-from alama.api.exchange import BODY_MAX
 from alama.core import document
 from alama.core.lending.draft import default_policy, default_text
-from alama.service import keys
-from alama.service.book import Book, Mode
+from alama.lenders import keys
+from alama.platform import clock
+from alama.platform.book import Book, Mode
+from alama.platform.http.exchange import BODY_MAX
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import BODY, MODEL, Service
 
@@ -189,13 +189,13 @@ def lends_by(service: Service, model_id: str | None, policy_id: str | None) -> S
     """The live book of the lender with this model and policy, and a key for it."""
     live = Book("demo", Mode.LIVE)
     registry = service.installed.registry
-    registry.deploy(live, model_id, policy_id, wiring.wall_us())
+    registry.deploy(live, model_id, policy_id, clock.wall_us())
     key, _ = keys.issue(registry, service.installed.clock, service.installed.pepper, live)
     return service._replace(key=key)
 
 
 def test_a_model_that_cannot_be_used_closes_scoring_and_not_the_scores(service: Service) -> None:
-    service.installed.registry.keep_model("sha256:damaged", b"{}", wiring.wall_us())
+    service.installed.registry.keep_model("sha256:damaged", b"{}", clock.wall_us())
     live = lends_by(service, "sha256:damaged", None)
     refused = live.ask("/v1/score", body=BODY)
     assert refusal(refused) == (503, "model_unavailable")
@@ -206,9 +206,9 @@ def test_a_model_that_cannot_be_used_closes_scoring_and_not_the_scores(service: 
 
 def test_a_stored_score_keeps_the_currency_of_the_policy_that_made_it(service: Service) -> None:
     registry = service.installed.registry
-    registry.keep_model(MODEL.id, document.encode(MODEL), wiring.wall_us())
+    registry.keep_model(MODEL.id, document.encode(MODEL), clock.wall_us())
     policy_id = default_policy("UGX").id
-    registry.keep_policy(policy_id, default_text("UGX"), wiring.wall_us())
+    registry.keep_policy(policy_id, default_text("UGX"), clock.wall_us())
     live = lends_by(service, MODEL.id, policy_id)
     given = live.ask("/v1/score?expand=offer", body=BODY).json()
     assert given["offer"]["currency"] == "UGX"

@@ -5,10 +5,9 @@ import asyncio
 import pytest
 
 from alama import __version__
-from alama.api.endpoint import Endpoint
-from alama.api.status import StatusEndpoints
-from alama.service.errors import StoreUnavailable
-from alama.service.health import Health
+from alama.platform.errors import StoreUnavailable
+from alama.platform.http.endpoint import Endpoint
+from alama.platform.http.status import HealthCheck, StatusEndpoints
 from tests.entries import NOON_US
 from tests.unit.api.exchanges import Notes, Received, ask
 
@@ -34,7 +33,7 @@ class Patient:
 
 def answer(path: str, *, well: bool) -> Received:
     patient = Patient(well=well)
-    status = StatusEndpoints(Health(patient, patient, patient, lambda: NOON_US), "sha256:1")
+    status = StatusEndpoints(HealthCheck(patient, patient, patient, lambda: NOON_US), "sha256:1")
     handler = status.alive if path == "/livez" else status.health
     endpoint = Endpoint(path, {"GET": handler}, lambda: NOON_US, Notes())
     received = asyncio.run(ask(endpoint, "GET", path))

@@ -8,16 +8,14 @@ import re
 import pytest
 from sqlalchemy import select
 
-from alama import settings, wiring
 from alama.core.chain import MAIN
-from alama.service import ids
-from alama.service.audit.acts import Kind, decode
-from alama.service.keys import Scope
-from alama.service.webhooks import secrets
-from alama.service.webhooks.records import ATTEMPT_PREFIX, ENDPOINTS_MAX, Attempt, Settled
-from alama.service.webhooks.schedule import Verdict
-from alama.storage import schema
-from alama.storage.audit import SqlTrail
+from alama.platform import clock, ids, settings
+from alama.platform.acts import ActKind, decode
+from alama.platform.book import Scope
+from alama.platform.database import tables
+from alama.protection.audit.store import Trail
+from alama.webhooks import secrets
+from alama.webhooks.records import ATTEMPT_PREFIX, ENDPOINTS_MAX, Attempt, Settled, Verdict
 from tests.unit.api.webhooks import ENDPOINTS, URL, YESTERDAY, Lender, deliveries
 
 SHOWN = {
@@ -100,15 +98,15 @@ def test_the_audit_names_the_key_that_did_it(lender: Lender) -> None:
     lender.ask("PATCH", path, {"enabled": False})
     lender.ask("POST", f"{path}/rotate_secret")
     lender.ask("DELETE", path)
-    trail = SqlTrail(lender.installed.database)
+    trail = Trail(lender.installed.database)
     acts = [decode(link.body) for link in trail.links(MAIN, 0, 1_000)]
     mine = [act for act in acts if act.lender == lender.book.lender]
-    (key_id,) = (act.subject for act in mine if act.kind is Kind.KEY_ISSUED)
+    (key_id,) = (act.subject for act in mine if act.kind is ActKind.KEY_ISSUED)
     assert [(act.kind, act.by) for act in mine if act.subject == path.rsplit("/", 1)[1]] == [
-        (Kind.ENDPOINT_ADDED, key_id),
-        (Kind.ENDPOINT_CHANGED, key_id),
-        (Kind.ENDPOINT_SECRET_ROTATED, key_id),
-        (Kind.ENDPOINT_REMOVED, key_id),
+        (ActKind.ENDPOINT_ADDED, key_id),
+        (ActKind.ENDPOINT_CHANGED, key_id),
+        (ActKind.ENDPOINT_SECRET_ROTATED, key_id),
+        (ActKind.ENDPOINT_REMOVED, key_id),
     ]
 
 
@@ -177,7 +175,7 @@ def test_an_old_secret_can_be_ended_at_once(lender: Lender) -> None:
 
 def test_a_secret_stands_nowhere_in_the_clear(lender: Lender) -> None:
     made = lender.add()
-    table = schema.webhook_endpoints
+    table = tables.webhook_endpoints
     query = select(table).where(table.c.id == made["id"])
     with lender.installed.database.reading() as connection:
         row = connection.execute(query).one()
@@ -196,7 +194,7 @@ def test_a_test_goes_to_its_endpoint_alone_whatever_it_wants(lender: Lender) -> 
     event_id = reply.json()["event"]
     assert reply.status == 202
     assert {to for sent, to in deliveries(lender.installed) if sent == event_id} == {made["id"]}
-    lender.installed.outbox.dispatch(wiring.wall_us(), 1_000)
+    lender.installed.outbox.dispatch(clock.wall_us(), 1_000)
     assert {to for sent, to in deliveries(lender.installed) if sent == event_id} == {made["id"]}
     event = lender.read(f"/v1/events/{event_id}")
     assert (event["kind"], event["subject"]) == ("webhook.test", made["id"])
@@ -222,7 +220,7 @@ def test_nothing_is_sent_to_an_endpoint_that_is_disabled(lender: Lender) -> None
 
 
 def an_attempt(lender: Lender, endpoint_id: str, event_id: str, status: int | None) -> Attempt:
-    now_us = wiring.wall_us()
+    now_us = clock.wall_us()
     attempt_id = ids.sortable(ATTEMPT_PREFIX, now_us, bytes(7))
     told = (attempt_id, lender.book.lender, lender.book.mode.value, endpoint_id, event_id)
     error = "timed_out" if status is None else None

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import select
 
-from alama.service.book import Book, Mode
-from alama.service.webhooks.records import Settled
-from alama.service.webhooks.schedule import Verdict
-from alama.storage import schema
-from alama.wiring import Installation
+from alama.app.installation import Installation
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables as schema
+from alama.webhooks.records import Settled, Verdict
 from tests.unit.api.service import BODY
 from tests.unit.api.test_webhooks import an_attempt
 from tests.unit.api.webhooks import ENDPOINTS, Lender

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
-from alama import settings, wiring
-from alama.service.webhooks.descriptions import LENGTH_MAX as DESCRIPTION_MAX
-from alama.service.webhooks.events import EventKind
+from alama.app import installation
+from alama.platform import settings
+from alama.platform.events import EventKind
+from alama.webhooks.records import LENGTH_MAX as DESCRIPTION_MAX
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import ENDPOINTS, URL, Lender
 
@@ -25,7 +26,7 @@ EVENTS = "/v1/events"
 @pytest.fixture(scope="module")
 def lender(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lender]:
     home = tmp_path_factory.mktemp("home")
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(home)}))
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     yield Lender(installed)
     installed.close()
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from alama import wiring
-from alama.service import lenders
-from alama.service.book import Book, Mode
-from alama.service.keys import USUAL_SCOPES, Scope
-from alama.storage import schema
-from alama.wiring import Installation
+from alama.app.installation import Installation
+from alama.lenders import keys
+from alama.platform import clock
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
+from alama.platform.database import tables
 from tests.lending import early_key
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import Service
@@ -38,9 +37,9 @@ class Lender:
         self.installed = installed
         if book is None:
             book = Book(f"lender-{next(_numbers)}", Mode.TEST)
-            lenders.add(installed.registry, wiring.wall_us, book.lender, book.lender, "KES")
+            keys.add_lender(installed.registry, clock.wall_us, book.lender, book.lender, "KES")
         self.book = book
-        key, _ = early_key(installed.registry, wiring.wall_us, installed.pepper, book, scopes)
+        key, _ = early_key(installed.registry, clock.wall_us, installed.pepper, book, scopes)
         self.service = Service(installed, key)
 
     def ask(
@@ -68,7 +67,7 @@ class Lender:
 
 def deliveries(installed: Installation) -> set[tuple[str, str]]:
     """What is on its way: events and endpoints."""
-    table = schema.deliveries
+    table = tables.deliveries
     waiting = select(table.c.event_id, table.c.endpoint_id).where(table.c.next_us.is_not(None))
     with installed.database.reading() as connection:
         return {(event, endpoint) for event, endpoint in connection.execute(waiting)}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from alama.batch.applications import applications
+from alama.batch.deciding import applications
 from alama.core.kernel import Words
 from alama.core.product import PRODUCT
 

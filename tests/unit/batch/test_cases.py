@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from alama.batch import cases as module
-from alama.batch.cases import TableCases
+from alama.batch import deciding
+from alama.batch.deciding import TableCases
 from alama.core.errors import FileProblem
 from alama.core.lending.simulation import Case
 from alama.core.product import PRODUCT
-from alama.files.reader import open_table
+from alama.platform.files.reader import open_table
 
 HEAD = "mobile_money_months,monthly_inflow,stability_score,airtime_regularity"
 ROWS = ("3,9000,0.2,0.1", "60,41000.5,0.9,0.8", "12,20000,0.5,0.5")
@@ -46,7 +46,7 @@ def test_each_row_is_an_application_in_the_order_of_the_catalogue(tmp_path: Path
 def test_rows_of_several_batches_keep_their_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(deciding, "CHUNK_ROWS", 2)
     cases = written(tmp_path, "\n".join([HEAD, *ROWS]))
     assert [case.reference for case in cases.first(10)] == ["row 1", "row 2", "row 3"]
     assert [case.reference for case in cases.first(1)] == ["row 1"]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from alama.batch import deciding as module
+from alama.batch import deciding
 from alama.batch.deciding import TableDeciding
 from alama.batch.scoring import Options, Tally, score_table
 from alama.core.application import read
@@ -17,7 +17,7 @@ from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.files.reader import open_table
+from alama.platform.files.reader import open_table
 from tests.factories import a_model
 from tests.policies import with_parts
 
@@ -146,7 +146,7 @@ def test_batches_make_no_difference(
     tmp_path: Path, policy: ReadyPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _, _ = decided(tmp_path, policy, CORE, keep=("mm_months",))
-    monkeypatch.setattr(module, "CHUNK_ROWS", 1)
+    monkeypatch.setattr(deciding, "CHUNK_ROWS", 1)
     parts, made, _ = decided(tmp_path, policy, CORE, keep=("mm_months",))
     assert parts == whole
     assert made.figures.count == 4
@@ -187,7 +187,7 @@ def test_a_value_that_breaks_a_rule_refuses_the_file(tmp_path: Path, policy: Rea
 def test_a_filled_field_that_the_policy_forbids_refuses_the_file_with_column_and_row(
     tmp_path: Path, model: ReadyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(deciding, "CHUNK_ROWS", 2)
     policy = forbidding(model, "region", "device_type", "applicant_ref", "contacts")
     columns = {**CORE, "region": [None, None, None, "kiambu"], "device_type": [None] * 4}
     told = refusal(tmp_path, policy, columns)

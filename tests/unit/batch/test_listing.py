@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from alama.batch import export
+from alama.batch import listing as export
 from alama.batch.listing import Labels, listing
 from alama.core.catalogue import Catalogue, Field, Kind
 from alama.core.tables import Card, Feature, Pair

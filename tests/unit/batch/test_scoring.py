@@ -14,7 +14,7 @@ from alama.batch.scoring import Options, TableScoring, Tally, score_table
 from alama.core.catalogue import Catalogue
 from alama.core.errors import FileProblem, UnknownCurrency
 from alama.core.model import Model
-from alama.files.reader import open_table
+from alama.platform.files.reader import open_table
 from tests.factories import a_model
 
 CORE: dict[str, list[Any]] = {

@@ -1,7 +1,7 @@
 import csv
 import io
 
-from alama.batch.switches import CSV_COLUMNS, as_csv
+from alama.policies.switches import CSV_COLUMNS, as_csv
 from tests.simulations import a_simulation
 
 

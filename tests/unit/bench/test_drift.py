@@ -10,7 +10,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tally import Tally, seen
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.population.people import PopulationOptions, batches
 from bench.monitoring.drift import CALM_WINDOWS, People, measure
 

@@ -8,8 +8,10 @@ from alama.core.application import Application, Value, read
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.recourse import ReadyRecourse, Sought, find_recourse
-from alama.files.models import builtin
+from alama.core.recourse.answer import Sought
+from alama.core.recourse.find import find_recourse
+from alama.core.recourse.ready import ReadyRecourse
+from alama.platform.files.packaged import builtin
 from bench.explain import figures, page
 from bench.explain.figures import Asked, Spent
 from bench.explain.judge import Breach, Judge, Judged

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from alama.webhooks import signing
+from alama.webhooks import courier
 from bench.webhooks import __main__ as front
 from bench.webhooks import kills, rows, subjects
 from bench.webhooks.receiver import Taken
@@ -53,7 +53,7 @@ def measured(rates: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
 def test_deliveries_that_come_again_and_those_that_are_forged_are_counted() -> None:
     taken = Taken()
     taken.verifiers["/good/1"] = Webhook(base64.b64encode(SECRET).decode())
-    headers = signing.headers("evt_1", b"{}", [SECRET], int(time.time()))
+    headers = courier.signature_headers("evt_1", b"{}", [SECRET], int(time.time()))
     taken.take("/good/1", headers, b"{}")
     taken.take("/good/1", headers, b'{"forged":1}')
     taken.take("/good/2", headers, b"{}")

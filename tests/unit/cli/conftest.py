@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli import terminal
+from alama.app import installation
+from alama.platform import settings
+from alama.platform.terminal import terminal
 from tests.databases import Postgres
 
 
@@ -20,7 +21,7 @@ def new_terminal() -> None:
 @pytest.fixture
 def installed() -> None:
     """An installation where the environment says, with the lender demo and nothing else."""
-    wiring.open_installation(settings.read(os.environ)).close()
+    installation.open_installation(settings.read(os.environ)).close()
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service import applicants
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.protection import applicants
 from tests.stored import give_score
 
 BOOK = ["--lender", "demo", "--mode", "test"]

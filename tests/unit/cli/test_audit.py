@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Table, delete, select, text, update
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.audit import acts
-from alama.service.book import Book, Mode
-from alama.service.retention import Plan
-from alama.storage import schema
-from alama.storage.database import connect
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import connect
+from alama.protection import retention
+from alama.protection.retention import Plan
 from tests.stored import give_score
 
 
@@ -47,12 +48,12 @@ def test_what_an_act_accounts_for_is_counted_apart(
 ) -> None:
     for _ in range(2):
         give_score()
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     with opened.database.writing() as connection:
-        one = connection.execute(select(schema.scores.c.request_id).limit(1)).scalar_one()
-        connection.execute(delete(schema.scores).where(schema.scores.c.request_id == one))
-        plan = Plan(Book("demo", Mode.TEST), days=4, before_us=wiring.wall_us(), scores=1)
-        opened.log.append(connection, acts.retention_run(plan, [one], None))
+        one = connection.execute(select(tables.scores.c.request_id).limit(1)).scalar_one()
+        connection.execute(delete(tables.scores).where(tables.scores.c.request_id == one))
+        plan = Plan(Book("demo", Mode.TEST), days=4, before_us=clock.wall_us(), scores=1)
+        opened.log.append(connection, retention.retention_run(plan, [one], None))
     opened.close()
     assert main(["audit", "verify"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
@@ -67,8 +68,8 @@ def test_what_is_wrong_is_listed_by_what_it_means(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = give_score()
-    tamper(home, schema.scores, score=849)
-    tamper(home, schema.audit_entries, created_us=1)
+    tamper(home, tables.scores, score=849)
+    tamper(home, tables.audit_entries, created_us=1)
     assert main(["audit", "verify"]) == 1
     said = capsys.readouterr()
     lines = said.out.splitlines()
@@ -85,7 +86,7 @@ def test_one_thing_that_is_wrong_is_said_once(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = give_score()
-    tamper(home, schema.scores, score=849)
+    tamper(home, tables.scores, score=849)
     assert main(["audit", "verify"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("The audit does not hold: one thing is wrong.\n\n")
@@ -95,7 +96,7 @@ def test_one_thing_that_is_wrong_is_said_once(
 def test_a_long_list_is_cut(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(8):
         give_score()
-    tamper(home, schema.audit_entries, created_us=1)
+    tamper(home, tables.audit_entries, created_us=1)
     assert main(["audit", "verify"]) == 1
     out = capsys.readouterr().out
     assert "33 things are wrong" in out
@@ -122,9 +123,9 @@ def test_heads_that_were_printed_are_found_again(
     line = capsys.readouterr().out.splitlines()[0]
     database = connect(settings.Settings(home=str(home)).database_address)
     with database.writing() as connection:
-        newest = schema.audit_entries.c.number == int(line.split()[1])
-        connection.execute(delete(schema.audit_entries).where(newest))
-        connection.execute(delete(schema.lenders).where(schema.lenders.c.id == "last"))
+        newest = tables.audit_entries.c.number == int(line.split()[1])
+        connection.execute(delete(tables.audit_entries).where(newest))
+        connection.execute(delete(tables.lenders).where(tables.lenders.c.id == "last"))
     database.close()
     assert main(["audit", "verify"]) == 0
     assert main(["audit", "verify", "--head", line]) == 1
@@ -160,7 +161,7 @@ def test_acts_are_listed_newest_first_without_what_the_service_notes(
 def test_an_endpoint_that_wants_every_kind_is_said_to_want_all(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wiring.open_installation(settings.Settings(home=str(home))).close()
+    installation.open_installation(settings.Settings(home=str(home))).close()
     assert main(["webhooks", "add", "demo", "https://hooks.example/", "--mode", "test"]) == 0
     capsys.readouterr()
     assert main(["audit", "log"]) == 0
@@ -188,7 +189,7 @@ def test_an_act_that_cannot_be_read_is_listed_all_the_same(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     give_score()
-    tamper(home, schema.audit_entries, body=b"\xc1", created_us=2**62)
+    tamper(home, tables.audit_entries, body=b"\xc1", created_us=2**62)
     capsys.readouterr()
     assert main(["audit", "log"]) == 0
     out = capsys.readouterr().out
@@ -208,7 +209,7 @@ def test_an_audit_is_not_made_where_there_is_none(
 
 def test_a_body_that_is_text_is_a_finding(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     give_score()
-    tamper(home, schema.audit_entries, body=text("'x'"))
+    tamper(home, tables.audit_entries, body=text("'x'"))
     capsys.readouterr()
     assert main(["audit", "verify"]) == 1
     assert "it was changed, its hash is another" in capsys.readouterr().out
@@ -223,8 +224,8 @@ def test_a_key_that_is_missing_is_told_once_and_accuses_nobody(
         give_score()
     database = connect(settings.Settings(home=str(home)).database_address)
     with database.writing() as connection:
-        seal = schema.vault_keys.c.purpose == "seal"
-        connection.execute(delete(schema.vault_keys).where(seal))
+        seal = tables.vault_keys.c.purpose == "seal"
+        connection.execute(delete(tables.vault_keys).where(seal))
     database.close()
     capsys.readouterr()
     assert main(["audit", "verify"]) == EXIT_MISTAKE

@@ -13,17 +13,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama import settings, wiring
-from alama.cli import words
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.installation import Installation
 from alama.core.model import Money, encode, seal
-from alama.files.models import builtin, write_model
-from alama.service.book import Book, Mode
-from alama.service.monitoring import comparing
-from alama.service.monitoring.shadowing import SETTLED_US, Shadowing
-from alama.storage import database as databases
-from alama.storage.challengers import SqlChallengers
-from alama.wiring import Installation
+from alama.monitoring import comparing
+from alama.monitoring.challengers import Challengers
+from alama.monitoring.shadowing import SETTLED_US, Shadowing
+from alama.platform import clock as wiring
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import database
+from alama.platform.files.packaged import builtin, write_model
+from alama.platform.terminal import terminal
 from tests.factories import a_model
 from tests.lending import open_live
 from tests.onboarded import FAILED, a_candidate, a_history, a_pilot
@@ -40,8 +42,8 @@ pytestmark = pytest.mark.usefixtures("home")
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     # Whatever SQLite there is on this machine: no worker runs here.
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (3, 0, 0))
-    wiring.open_installation(settings.read(os.environ)).close()
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (3, 0, 0))
+    installation.open_installation(settings.read(os.environ)).close()
     return tmp_path
 
 
@@ -54,7 +56,7 @@ def file(tmp_path: Path) -> str:
 
 @contextmanager
 def opened() -> Iterator[Installation]:
-    installed = wiring.open_installation(settings.read(os.environ))
+    installed = installation.open_installation(settings.read(os.environ))
     yield installed
     installed.close()
 
@@ -62,7 +64,7 @@ def opened() -> Iterator[Installation]:
 def ask() -> None:
     """Do as a worker does, a minute later."""
     with opened() as installed:
-        challengers = SqlChallengers(installed.database, installed.log)
+        challengers = Challengers(installed.database, installed.log)
         clock = lambda: wiring.wall_us() + 2 * SETTLED_US  # noqa: E731
         asking = Shadowing(challengers, installed.registry, installed.vault, clock)
         for challenger in asking.running():
@@ -87,7 +89,7 @@ def test_a_model_file_challenges_and_is_compared(
     assert out.startswith("Which of the two is better, nobody can tell yet: no loan of theirs")
     assert re.search(rf"champion +{builtin().name}, {builtin().id[:19]} *\n", out)
     assert re.search(rf"challenger +{MODEL.name}, {MODEL.id[:19]} *\n", out)
-    assert re.search(rf"on scores from +{words.day(wiring.wall_us())} *\n", out)
+    assert re.search(rf"on scores from +{terminal.day(wiring.wall_us())} *\n", out)
     assert re.search(r"scores of both +1 *\n", out)
     assert "Decisions, champion (rows) and challenger (columns)" in out
 
@@ -167,7 +169,7 @@ def test_a_candidate_may_challenge_though_its_gates_have_failed() -> None:
         installed.onboarding.candidates.add(candidate, encode(MODEL), b"{}")
     assert challenge("--candidate", candidate.id) == 0
     with opened() as installed:
-        (running,) = SqlChallengers(installed.database, installed.log).running()
+        (running,) = Challengers(installed.database, installed.log).running()
         assert (running.book, running.model_id) == (LIVE, MODEL.id)
         assert installed.registry.model(MODEL.id) == encode(MODEL)
 
@@ -197,7 +199,7 @@ def test_what_cannot_challenge_is_refused_and_changes_nothing(
     assert challenge("--mode", "test", *arguments) == EXIT_MISTAKE
     assert message in capsys.readouterr().err
     with opened() as installed:
-        assert SqlChallengers(installed.database, installed.log).of(TEST) == []
+        assert Challengers(installed.database, installed.log).of(TEST) == []
 
 
 def test_what_is_no_day_is_refused(file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,7 +233,7 @@ def test_without_a_challenger_it_is_told_how_to_begin(
 def test_where_nothing_would_ask_it_a_challenger_is_refused(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     assert challenge("--mode", "test", "--model", file) == EXIT_MISTAKE
     assert "not safe for a second process" in capsys.readouterr().err
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from alama import wiring
-from alama.cli.main import main
-from alama.service.clock import TOLERANCE_US
-from alama.service.days import DAY_US
+from alama.app import installation
+from alama.app.cli.main import main
+from alama.platform import clock
+from alama.platform.clock import TOLERANCE_US
+from alama.platform.days import DAY_US
 from tests.patients import opened
 from tests.stored import give_score
 
@@ -33,8 +34,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def leapt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The clock of the machine has been set; whether it is ahead or behind."""
     side, days = request.param
-    now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + days * DAY_US)
+    now_us = clock.wall_us()
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + days * DAY_US)
     return str(side)
 
 
@@ -82,8 +83,8 @@ def test_what_becomes_due_is_shown_before_it_is_accepted(
 ) -> None:
     main([*ISSUE, "--days", "30"])
     obey_kenya(home)
-    now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + 3_000 * DAY_US)
+    now_us = clock.wall_us()
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + 3_000 * DAY_US)
     code, out = said(capsys, "accept")
     assert code == EXIT_MISTAKE  # there is nobody to ask
     assert "1 of the scores of demo, test mode, are due" in out
@@ -92,18 +93,18 @@ def test_what_becomes_due_is_shown_before_it_is_accepted(
 
 
 @pytest.fixture
-def followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[wiring.Installation]:
+def followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[installation.Installation]:
     """The installation of a service that ran when the clock jumped, by less than a day."""
     with opened(home) as one:
-        now_us = wiring.wall_us()
-        monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + 20 * HOUR_US)
+        now_us = clock.wall_us()
+        monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + 20 * HOUR_US)
         one.clock._source = lambda: now_us + 20 * HOUR_US
         one.clock.look()
         yield one
 
 
 def test_the_leap_of_a_running_service_is_shown_and_moved_by_no_command(
-    capsys: pytest.CaptureFixture[str], followed: wiring.Installation
+    capsys: pytest.CaptureFixture[str], followed: installation.Installation
 ) -> None:
     seen = followed.seen.seen()
     code, out = said(capsys)
@@ -124,7 +125,7 @@ def test_a_jump_with_commands_in_it_leaves_nothing_behind(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(ISSUE)
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: time.time_ns() // 1_000)
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: time.time_ns() // 1_000)
     assert said(capsys)[0] == 0
     main(ISSUE)
     assert main(["audit", "verify"]) == 0
@@ -133,9 +134,9 @@ def test_a_jump_with_commands_in_it_leaves_nothing_behind(
 def test_acts_signed_out_of_order_by_a_wrong_clock_are_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now_us = wiring.wall_us()
+    now_us = clock.wall_us()
     with monkeypatch.context() as wrong:
-        wrong.setattr("alama.wiring.installation.wall_us", lambda: now_us + 400 * DAY_US)
+        wrong.setattr("alama.app.installation.wall_us", lambda: now_us + 400 * DAY_US)
         main(ISSUE)
     main(ISSUE)
     capsys.readouterr()

@@ -17,13 +17,12 @@ from typing import Any
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli import companion as companions
-from alama.cli.companion import Nobody, ProcessCompanion, ThreadCompanion, Where
-from alama.storage import database as databases
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log
-from alama.wiring import delivering
+from alama.app import delivering, installation
+from alama.app.cli import companion as companions
+from alama.app.cli.companion import Nobody, ProcessCompanion, ThreadCompanion, Where
+from alama.platform import settings
+from alama.platform.database import database as databases
+from alama.platform.telemetry.log import JsonLines, Log
 from tests.databases import sqlite_url
 from tests.workers import worker
 
@@ -215,14 +214,14 @@ def test_a_stop_that_comes_before_the_worker_in_a_thread_has_begun_is_not_forgot
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opening, may_open = threading.Event(), threading.Event()
-    real = wiring.open_installation
+    real = installation.open_installation
 
-    def slowly(chosen: settings.Settings) -> wiring.Installation:
+    def slowly(chosen: settings.Settings) -> installation.Installation:
         opening.set()
         may_open.wait(WITHIN_S)
         return real(chosen)
 
-    monkeypatch.setattr(wiring, "open_installation", slowly)
+    monkeypatch.setattr(installation, "open_installation", slowly)
     companion = ThreadCompanion(settings.Settings(home=str(tmp_path), log="json"), told.log)
     companion.start()
     opening.wait(WITHIN_S)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from alama.cli.connections import Connections, Limits, place_of
+from alama.platform.server.connections import Connections, Limits, place_of
 from tests.raw_http import PATIENT, Noted, Spoken, rest, spoken, statuses
 
 GET = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -7,16 +7,15 @@ import pytest
 from sqlalchemy import make_url, text
 
 from alama import __version__
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.storage import schema
-from alama.storage.database import connect
-from alama.storage.upgrading import migrate
-from alama.storage.upgrading.plan import note_served
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import connect
+from alama.platform.database.migrate import note_served
 from tests.databases import Postgres
 from tests.later_versions import Next, become_later, numbered
 from tests.reliability.processes import wait_until
 
-THIS, NEXT, AFTER_NEXT = schema.HEAD, numbered(1), numbered(2)
+THIS, NEXT, AFTER_NEXT = tables.HEAD, numbered(1), numbered(2)
 ADDS = Next(NEXT, THIS, 'op.add_column("facts", sa.Column("note", sa.Text()))')
 TAKEN_AWAY = (
     f"{AFTER_NEXT} takes away what versions before schema {NEXT} use: "
@@ -50,10 +49,10 @@ def test_an_empty_database_is_prepared_and_the_next_step_named(
 ) -> None:
     assert main(["db", "upgrade"]) == 0
     out, err = capsys.readouterr()
-    assert out == f"The database was empty; now it stands at schema {schema.HEAD}.\n"
+    assert out == f"The database was empty; now it stands at schema {tables.HEAD}.\n"
     assert err == "Next: alama lenders add ID --name NAME --currency CODE\n"
     database = connect(address)
-    assert migrate.current(database) == schema.HEAD
+    assert migrate.current(database) == tables.HEAD
     database.close()
 
 
@@ -63,7 +62,7 @@ def test_a_second_upgrade_has_nothing_to_do(capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     assert main(["db", "upgrade"]) == 0
     out, err = capsys.readouterr()
-    assert out == f"The database stands at schema {schema.HEAD} already: nothing to do.\n"
+    assert out == f"The database stands at schema {tables.HEAD} already: nothing to do.\n"
     assert err == ""
 
 
@@ -74,7 +73,7 @@ def test_a_database_of_a_newer_version_is_left_alone(
     stand_at(address, "9999", serves="9999")
     assert main(["db", "upgrade"]) == EXIT_MISTAKE
     err = capsys.readouterr().err
-    assert f"stands at schema 9999, this version of Alama knows {schema.HEAD}" in err
+    assert f"stands at schema 9999, this version of Alama knows {tables.HEAD}" in err
     assert "hint: run the version of Alama that upgraded it, or a newer one" in err
 
 
@@ -115,7 +114,7 @@ def test_the_plan_of_an_empty_database_makes_nothing(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = plan_said(capsys)
-    assert said == f"The database is empty; an upgrade makes it, at schema {schema.HEAD}.\n"
+    assert said == f"The database is empty; an upgrade makes it, at schema {tables.HEAD}.\n"
     with closing(connect(address)) as database:
         assert migrate.current(database) is None
 
@@ -124,16 +123,16 @@ def test_the_plan_of_an_empty_database_makes_nothing(
 def test_the_plan_has_nothing_to_do_after_an_upgrade(capsys: pytest.CaptureFixture[str]) -> None:
     main(["db", "upgrade"])
     said = plan_said(capsys)
-    assert said == f"The database stands at schema {schema.HEAD} already: nothing to do.\n"
+    assert said == f"The database stands at schema {tables.HEAD} already: nothing to do.\n"
 
 
 def test_a_newer_schema_that_serves_this_version_is_nothing_to_do(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["db", "upgrade"])
-    stand_at(address, "9999", serves=schema.HEAD)
+    stand_at(address, "9999", serves=tables.HEAD)
     assert plan_said(capsys) == (
-        f"The database stands at schema 9999, newer than the {schema.HEAD} of this version, which "
+        f"The database stands at schema 9999, newer than the {tables.HEAD} of this version, which "
         "it still serves: nothing to do.\n"
     )
     assert main(["db", "upgrade"]) == 0

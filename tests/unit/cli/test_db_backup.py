@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service import lenders
-from alama.service.errors import StoreUnavailable
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.keeping import postgresql_backup
-from alama.storage.registry import SqlRegistry
-from alama.storage.upgrading import migrate
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.lenders import keys
+from alama.lenders.store import Registry
+from alama.operations import postgresql_backup
+from alama.platform import clock, settings
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.errors import StoreUnavailable
 from tests.databases import Postgres
 from tests.later_versions import Next, become_later, numbered
 from tests.native import path_with_programs
@@ -40,10 +40,10 @@ def source(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     database = databases.connect(database_url)
     migrate.upgrade(database)
     database.close()
-    installed = wiring.open_installation(settings.read(os.environ))
+    installed = installation.open_installation(settings.read(os.environ))
     registry = installed.registry
     for lender in {"demo", "umoja"} - {one.id for one in registry.lenders()}:
-        lenders.add(registry, wiring.wall_us, lender, lender, "KES")
+        keys.add_lender(registry, clock.wall_us, lender, lender, "KES")
     installed.close()
     return database_url
 
@@ -76,7 +76,7 @@ def _named(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def lenders_in(address: str) -> set[str]:
     database = databases.connect(address)
     try:
-        return {lender.id for lender in SqlRegistry(database).lenders()}
+        return {lender.id for lender in Registry(database).lenders()}
     finally:
         database.close()
 
@@ -88,7 +88,7 @@ def test_what_was_backed_up_is_there_when_it_was_restored_elsewhere(
     assert main(["db", "backup", str(file)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"Backed up to {file}.\n")
-    assert f"schema  {schema.HEAD}" in out
+    assert f"schema  {tables.HEAD}" in out
     assert "The pepper and the master key are not in it." in err
     assert file.stat().st_mode & 0o777 == 0o600
     assert [one.name for one in tmp_path.glob(".*")] == []
@@ -219,13 +219,13 @@ def test_a_backup_of_an_older_schema_is_restored_and_the_upgrade_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    older = schema.HEAD
+    older = tables.HEAD
     become_later(monkeypatch, tmp_path, Next(numbered(1), older, "pass"))
     file = tmp_path / "today.backup"
     assert main(["db", "backup", str(file)]) == 0
     there = elsewhere()
     assert main(["db", "restore", str(file)]) == 0
-    assert f"Next: alama db upgrade, to schema {schema.HEAD}" in capsys.readouterr().err
+    assert f"Next: alama db upgrade, to schema {tables.HEAD}" in capsys.readouterr().err
     database = databases.connect(there)
     assert migrate.current(database) == older
     database.close()
@@ -234,7 +234,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_the_upgrade_named(
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("9999", f"stands at schema 9999, and this version of Alama knows {schema.HEAD}"),
+        ("9999", f"stands at schema 9999, and this version of Alama knows {tables.HEAD}"),
         ("0007", "stands at schema 0007, which was never released"),
     ],
 )

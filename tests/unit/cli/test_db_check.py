@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, text, update
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.core.lending import draft
-from alama.service import lenders
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.registry import SqlRegistry
-from alama.storage.sqlite_driver import pysqlite3
-from alama.storage.upgrading import migrate
-from alama.storage.upgrading import plan as migration_plan
+from alama.lenders import keys as lenders
+from alama.lenders.store import Registry
+from alama.platform import clock, settings
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database import migrate as migration_plan
+from alama.platform.database.sqlite_driver import pysqlite3
 from tests.later_versions import Next, become_later, numbered
 from tests.ports import free_port
 from tests.vaults import MASTER_KEY
@@ -37,8 +37,8 @@ def address(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     database = databases.connect(database_url)
     migrate.upgrade(database)
     database.close()
-    installed = wiring.open_installation(settings.read(os.environ))
-    lenders.add(installed.registry, wiring.wall_us, "umoja", "Umoja", "KES")
+    installed = installation.open_installation(settings.read(os.environ))
+    lenders.add_lender(installed.registry, clock.wall_us, "umoja", "Umoja", "KES")
     installed.vault.ring("umoja")
     installed.close()
     return database_url
@@ -98,11 +98,11 @@ def test_a_damaged_document_is_named_with_the_way_out(
     database = databases.connect(address)
     text_of = draft.default_text("KES")
     policy_id = draft.default_policy("KES").id
-    SqlRegistry(database).keep_policy(policy_id, text_of, 1)
+    Registry(database).keep_policy(policy_id, text_of, 1)
     assert main(["db", "check", *options]) == 0
     with database.writing() as connection:
         changed = text_of.replace(b"limit_max = 50_000", b"limit_max = 90_000")
-        connection.execute(update(schema.policies).values(document=changed))
+        connection.execute(update(tables.policies).values(document=changed))
     database.close()
     capsys.readouterr()
     assert main(["db", "check", *options]) == EXIT_WRONG
@@ -123,7 +123,7 @@ def test_an_old_schema_is_named_with_the_way_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    older = schema.HEAD
+    older = tables.HEAD
     become_later(monkeypatch, tmp_path, Next(numbered(1), older, "pass"))
     assert main(["db", "check", *options]) == EXIT_WRONG
     out = capsys.readouterr().out
@@ -141,7 +141,7 @@ def test_what_only_a_newer_version_knows_cannot_be_told(
     execute(address, "UPDATE alembic_version SET version_num = '9999'")
     database = databases.connect(address)
     with database.writing() as connection:
-        migration_plan.note_served(connection, schema.HEAD)
+        migration_plan.note_served(connection, tables.HEAD)
     database.close()
     assert main(["db", "check", "--quick"]) == EXIT_UNTOLD
     assert marks(capsys.readouterr().out)["tables"] == UNTOLD
@@ -178,7 +178,7 @@ def test_a_row_that_names_nothing_is_named(
     row = {"lender": "nobody", "mode": "test", "hour": 1, "writer": "w_1", "volume": 1.0}
     database = databases.connect(address)
     with database.writing() as connection:
-        connection.execute(insert(schema.approvals), row | {"expected_loss": 0.0})
+        connection.execute(insert(tables.approvals), row | {"expected_loss": 0.0})
     database.close()
     for options in ([], ["--quick"]):
         assert main(["db", "check", *options]) == EXIT_WRONG
@@ -216,7 +216,7 @@ def test_a_lost_pepper_is_named_and_no_new_one_made(
 def test_a_key_of_the_vault_that_does_not_open_is_named(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keys = schema.vault_keys
+    keys = tables.vault_keys
     database = databases.connect(address)
     with database.writing() as connection:
         of_umoja = (keys.c.lender == "umoja") & (keys.c.purpose == "find")

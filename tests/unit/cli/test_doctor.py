@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from alama import __version__
-from alama.cli import terminal
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.checkup import Mark, ok
-from alama.storage import database as databases
-from alama.wiring import doctor
-from alama.wiring.doctor.findings import CHECKS, GROUPS
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.operations.doctor import examine
+from alama.operations.doctor.findings import CHECKS, GROUPS
+from alama.platform.checkup import Mark, ok
+from alama.platform.database import database
+from alama.platform.terminal import terminal
 from tests.certificates import Authority
 from tests.fronts import NAME, Said, Standing
 from tests.patients import copied, install
@@ -80,7 +80,7 @@ def test_who_is_strict_gets_1_for_what_is_to_be_looked_at(
 
 
 def test_who_is_strict_gets_0_where_all_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "examine", lambda *_: [ok(check, "well") for check in CHECKS])
+    monkeypatch.setattr(examine, "examine", lambda *_: [ok(check, "well") for check in CHECKS])
     assert main(["doctor", "--strict"]) == 0
 
 
@@ -175,7 +175,7 @@ def test_the_page_names_every_check_in_its_group_and_in_order() -> None:
 
 
 def test_the_page_says_how_many_connections_a_process_may_open() -> None:
-    each = databases.CONNECTIONS + databases.CONNECTIONS_MORE + 1
+    each = database.CONNECTIONS + database.CONNECTIONS_MORE + 1
     assert f"{each} for each worker" in PAGE.read_text("utf-8")
 
 

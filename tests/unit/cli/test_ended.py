@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from alama.cli.ended import undone_when_ended
+from alama.platform.terminal.terminal import undone_when_ended
 
 
 @pytest.fixture(autouse=True)

@@ -9,16 +9,17 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from alama.cli import bars, waterfall
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import waterfall
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.core.application import read
 from alama.core.assess import ExplainedScore, assess, explain_score
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel, seal
 from alama.core.units import Points, Probability
-from alama.files import models
-from alama.files.models import sample_application, write_model
+from alama.platform.files import packaged
+from alama.platform.files.packaged import sample_application, write_model
+from alama.platform.terminal import tables
 from tests.factories import a_model
 
 COMPACT = {
@@ -46,7 +47,7 @@ def application(tmp_path: Path) -> Path:
 def test_without_a_file_the_sample_is_explained_by_the_built_in_model(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "builtin", a_model)
+    monkeypatch.setattr(packaged, "builtin", a_model)
     assert main(["explain"]) == 0
 
     ready = ReadyModel(a_model())
@@ -185,7 +186,7 @@ def test_a_missing_application_is_told(tmp_path: Path, capsys: pytest.CaptureFix
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None  # importing it fails, as where it is not installed
-from alama.cli.main import main
+from alama.app.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -275,5 +276,5 @@ def test_a_score_beyond_all_doubt_is_drawn_too() -> None:
 def test_bars_are_precise_to_half_a_letter_and_never_vanish(
     start: float, end: float, expected: str
 ) -> None:
-    drawn_bar = bars.Scale(0.0, 20.0, 10).bar(start, end, bars.BLOCKS, guide=10.0)
+    drawn_bar = tables.Scale(0.0, 20.0, 10).bar(start, end, tables.BLOCKS, guide=10.0)
     assert drawn_bar.plain.replace("┊", " ") == expected.replace("┊", " ")

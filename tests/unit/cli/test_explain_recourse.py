@@ -14,18 +14,16 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from alama.cli import explain, waterfall
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.recourse_drawing import RecourseDrawing
-from alama.core.lending.draft import default_policy
+from alama.app.cli import explain, waterfall
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.recourse_drawing import RecourseDrawing
+from alama.core.lending.draft import default_policy, write
 from alama.core.lending.policy import Law
 from alama.core.lending.policy_check import seal
-from alama.core.lending.policy_writer import write
 from alama.core.model import seal as seal_model
-from alama.core.reasons import Language
-from alama.core.recourse import COUNT_DEFAULT, COUNT_MAX, Recourse, Status
-from alama.files.models import write_model
-from alama.files.reasons import language, languages
+from alama.core.reasons.dictionary import Language
+from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX, Recourse, Status
+from alama.platform.files.packaged import language, languages, write_model
 from tests.explanations import (
     APPROVED,
     ASKING_MUCH,

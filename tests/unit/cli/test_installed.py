@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli.installed import bare_database
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.storage import journal
-from alama.storage.sqlite_file import DISK_FAILED, DISK_FAILED_HINT
+from alama.app.cli.installed import bare_database
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform.database import checkpoints
+from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 
 KEY_ID = "key_" + "0" * 16
 REQUEST_ID = "req_" + "0" * 28
@@ -95,10 +95,10 @@ def test_an_installation_without_keys_says_so(capsys: pytest.CaptureFixture[str]
 def test_a_command_says_what_keeps_it_from_copying_the_journal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, told: str
 ) -> None:
-    def measure(_: str) -> journal.Journal:
+    def measure(_: str) -> checkpoints.Journal:
         raise OSError(number, "a message that nobody should read")
 
-    monkeypatch.setattr(journal, "measure", measure)
+    monkeypatch.setattr(checkpoints, "measure", measure)
     with bare_database():
         pass
     err = capsys.readouterr().err

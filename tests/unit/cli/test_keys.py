@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service import keys
-from alama.service.book import Book, Mode
-from alama.service.keys import Key
-from alama.service.onboarding.terms import Terms
-from alama.storage import schema
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.lenders import keys
+from alama.lenders.records import Key
+from alama.onboarding.terms import Terms
+from alama.platform import book, clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
 from tests.lending import open_live
 
 PAGE = Path(__file__).parents[3] / "docs" / "keys.md"
@@ -32,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kept(home: Path) -> list[Key]:
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     try:
         return list(opened.registry.keys())
     finally:
@@ -47,7 +48,7 @@ def issued(home: Path, capsys: pytest.CaptureFixture[str], *options: str) -> Key
 
 def agree_terms(home: Path) -> None:
     """Take the first step of an onboarding."""
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     terms = Terms(days_past_due=30)
     opened.agreement.set("demo", terms, "W. Mutua")
     opened.close()
@@ -55,10 +56,10 @@ def agree_terms(home: Path) -> None:
 
 def grow_older(home: Path, key: Key, days: int) -> None:
     """Move the end of a key so many days towards the past."""
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     assert key.expires_us is not None
     earlier_us = key.expires_us - days * keys.US_PER_DAY
-    ending = update(schema.keys).where(schema.keys.c.id == key.id)
+    ending = update(tables.keys).where(tables.keys.c.id == key.id)
     with opened.database.writing() as connection:
         connection.execute(ending.values(expires_us=earlier_us))
     opened.close()
@@ -74,7 +75,7 @@ def test_the_key_is_alone_on_stdout_so_that_a_shell_can_take_it(home: Path) -> N
     )
     assert KEY.fullmatch(done.stdout)
     key = kept(home)[-1]
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     assert key.digest == keys.digest(opened.pepper, done.stdout.strip())
     opened.close()
 
@@ -126,7 +127,7 @@ def test_a_test_key_has_no_shadow(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_live_key_of_a_lender_with_a_live_model_needs_no_shadow(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
     assert main(LIVE) == 0
@@ -189,8 +190,8 @@ def test_the_list_tells_when_a_key_was_last_used(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = issued(home, capsys)
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
-    opened.registry.note_key_use({key.id: wiring.wall_us() - 3 * keys.US_PER_HOUR})
+    opened = installation.open_installation(settings.Settings(home=str(home)))
+    opened.registry.note_key_use({key.id: clock.wall_us() - 3 * keys.US_PER_HOUR})
     opened.close()
     assert main(["keys", "list"]) == 0
     assert " 3 h ago " in capsys.readouterr().out
@@ -212,7 +213,7 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
 
 
 NARROW = f"""
-from alama.cli.main import main
+from alama.app.cli.main import main
 main({[*ISSUE, "--days", "90"]!r})
 main(["keys", "list"])
 """
@@ -225,7 +226,7 @@ def test_the_help_of_issue_names_every_scope(
     with pytest.raises(SystemExit):
         main(["keys", "issue", "--help"])
     told = capsys.readouterr().out
-    assert [scope for scope in keys.Scope if scope not in told] == []
+    assert [scope for scope in book.Scope if scope not in told] == []
     assert "(default: all but pilot:write and pilot:read)" in told
 
 
@@ -234,7 +235,7 @@ def test_the_list_names_the_scopes_of_a_key_that_has_others_than_usual(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "140")
     few = issued(home, capsys, "--scope", "scores:read", "--scope", "scores:write")
-    more = issued(home, capsys, *(f"--scope={scope}" for scope in keys.Scope))
+    more = issued(home, capsys, *(f"--scope={scope}" for scope in book.Scope))
     assert main(["keys", "list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert " test  scores:read,write " in lines[few.id]

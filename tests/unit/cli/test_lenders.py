@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
-from alama.service.book import Book, Mode
-from alama.service.policies import Signed
+from alama.lenders.records import Signed
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
 from tests.lending import open_live
 from tests.stored import give_score
 
@@ -46,7 +47,7 @@ def test_a_lender_is_added_and_listed_under_the_name_it_was_given(
 def test_a_lender_with_a_live_model_is_listed_as_open(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
     assert main(["lenders", "list"]) == 0
@@ -100,7 +101,7 @@ def test_a_lender_that_cannot_be_is_refused(
 
 def pauses(home: Path) -> dict[Mode, str | None]:
     """The reason for which the lender demo is paused in each mode."""
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     found = {mode: opened.registry.pause_of(Book("demo", mode)) for mode in Mode}
     opened.close()
     return {mode: pause and pause.reason for mode, pause in found.items()}
@@ -110,7 +111,7 @@ def pauses(home: Path) -> dict[Mode, str | None]:
 def test_a_pause_is_of_the_live_decisions_unless_told_otherwise(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
     assert main(["lenders", "pause", "demo", "--reason", "payments are down"]) == 0
@@ -209,9 +210,9 @@ def test_the_list_says_where_a_day_that_is_bounded_stands(
 def test_a_policy_that_cannot_be_read_does_not_spoil_the_list(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
-    opened.registry.keep_policy("sha256:damaged", b"damaged", wiring.wall_us())
-    signed = Signed(wiring.wall_us())
+    opened = installation.open_installation(settings.Settings(home=str(home)))
+    opened.registry.keep_policy("sha256:damaged", b"damaged", clock.wall_us())
+    signed = Signed(clock.wall_us())
     opened.registry.deploy_policy(Book("demo", Mode.TEST), "sha256:damaged", signed)
     opened.close()
     assert main(["lenders", "list"]) == 0

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from alama.app.cli import card_table
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.batch.listing import listing
 from alama.batch.sql import KEY, TABLE
-from alama.cli import card_table
-from alama.cli.main import EXIT_MISTAKE, main
 from alama.core.model import Metric, Model, seal
-from alama.files import models
-from alama.files.models import write_model
+from alama.platform.files import packaged
+from alama.platform.files.packaged import write_model
 from tests.factories import a_model
 
 
@@ -153,6 +153,6 @@ def test_a_mistake_writes_no_file(path: Path) -> None:
 def test_without_a_model_the_built_in_one_is_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "builtin", lambda: a_model(name="the built-in model"))
+    monkeypatch.setattr(packaged, "builtin", lambda: a_model(name="the built-in model"))
     assert main(["models", "show"]) == 0
     assert "the built-in model\n" in capsys.readouterr().out

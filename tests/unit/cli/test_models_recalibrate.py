@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.installation import Installation
 from alama.core import model as models
-from alama.files.models import builtin
-from alama.service.book import Book, Mode
-from alama.service.onboarding.approval import Signing
-from alama.wiring import Installation
+from alama.onboarding.approval import Signing
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.files.packaged import builtin
 from tests.onboarded import a_candidate, a_history, a_pilot
 from tests.recalibrated import keep_loans
 
@@ -29,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened() -> Installation:
-    return wiring.open_installation(settings.read(os.environ))
+    return installation.open_installation(settings.read(os.environ))
 
 
 def with_loans(book: Book, shift: float) -> None:
@@ -42,7 +43,7 @@ def with_loans(book: Book, shift: float) -> None:
     candidate = a_candidate(history, model_id=builtin().id)
     stores.candidates.add(candidate, models.encode(builtin()), b"{}")
     installed.approval.sign("demo", candidate.id, Signing("A. Njeri", "it is the one"))
-    keep_loans(installed.database, book, builtin().id, wiring.wall_us(), shift)
+    keep_loans(installed.database, book, builtin().id, clock.wall_us(), shift)
     installed.close()
 
 

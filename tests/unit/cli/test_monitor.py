@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from alama.cli import monitor_table
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.files.models import builtin
+from alama.app.cli import monitor_table
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform.files.packaged import builtin
 from tests.reports import states
 from tests.stored import give_score
 

@@ -11,19 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli import onboard, onboard_walk, onboard_work
-from alama.cli.main import EXIT_MISTAKE, build_parser, main
-from alama.cli.onboard_arguments import decided_from
+from alama.app import installation
+from alama.app.cli import onboard, onboard_walk, onboard_work
+from alama.app.cli.main import EXIT_MISTAKE, build_parser, main
+from alama.app.cli.onboard_arguments import decided_from
+from alama.app.installation import Installation
 from alama.core.lending import policy_text
-from alama.service.book import Book, Mode
-from alama.service.onboarding.orders import Decided
-from alama.service.onboarding.records import Pilot
-from alama.service.onboarding.steps import COMMANDS, Step
-from alama.service.policies import text_in_force
+from alama.onboarding.orders import Decided
+from alama.onboarding.records import Pilot
+from alama.onboarding.steps import COMMANDS, Step
+from alama.onboarding.tasks import options_of
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.policies.policies import text_in_force
 from alama.training.history.loans import Options
-from alama.training.tasks import options_of
-from alama.wiring import Installation
 from tests.histories import TODAY, history_columns, write_csv
 
 NEW = ["--name", "Umoja [bold] SACCO", "--currency", "kes", "--by", "W. Mutua"]
@@ -38,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def opened() -> Installation:
-    return wiring.open_installation(settings.read(os.environ))
+    return installation.open_installation(settings.read(os.environ))
 
 
 def pilot() -> Pilot:
@@ -319,7 +320,7 @@ def test_a_file_is_forgotten_only_when_it_is_meant_and_its_report_stays(
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None  # importing it fails, as where it is not installed
-from alama.cli.main import main
+from alama.app.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

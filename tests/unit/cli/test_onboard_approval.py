@@ -9,15 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.onboard_tables import Judged, ShownGate
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.onboard_tables import Judged, ShownGate
 from alama.core import document
 from alama.core import model as models
 from alama.core.model import Model
-from alama.files.models import builtin
-from alama.service.onboarding.records import NO_GATES, Candidate
-from alama.service.onboarding.records import Gate as KeptGate
+from alama.onboarding.records import NO_GATES, Candidate
+from alama.onboarding.records import Gate as KeptGate
+from alama.platform import clock, settings
+from alama.platform.files.packaged import builtin
 from alama.training.validation.gates import Gate
 from tests.factories import a_model
 from tests.histories import history_columns, write_csv
@@ -48,17 +49,17 @@ def keep_candidate(
 ) -> Candidate:
     """Keep the built-in model as if it had been trained, and judged so."""
     made = model or builtin()
-    opened = wiring.open_installation(settings.read(os.environ))
+    opened = installation.open_installation(settings.read(os.environ))
     [history] = opened.onboarding.histories.of("demo")
     candidate = Candidate(
-        id=f"can_{wiring.wall_us():028x}",
+        id=f"can_{clock.wall_us():028x}",
         lender="demo",
         model_id=made.id,
         history_id=history.id,
         days_past_due=30,
         limits=NO_GATES,
         gates=tuple(KeptGate(gate.name, gate.passed, gate.words) for gate in gates),
-        created_us=wiring.wall_us(),
+        created_us=clock.wall_us(),
         made_by="A. Wanjiru",
     )
     pack = msgspec.json.encode(Judged(made.id, made.name, gates, questions))
@@ -151,7 +152,7 @@ def test_the_line_that_made_a_candidate_goes_on_with_it_when_approval_is_added(
     assert f"{told}alama onboard train demo, with the same options." in capsys.readouterr().err
     assert main([*line, *sign, "J. Otieno"]) == 0
     assert "answers for demo in live mode" in capsys.readouterr().out
-    opened = wiring.open_installation(settings.read(os.environ))
+    opened = installation.open_installation(settings.read(os.environ))
     assert opened.onboarding.candidates.of("demo") == [candidate]
     opened.close()
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform import settings
 from tests.histories import history_columns, write_csv
 
 
@@ -46,7 +47,7 @@ def test_what_nobody_has_said_is_asked_for_until_it_is_understood(
     assert "'soon' is not a whole number of 1 or more" in err
     assert "that is neither yes nor no" in err
     assert "there is no file" in err
-    opened = wiring.open_installation(settings.read(os.environ))
+    opened = installation.open_installation(settings.read(os.environ))
     lender, pilot = opened.registry.lender("umoja"), opened.onboarding.pilots.find("umoja")
     opened.close()
     assert (lender.name, lender.currency) == ("Umoja SACCO", "KES")
@@ -60,7 +61,7 @@ def test_an_empty_answer_is_the_default(
     type_in(monkeypatch, "", "", "")
     assert main(["onboard", "terms", "demo"]) == 0
     assert "A default is a loan so many days past due [30]: " in capsys.readouterr().err
-    opened = wiring.open_installation(settings.read(os.environ))
+    opened = installation.open_installation(settings.read(os.environ))
     pilot = opened.onboarding.pilots.find("demo")
     opened.close()
     assert pilot is not None

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from alama import __version__
-from alama.api import openapi
-from alama.cli.main import main
+from alama.app import openapi
+from alama.app.cli.main import main
 
 
 def test_the_document_is_that_of_the_service(

@@ -16,14 +16,14 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import select
 
-from alama import settings, wiring
-from alama.cli import outcomes_file
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.audit.acts import SHA256, Kind, decode
-from alama.service.outcomes.recording import BATCH_MAX
-from alama.storage import schema
-from alama.storage.outcomes import SqlOutcomes
-from alama.wiring.working import PAUSE_TURNS
+from alama.app import installation
+from alama.app.cli import outcomes_file
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.delivering import JOB_PAUSE_TURNS
+from alama.monitoring.outcomes import BATCH_MAX, OutcomeStore
+from alama.platform import clock, settings
+from alama.platform.acts import SHA256, ActKind, decode
+from alama.platform.database import tables
 from tests.entries import DEMO, LIVE, a_request_id, an_entry
 from tests.lending import open_live
 
@@ -42,9 +42,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def scored(home: Path) -> list[str]:
     """Scores that were given in the demo lender's test book."""
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     opened.vault.ring(DEMO.lender)
-    entries = [an_entry(at_us=wiring.wall_us()) for _ in range(5)]
+    entries = [an_entry(at_us=clock.wall_us()) for _ in range(5)]
     opened.scores.commit(entries)
     opened.close()
     return [entry.score.request_id for entry in entries]
@@ -55,9 +55,9 @@ def load(file: Path, *more: str) -> int:
 
 
 def kept(home: Path) -> dict[str, Any]:
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     with opened.database.reading() as connection:
-        rows = connection.execute(select(schema.outcomes)).all()
+        rows = connection.execute(select(tables.outcomes)).all()
     opened.close()
     return {row.request_id: row for row in rows}
 
@@ -168,7 +168,7 @@ def test_a_few_refused_rows_are_told_where_no_file_is_asked_for(
 def test_a_score_that_is_not_there_is_told_in_the_words_of_a_command_line(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wiring.open_installation(settings.read({"ALAMA_HOME": str(home / "home")})).close()
+    installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")})).close()
     file = csv_of(home, "request_id,outcome,date", f"{UNKNOWN},repaid,{TODAY}")
     target = home / "refused.csv"
     assert load(file, "--refused", str(target)) == 1
@@ -269,10 +269,10 @@ def test_a_long_file_is_recorded_in_batches_each_of_them_an_act(
     ]
     lines.write_text("\n".join(told))
     assert load(lines, "--by", "A. Wanjiru") == 0
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     found = [decode(link.body) for link in opened.trail.links("main", 0, 1_000)]
     opened.close()
-    acts = [act for act in found if act.kind is Kind.OUTCOMES_RECORDED]
+    acts = [act for act in found if act.kind is ActKind.OUTCOMES_RECORDED]
     assert [act.by for act in acts] == ["A. Wanjiru"] * 6
     counted = [act.details.get("recorded", act.details.get("corrected")) for act in acts]
     assert counted == [2, 2, 1, 2, 2, 1]
@@ -294,21 +294,21 @@ def test_scores_keep_their_turn_while_a_file_is_loaded(
     home: Path, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paused: list[float] = []
-    record = SqlOutcomes.record
+    record = OutcomeStore.record
 
-    def watched(store: SqlOutcomes, *given: Any) -> Any:
+    def watched(store: OutcomeStore, *given: Any) -> Any:
         paused.append(store._database.courtesy.pause_turns)
         return record(store, *given)
 
-    monkeypatch.setattr(SqlOutcomes, "record", watched)
+    monkeypatch.setattr(OutcomeStore, "record", watched)
     assert load(csv_of(home, "request_id,outcome,date", f"{scored[0]},repaid,{TODAY}")) == 0
-    assert paused == [PAUSE_TURNS]
+    assert paused == [JOB_PAUSE_TURNS]
 
 
 def test_where_the_lender_is_live_its_live_loans_are_meant(
     home: Path, scored: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = wiring.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
+    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     open_live(opened.registry, LIVE)
     opened.close()
     file = csv_of(home, "request_id,outcome,date", f"{scored[0]},repaid,{TODAY}")

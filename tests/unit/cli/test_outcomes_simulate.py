@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from alama import settings, wiring
-from alama.cli import outcomes_simulate
-from alama.cli.main import main
-from alama.service import replay
-from alama.service.book import Book, Mode
-from alama.service.outcomes.backdating import KEY_ID
-from alama.service.policies import Pause
-from alama.storage import schema
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.cli import outcomes_simulate
+from alama.app.cli.main import main
+from alama.app.installation import Installation
+from alama.lenders.records import Pause
+from alama.monitoring.backdating import KEY_ID
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.scoring import replay
 
 DAY_US = 86_400 * 1_000_000
 DEMO = Book("demo", Mode.TEST)
@@ -38,7 +39,7 @@ def simulate(*more: str) -> int:
 
 
 def opened() -> Installation:
-    return wiring.open_installation(settings.read(os.environ))
+    return installation.open_installation(settings.read(os.environ))
 
 
 def test_the_book_has_months_of_scores_and_what_became_of_them(
@@ -48,14 +49,14 @@ def test_the_book_has_months_of_scores_and_what_became_of_them(
     said = capsys.readouterr()
     assert "demo, test mode: 200 scores of the past 6 months" in said.out
     assert "alama monitor demo --mode test" in said.err
-    table, loans, now_us = schema.scores, schema.outcomes, wiring.wall_us()
+    table, loans, now_us = tables.scores, tables.outcomes, clock.wall_us()
     installed = opened()
     with installed.database.reading() as connection:
         count, first_us, last_us = connection.execute(
             select(func.count(), func.min(table.c.created_us), func.max(table.c.created_us))
         ).one()
         modes = connection.execute(select(table.c.mode, table.c.key_id).distinct()).all()
-        reviewed = set(connection.execute(select(schema.reviews.c.given_decision)).scalars())
+        reviewed = set(connection.execute(select(tables.reviews.c.given_decision)).scalars())
         known = connection.execute(
             select(loans.c.happened_on, loans.c.score_us, loans.c.decision)
         ).all()
@@ -93,7 +94,7 @@ def test_run_again_it_adds_as_many_again() -> None:
 
 def test_a_pause_of_today_is_none_of_the_past() -> None:
     installed = opened()
-    installed.registry.pause(DEMO, Pause(wiring.wall_us(), "a try"))
+    installed.registry.pause(DEMO, Pause(clock.wall_us(), "a try"))
     installed.close()
     simulate("--people", "60")
     installed = opened()

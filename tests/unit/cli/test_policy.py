@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli.main import EXIT_MISTAKE
+from alama.app.cli.main import EXIT_MISTAKE
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
-from alama.files.jurisdictions import jurisdiction, jurisdictions
-from alama.files.models import write_model
+from alama.platform.files.packaged import jurisdiction, jurisdictions, write_model
 from tests.factories import a_model
 from tests.unit.cli.policy_files import run, squeezed, written
 

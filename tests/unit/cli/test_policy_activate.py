@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_policy, default_text
-from alama.service.book import Book, Mode
+from alama.platform import settings
+from alama.platform.book import Book, Mode
 from tests.lending import open_live
 from tests.unit.cli.policy_files import digits, run, squeezed, written
 
@@ -125,7 +126,7 @@ def test_a_live_book_without_a_model_is_not_said_to_be_answered(
     assert capsys.readouterr().out.endswith(
         "answers for demo in live mode, as soon as a model of its own does.\n"
     )
-    opened = wiring.open_installation(settings.read(os.environ))
+    opened = installation.open_installation(settings.read(os.environ))
     open_live(opened.registry, Book("demo", Mode.LIVE))
     opened.close()
     assert run("activate", "ours.toml", "--mode", "live", "--by", "W. Mutua") == 0

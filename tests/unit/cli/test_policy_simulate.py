@@ -10,18 +10,19 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from alama import settings, wiring
-from alama.cli import policy_simulate
-from alama.cli.main import EXIT_MISTAKE, build_parser, main
-from alama.core.lending import policy_writer
+from alama.app import installation
+from alama.app.cli import policy_simulate
+from alama.app.cli.main import EXIT_MISTAKE, build_parser, main
+from alama.core.lending import draft
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.lending.policy import Policy
 from alama.core.lending.policy_check import seal
-from alama.files.models import write_model
-from alama.service import records
-from alama.service.book import Book, Mode
-from alama.service.opening import open_score
-from alama.storage import schema
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.files.packaged import write_model
+from alama.scoring import records
+from alama.scoring.replay import open_score
 from tests.factories import a_model
 from tests.simulations import a_wider_policy
 from tests.stored import give_score
@@ -61,7 +62,7 @@ def loans(tmp_path: Path) -> Path:
 
 def written(folder: Path, policy: Policy, name: str = "new.toml") -> str:
     path = folder / name
-    path.write_text(policy_writer.write(policy))
+    path.write_text(draft.write(policy))
     return str(path)
 
 
@@ -228,14 +229,14 @@ def test_a_file_meets_what_answers_where_something_is_installed(
 
 def replace_application(home: Path, request_id: str, change: Callable[[bytes], bytes]) -> None:
     """Change what was sent for a score."""
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     stored = opened.scores.find(Book("demo", Mode.TEST), request_id)
     kept = open_score(opened.vault, stored)
     record = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
     row = sealed_row(opened.vault, stored.row, record)
     with opened.database.writing() as connection:
-        chosen = schema.scores.c.request_id == request_id
-        connection.execute(update(schema.scores).where(chosen).values(row._asdict()))
+        chosen = tables.scores.c.request_id == request_id
+        connection.execute(update(tables.scores).where(chosen).values(row._asdict()))
     opened.close()
 
 

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from alama.cli import population as command
+from alama.app.cli import population
 from alama.training.history.loans import Options, Terms, read_history
 from alama.training.population.people import (
     ImpossiblePopulation,
@@ -21,7 +21,7 @@ from alama.training.population.people import (
 
 def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
-    command.register(parser)
+    population.register(parser)
     args = parser.parse_args(words)
     code: int = args.run(args)
     return code

@@ -20,9 +20,9 @@ STOP_S = 2
 # A service whose lifespan does what a test says, below the processes that run the real one.
 PROGRAM = """
 import asyncio, sys
-from alama.cli import listener, processes
-from alama.telemetry.formats import TextLines
-from alama.telemetry.log import Log
+from alama.platform.server import processes
+from alama.platform.telemetry.log import TextLines
+from alama.platform.telemetry.log import Log
 
 def service():
     return application
@@ -42,7 +42,7 @@ if __name__ == "__main__":
     log = Log(TextLines(), 1)
     host = processes.Host(log, stop_s, lambda: log.note("up"), lambda pid: log.note("forgotten"))
     run = processes.run_alone if workers == 1 else processes.run_several
-    sys.exit(run(config, listener.listen("HOST", port), host))
+    sys.exit(run(config, processes.listen("HOST", port), host))
 """
 
 

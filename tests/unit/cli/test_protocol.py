@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import pytest
 
-from alama.cli.connections import Limits
-from alama.cli.protocol import Replies
+from alama.platform.server.connections import Limits
+from alama.platform.server.protocol import Replies
 from tests.raw_http import PATIENT, QUICK, Spoken, fields, rest, spoken, statuses
 
 POST = b"POST /v1/score HTTP/1.1\r\nHost: x\r\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.core import receipts
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.receipts import Check, Receipt
-from alama.files.models import builtin, write_model
+from alama.platform.files.packaged import builtin, write_model
 from tests.factories import a_model
 from tests.receipts import SigningKey, a_receipt
 from tests.stored import give_score
@@ -212,7 +212,7 @@ def test_a_receipt_can_come_through_a_pipe(
 
 
 def test_every_step_that_can_fail_has_its_words() -> None:
-    from alama.cli.receipt import _WHY  # noqa: PLC0415  only this test looks inside
+    from alama.app.cli.receipt import _WHY  # noqa: PLC0415  only this test looks inside
 
     assert list(_WHY) == [check.value for check in Check]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from alama import wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.days import DAY_US
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform import clock
+from alama.platform.days import DAY_US
 from tests.stored import give_score
 
 YEARS_US = 10 * 366 * DAY_US
@@ -24,8 +24,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score was given, ten years have gone by, and a person says so."""
     give_score()
-    now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + YEARS_US)
+    now_us = clock.wall_us()
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + YEARS_US)
     main(["clock", "accept", "--yes"])
 
 
@@ -65,8 +65,8 @@ def test_nothing_is_deleted_by_a_clock_that_has_leapt(
 ) -> None:
     give_score()
     obey_kenya(home)
-    now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + ahead_us)
+    now_us = clock.wall_us()
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + ahead_us)
     capsys.readouterr()
     assert main(["retention", "run"]) == EXIT_MISTAKE
     assert "alama clock accept" in capsys.readouterr().err

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli import companion
-from alama.jobs import foreman
+from alama.app import installation
+from alama.app.cli import companion
+from alama.onboarding import job_supervisor
+from alama.platform import settings
 from tests.databases import sqlite_url
 from tests.images import CONTAINERFILE
 from tests.ports import free_port
@@ -110,7 +111,7 @@ def test_the_service_its_workers_and_the_one_beside_them_import_nothing_from_the
 
 
 @pytest.mark.parametrize(
-    "command", [foreman.COMMAND, companion.COMMAND, (*MODULE, "doctor")], ids=lambda c: c[-1]
+    "command", [job_supervisor.COMMAND, companion.COMMAND, (*MODULE, "doctor")], ids=lambda c: c[-1]
 )
 def test_what_they_start_imports_nothing_from_there(folder: Path, command: list[str]) -> None:
     done = subprocess.run(
@@ -128,7 +129,7 @@ def test_what_they_start_imports_nothing_from_there(folder: Path, command: list[
 TRAINS = """
 import os, sys
 from joblib import Parallel, delayed
-from alama.cli.main import main
+from alama.app.cli.main import main
 assert main(["worker", "--jobs"]) == 0
 names = [name for found in Parallel(n_jobs=2)(delayed(os.environ.copy)() for _ in range(4))
          for name in found if name.startswith("ALAMA_")]
@@ -141,7 +142,7 @@ def test_processes_that_train_import_nothing_from_there_and_have_no_master_key(
 ) -> None:
     ours = environment(folder)
     named = {name: value for name, value in ours.items() if name.startswith("ALAMA_")}
-    wiring.open_installation(settings.read(named)).close()
+    installation.open_installation(settings.read(named)).close()
     with subprocess.Popen(
         [sys.executable, "-P", "-c", TRAINS],
         cwd=folder,

@@ -4,11 +4,11 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.core.lending import policy_writer
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
-from alama.files import models
-from alama.files.models import write_model
+from alama.platform.files import packaged
+from alama.platform.files.packaged import write_model
 from tests.factories import a_model
 from tests.policies import with_parts
 
@@ -33,7 +33,7 @@ def loans(tmp_path: Path) -> Path:
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     path = tmp_path / "policy.toml"
-    path.write_text(policy_writer.write(default_policy("KES")))
+    path.write_text(draft.write(default_policy("KES")))
     return path
 
 
@@ -64,7 +64,7 @@ def test_columns_can_be_kept_and_contributions_added(model: Path, loans: Path) -
 def test_without_a_model_the_built_in_one_scores(
     loans: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "builtin", a_model)
+    monkeypatch.setattr(packaged, "builtin", a_model)
     assert main(["score", str(loans), "--out", str(loans.with_name("scores.csv"))]) == 0
 
 
@@ -173,7 +173,7 @@ def test_a_column_that_the_policy_forbids_refuses_the_file(
     model: Path, policy: Path, loans: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forbidding = with_parts(default_policy("KES"), law={"forbidden_fields": ("region",)})
-    policy.write_text(policy_writer.write(forbidding))
+    policy.write_text(draft.write(forbidding))
     loans.write_text(HEADER.replace("loan", "region") + ",3,9000,0.2,0.1\nb,60,41000,0.9,0.8\n")
     assert decide(model, policy, loans) == EXIT_MISTAKE
     told = capsys.readouterr().err

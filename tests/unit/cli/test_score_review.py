@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.score_review import facts_of
-from alama.service.book import Book, Mode
-from alama.service.days import date_of
-from alama.service.outcomes.recording import Sent
-from alama.service.outcomes.records import News, Outcome, Sequel, State
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.score_review import facts_of
+from alama.core.monitoring.news import News, State
+from alama.monitoring.outcomes import Sent
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.days import date_of
+from alama.scoring.sequels import Outcome, Sequel
 from tests.stored import give_score
 
 DEMO = Book("demo", Mode.TEST)
@@ -126,8 +128,8 @@ def test_what_became_of_the_loan_is_shown_with_its_score(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request_id = give_score()
-    today = wiring.wall_us() // DAY_US
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    today = clock.wall_us() // DAY_US
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     repaid = News(request_id, State.REPAID, today, 9_000.0, 9_400.0)
     opened.outcomes.record(DEMO, [repaid], Sent(by="a test"))
     opened.close()

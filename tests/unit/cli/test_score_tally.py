@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama import settings, wiring
-from alama.cli import bars, scores, tally_table
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.tally_table import Met
-from alama.core import model as models
+from alama.app import installation
+from alama.app.cli import scores, tally_table
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.tally_table import Met
+from alama.core import model
 from alama.core.application import read
 from alama.core.assess import assess
 from alama.core.lending.draft import default_policy
@@ -20,10 +20,12 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tally import seen
-from alama.files.models import builtin
-from alama.service.days import DAY_US
-from alama.service.records import SealedEntry
-from alama.storage.tallies import Tallies
+from alama.platform import clock, settings
+from alama.platform.days import DAY_US
+from alama.platform.files.packaged import builtin
+from alama.platform.terminal import tables
+from alama.scoring.records import SealedEntry
+from alama.scoring.store import Tallies
 from tests.entries import an_entry
 from tests.stored import give_score
 
@@ -150,8 +152,8 @@ def test_only_the_last_days_are_counted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give()
-    later_us = wiring.wall_us() + 2 * DAY_US
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: later_us)
+    later_us = clock.wall_us() + 2 * DAY_US
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: later_us)
     assert main(["scores", "tally", "--days", "2"]) == 0
     out, err = capsys.readouterr()
     assert (out, err.partition(",")[0]) == ("", "demo has no scores in test mode")
@@ -172,12 +174,12 @@ def test_each_model_is_told_by_itself_the_one_that_gave_most_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     give()
-    opened = wiring.open_installation(settings.read(os.environ))
-    other = models.seal(msgspec.structs.replace(builtin(), name="The other"))
-    opened.registry.keep_model(other.id, models.encode(other), wiring.wall_us())
+    opened = installation.open_installation(settings.read(os.environ))
+    other = model.seal(msgspec.structs.replace(builtin(), name="The other"))
+    opened.registry.keep_model(other.id, model.encode(other), clock.wall_us())
     ready = ReadyModel(other, "KES")
     said = assess(ready, ReadyPolicy(default_policy("KES"), ready), read(PRODUCT, COMPACT))
-    entry = an_entry(at_us=wiring.wall_us())
+    entry = an_entry(at_us=clock.wall_us())
     row = entry.score._replace(model_id=other.id)
     counted = SealedEntry(row, None, entry.digest, seen(said), None)
     tallies = Tallies(opened.database.parameter_mark)
@@ -210,9 +212,9 @@ def test_moved_is_the_share_that_would_have_to_be_in_another_band() -> None:
 
 
 def test_columns_show_what_is_little_and_nothing_where_there_is_nothing() -> None:
-    assert bars.columns([0, 0.001, 4, 8], 8, 1, bars.BLOCKS) == [" ▁▄█"]
-    assert bars.columns([0, 1, 4, 6, 8], 8, 2, bars.BLOCKS) == ["   ▄█", " ▂███"]
-    assert bars.columns([0, 0.001, 4, 8], 8, 1, bars.ASCII) == [" .:#"]
+    assert tables.columns([0, 0.001, 4, 8], 8, 1, tables.BLOCKS) == [" ▁▄█"]
+    assert tables.columns([0, 1, 4, 6, 8], 8, 2, tables.BLOCKS) == ["   ▄█", " ▂███"]
+    assert tables.columns([0, 0.001, 4, 8], 8, 1, tables.ASCII) == [" .:#"]
 
 
 def test_bands_that_a_replay_finds_different_can_be_shown() -> None:

@@ -8,14 +8,15 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
-from alama.service.book import Book, Mode
-from alama.service.opening import open_score
-from alama.service.records import Sealed, pack
-from alama.storage import schema
-from alama.storage.database import connect
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.database.database import connect
+from alama.scoring.records import Sealed, pack
+from alama.scoring.replay import open_score
 from tests.stored import give_score
 from tests.stores import sealed_row
 
@@ -42,12 +43,12 @@ def compact() -> bytes:
 def tamper(home: Path, **columns: object) -> None:
     database = connect(settings.Settings(home=str(home)).database_address)
     with database.writing() as connection:
-        connection.execute(update(schema.scores).values(**columns))
+        connection.execute(update(tables.scores).values(**columns))
     database.close()
 
 
 def kept(home: Path, request_id: str) -> Sealed:
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     found = open_score(opened.vault, opened.scores.find(Book("demo", Mode.TEST), request_id))
     opened.close()
     return found
@@ -55,7 +56,7 @@ def kept(home: Path, request_id: str) -> Sealed:
 
 def replace_record(home: Path, request_id: str, record: Sealed, **columns: object) -> None:
     """Keep another record of a score, sealed as the service would have."""
-    opened = wiring.open_installation(settings.Settings(home=str(home)))
+    opened = installation.open_installation(settings.Settings(home=str(home)))
     row = opened.scores.find(Book("demo", Mode.TEST), request_id).row
     values = sealed_row(opened.vault, row, pack(record))._asdict()
     opened.close()

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli import listener as listeners
-from alama.cli import welcome
-from alama.cli.listener import CannotListen
-from alama.files.models import sample_application
-from alama.storage import database as databases
+from alama.app.cli import welcome
+from alama.platform.database import database
+from alama.platform.files.packaged import sample_application
+from alama.platform.server import processes
+from alama.platform.server.processes import CannotListen
 from tests.ports import HOST, free_port
 
 KEY = "alama_test_" + "x" * 36
@@ -37,7 +37,7 @@ def serve(home: Path, *options: str, **environment: str) -> subprocess.Completed
 
 
 def test_a_port_in_use_is_told_with_the_way_out(tmp_path: Path) -> None:
-    with closing(listeners.listen(HOST, 0)) as taken:
+    with closing(processes.listen(HOST, 0)) as taken:
         port = taken.getsockname()[1]
         done = serve(tmp_path, "--port", str(port))
     assert done.returncode == 2
@@ -81,20 +81,20 @@ def test_a_database_without_tables_is_refused_with_the_command_that_makes_them(
 def test_several_processes_on_an_unsafe_sqlite_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from alama.cli.main import main  # noqa: PLC0415  only this test runs it in this process
+    from alama.app.cli.main import main  # noqa: PLC0415  only this test runs it in this process
 
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("ALAMA_WORKERS", "1")  # so that it is put back afterwards
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     assert main(["serve", "--workers", "2"]) == 2
     assert "not safe for several processes" in capsys.readouterr().err
 
 
 def test_a_free_port_is_taken_where_none_is_named() -> None:
-    with closing(listeners.listen(HOST, 0)) as listener:
+    with closing(processes.listen(HOST, 0)) as listener:
         port = listener.getsockname()[1]
         assert port > 0
-        assert listeners.url(listener) == f"http://{HOST}:{port}"
+        assert processes.url(listener) == f"http://{HOST}:{port}"
 
 
 @pytest.mark.parametrize(
@@ -103,22 +103,22 @@ def test_a_free_port_is_taken_where_none_is_named() -> None:
 )
 def test_an_address_that_is_not_ours_is_refused(host: str, message: str) -> None:
     with pytest.raises(CannotListen, match=message):
-        listeners.listen(host, 0)
+        processes.listen(host, 0)
 
 
 def test_an_address_for_everyone_is_shown_as_one_that_can_be_clicked_on() -> None:
-    with closing(listeners.listen("0.0.0.0", 0)) as listener:  # noqa: S104  for this moment
-        assert listeners.url(listener).startswith("http://127.0.0.1:")
+    with closing(processes.listen("0.0.0.0", 0)) as listener:  # noqa: S104  for this moment
+        assert processes.url(listener).startswith("http://127.0.0.1:")
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
 def test_an_ipv6_address_is_shown_in_brackets() -> None:
     try:
-        listener = listeners.listen("::1", 0)
+        listener = processes.listen("::1", 0)
     except CannotListen:
         pytest.skip("this machine has no IPv6 address")
     with closing(listener):
-        assert listeners.url(listener).startswith("http://[::1]:")
+        assert processes.url(listener).startswith("http://[::1]:")
 
 
 def test_the_welcome_fits_a_terminal_and_holds_what_one_needs() -> None:

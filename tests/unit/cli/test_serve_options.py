@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli import listener as listeners
-from alama.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform.server import processes
 from tests.ports import HOST
 
 
@@ -52,10 +52,10 @@ def test_a_setting_that_cannot_be_is_blamed_by_the_variable(
 
 
 def test_a_port_in_use_comes_with_a_way_out_for_those_who_ran_make() -> None:
-    with closing(listeners.listen(HOST, 0)) as taken:
+    with closing(processes.listen(HOST, 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(listeners.CannotListen) as refused:
-            listeners.listen(HOST, port)
+        with pytest.raises(processes.CannotListen) as refused:
+            processes.listen(HOST, port)
     assert refused.value.hint is not None
     assert f"--port {port + 1}" in refused.value.hint
     assert f"ALAMA_PORT={port + 1} make run" in refused.value.hint

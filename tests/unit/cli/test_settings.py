@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.settings import described
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform import settings
+from alama.platform.settings import described
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +83,7 @@ def test_the_pepper_is_in_its_file_once_there_is_an_installation(
     out = capsys.readouterr().out
     assert re.match(r"ALAMA_PEPPER +not made yet ", line_of("ALAMA_PEPPER", out))
     assert list(home.iterdir()) == []
-    wiring.open_installation(settings.Settings()).close()
+    installation.open_installation(settings.Settings()).close()
     assert main(["settings"]) == 0
     out = capsys.readouterr().out
     assert re.match(r"ALAMA_PEPPER +in its file ", line_of("ALAMA_PEPPER", out))

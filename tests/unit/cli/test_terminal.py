@@ -6,8 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
-from alama.cli import terminal
-from alama.cli.tables import facts
+from alama.platform.terminal import terminal
+from alama.platform.terminal.tables import facts
 
 
 def unseen() -> Console:

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli import main as front_door
-from alama.cli import train as command
+from alama.app.cli import main, train
 from alama.core import model as models
 from alama.core.catalogue import Direction
 from alama.core.errors import TrainingProblem
 from alama.training import pipeline
 from alama.training.dataset import Dataset
 from alama.training.making.make import Watch
-from alama.training.notes import CardNotes, ConstraintPrice, Stage, WithheldGain
 from alama.training.pipeline import Order, Trained
+from alama.training.recipe import CardNotes, ConstraintPrice, Stage, WithheldGain
 from tests import factories
 from tests.coarse import coarse_training
 from tests.loans import product_columns, write_csv
@@ -70,7 +69,7 @@ def loans(tmp_path: Path) -> Path:
 
 def run(loans: Path, *options: str) -> int:
     out = loans.with_name("model.json")
-    return front_door.main(["train", str(loans), "--label", "default", "--out", str(out), *options])
+    return main.main(["train", str(loans), "--label", "default", "--out", str(out), *options])
 
 
 def test_a_model_and_its_report_are_written_and_summed_up(
@@ -258,7 +257,7 @@ def test_an_argument_that_makes_no_sense_is_refused(
 
 def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        front_door.main(["train", "--help"])
+        main.main(["train", "--help"])
 
     text = capsys.readouterr().out
     assert "not known before the loan was made" in " ".join(text.split())
@@ -268,7 +267,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_catalogue_in_the_help_is_one(tmp_path: Path) -> None:
     from alama.training.history.load import read_catalogue  # noqa: PLC0415
 
-    shown = command.EXAMPLES.partition("fields.toml:\n")[2]
+    shown = train.EXAMPLES.partition("fields.toml:\n")[2]
     (tmp_path / "fields.toml").write_text(shown)
 
     assert read_catalogue(tmp_path / "fields.toml").field("income").money

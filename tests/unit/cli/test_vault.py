@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.files.models import sample_application
-from alama.service.book import Book, Mode
-from alama.service.webhooks import secrets
-from alama.storage.endpoints import SqlEndpoints
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.files.packaged import sample_application
+from alama.webhooks import secrets
+from alama.webhooks.endpoint_store import EndpointStore
 from tests.stored import give_score
 from tests.webhooked import SECRET, an_endpoint
 
@@ -70,9 +71,9 @@ def test_status_names_keys_that_are_older_than_a_year(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_score(of("A-1"))
-    now_us = wiring.wall_us()
+    now_us = clock.wall_us()
     later_us = now_us + 400 * 86_400 * 1_000_000
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: later_us)
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: later_us)
     assert run("status") == 0
     out, err = capsys.readouterr()
     assert "1 applicant has a key of their own." in out
@@ -85,9 +86,9 @@ def test_status_names_keys_that_are_older_than_a_year(
 def test_status_counts_webhook_endpoints_and_rotation_hands_their_secrets_over(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with closing(wiring.open_installation(settings.read(os.environ))) as opened:
+    with closing(installation.open_installation(settings.read(os.environ))) as opened:
         endpoint = an_endpoint(opened.vault)
-        store = SqlEndpoints(opened.database, opened.log, opened.vault)
+        store = EndpointStore(opened.database, opened.log, opened.vault)
         store.add(endpoint)
         assert run("status") == 0
         said = "1 webhook endpoint has secrets under the key of their lender.\n"

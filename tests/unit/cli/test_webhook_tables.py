@@ -8,18 +8,19 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from alama.cli import webhook_tables
-from alama.service import ids
-from alama.service.book import Book, Mode
-from alama.service.webhooks.events import PREFIX, Event, EventKind
-from alama.service.webhooks.reasons import DisabledReason, SendError
-from alama.service.webhooks.records import (
+from alama.app.cli import webhook_tables
+from alama.platform import ids
+from alama.platform.book import Book, Mode
+from alama.platform.events import PREFIX, Event, EventKind
+from alama.webhooks.records import (
     ATTEMPT_PREFIX,
     COUNTED_MAX,
     ENDPOINT_PREFIX,
     Attempt,
+    DisabledReason,
     Endpoint,
     Secrets,
+    SendError,
     Waiting,
 )
 

@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli import terminal
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.service.book import Book, Mode
-from alama.service.webhooks import secrets
-from alama.service.webhooks.events import EventKind, event
-from alama.service.webhooks.reasons import SendError
-from alama.service.webhooks.records import Attempt, Due, Endpoint
-from alama.service.webhooks.schedule import Verdict
-from alama.service.webhooks.urls import DEVELOPMENT
-from alama.storage.events import SqlEvents
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.installation import Installation
+from alama.platform import clock, settings
+from alama.platform.addresses import DEVELOPMENT
+from alama.platform.book import Book, Mode
+from alama.platform.events import EventKind, event
+from alama.platform.terminal import terminal
+from alama.webhooks import secrets
+from alama.webhooks.event_store import EventStore
+from alama.webhooks.records import Attempt, Due, Endpoint, SendError, Verdict
 from tests.webhooked import settled
 
 BOOK = Book("demo", Mode.TEST)
@@ -33,12 +32,12 @@ NO_ID = "we_" + "0" * 28
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
-    wiring.open_installation(settings.Settings(home=str(tmp_path))).close()
+    installation.open_installation(settings.Settings(home=str(tmp_path))).close()
     return tmp_path
 
 
 def opened(home: Path) -> Installation:
-    return wiring.open_installation(settings.Settings(home=str(home)))
+    return installation.open_installation(settings.Settings(home=str(home)))
 
 
 def kept(home: Path) -> list[Endpoint]:
@@ -194,7 +193,7 @@ def test_an_endpoint_that_the_settings_refuse_by_now_is_warned_of(
 def fail_all(home: Path, endpoint: Endpoint, **told: Any) -> None:
     """Do what a worker does with a receiver that fails."""
     installed = opened(home)
-    now_us = wiring.wall_us()
+    now_us = clock.wall_us()
     outbox = installed.outbox
     claimed = outbox.claim("one", {endpoint.id: 9}, now_us, now_us + 60_000_000)
     failed = Verdict(delivered=False)
@@ -211,7 +210,7 @@ def attempt(due: Due) -> Attempt:
         endpoint_id=due.endpoint.id,
         event_id=due.event.id,
         number=1,
-        started_us=wiring.wall_us(),
+        started_us=clock.wall_us(),
         took_ms=1_234,
         status=500,
         error=None,
@@ -241,8 +240,8 @@ def test_an_event_is_sent_again_to_whoever_wants_it_or_to_one(
     one = added(home, capsys)
     other = added(home, capsys, "--kind", "score.created")
     installed = opened(home)
-    happened = event(BOOK, EventKind.MODEL_ACTIVATED, "m", {}, wiring.wall_us(), os.urandom(7))
-    SqlEvents(installed.database).add(happened)
+    happened = event(BOOK, EventKind.MODEL_ACTIVATED, "m", {}, clock.wall_us(), os.urandom(7))
+    EventStore(installed.database).add(happened)
     installed.close()
     again = ["resend", *OF, "--event", happened.id]
     assert "on its way to 1 endpoint." in said(capsys, *again)
@@ -326,8 +325,8 @@ def test_what_waits_is_shown_and_after_a_while_that_nobody_sends_it(
     assert re.search(r"waiting +nothing", said(capsys, "show", *OF, endpoint.id))
     said(capsys, "test", *OF, endpoint.id)
     assert re.search(r"active +1, due now", said(capsys, "list", *OF))
-    later_us = wiring.wall_us() + 10 * 60 * 1_000_000
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: later_us)
+    later_us = clock.wall_us() + 10 * 60 * 1_000_000
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: later_us)
     for command in (["list", *OF], ["show", *OF, endpoint.id], ["attempts", *OF, endpoint.id]):
         assert main(["webhooks", *command]) == 0
         out, err = capsys.readouterr()

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.cli.main import EXIT_MISTAKE, main
-from alama.cli.worker import EXIT_FAILED
-from alama.service.onboarding import work
-from alama.storage import database as databases
+from alama.app import installation
+from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli.worker import EXIT_FAILED
+from alama.onboarding import work
+from alama.platform import clock, settings
+from alama.platform.database import database
 from tests.ports import HOST, free_port
 from tests.workers import install, worker
 
@@ -27,7 +28,7 @@ def test_a_second_process_on_an_unsafe_sqlite_is_refused(
 ) -> None:
     install(tmp_path)
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     assert main(["worker"]) == EXIT_MISTAKE
     err = capfd.readouterr().err
     assert "not safe for a second process" in err
@@ -59,7 +60,7 @@ def test_whatever_breaks_is_a_line_of_the_log_and_the_exit_code_1(
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("ALAMA_LOG", "json")
     monkeypatch.setattr(os, "nice", int)  # the tests go on after this
-    monkeypatch.setattr("alama.wiring.delivering.deliver", breaks)
+    monkeypatch.setattr("alama.app.delivering.deliver", breaks)
     assert main(arguments) == EXIT_FAILED
     err = capfd.readouterr().err
     said = json.loads(err.splitlines()[-1])
@@ -71,9 +72,9 @@ def test_whatever_breaks_is_a_line_of_the_log_and_the_exit_code_1(
 def test_a_process_that_does_jobs_takes_none_without_the_master_key(
     tmp_path: Path,
 ) -> None:
-    with closing(wiring.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
+    with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
         asked = work.ask_for_training(
-            opened.onboarding.jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua"
+            opened.onboarding.jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua"
         )
     key = tmp_path / "master-key"
     key.rename(tmp_path / "elsewhere")
@@ -90,7 +91,7 @@ def test_a_process_that_does_jobs_takes_none_without_the_master_key(
     assert said["event"] == "jobs_failed"
     assert "master key" in said["message"]
     (tmp_path / "elsewhere").rename(key)
-    with closing(wiring.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
+    with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
         assert opened.onboarding.jobs.find("demo", asked.id) == asked
 
 

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from alama import settings, wiring
-from alama.service.onboarding.orders import Wishes
-from alama.service.onboarding.records import PART_BYTES, FileFormat, Job, JobState
-from alama.service.onboarding.remote import Arrival
-from alama.wiring import Installation
+from alama.app import installation
+from alama.app.installation import Installation
+from alama.onboarding.orders import Wishes
+from alama.onboarding.records import PART_BYTES, FileFormat, Job, JobState
+from alama.onboarding.remote import Arrival
+from alama.platform import clock, settings
 from tests.histories import history_columns
 from tests.onboarded import a_pilot
 
@@ -34,13 +35,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no limit of mem
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[Installation]:
-    with closing(wiring.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
+    with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
         opened.onboarding.pilots.set(a_pilot())
         yield opened
 
 
 def handed_in(installed: Installation, file: bytes, file_format: FileFormat) -> Job:
-    arrival = Arrival(installed.onboarding, "demo", 30, wiring.wall_us(), bytes(7))
+    arrival = Arrival(installed.onboarding, "demo", 30, clock.wall_us(), bytes(7))
     for start in range(0, len(file), PART_BYTES):
         arrival.add(file[start : start + PART_BYTES])
     return arrival.finish(file_format, Wishes(), "key_1")

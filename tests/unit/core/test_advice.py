@@ -16,11 +16,11 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.model import seal as seal_model
 from alama.core.product import PRODUCT
-from alama.core.reasons import Advice, Language
-from alama.core.recourse import FieldChange, Hindrance, Obstacle
-from alama.core.recourse.search import SIZE_MAX
-from alama.files.models import builtin
-from alama.files.reasons import languages
+from alama.core.reasons.advice import Advice
+from alama.core.reasons.dictionary import Language
+from alama.core.recourse.additive import SIZE_MAX
+from alama.core.recourse.answer import FieldChange, Hindrance, Obstacle
+from alama.platform.files.packaged import builtin, languages
 
 LANGUAGES = languages()
 ENGLISH, SWAHILI, FRENCH = LANGUAGES

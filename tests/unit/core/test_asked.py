@@ -11,8 +11,8 @@ from alama.core.application import read
 from alama.core.asked import Asked, Unmet, unmet, unmet_after
 from alama.core.explanation import horizon_days
 from alama.core.product import PRODUCT
-from alama.core.recourse import Counterfactual, FieldChange
-from alama.files.reasons import language
+from alama.core.recourse.answer import Counterfactual, FieldChange
+from alama.platform.files.packaged import language
 from tests.explanations import APPROVED, COMPACT, explained, ready_recourse
 
 POLICY = ready_recourse().policy

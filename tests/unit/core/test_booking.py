@@ -19,14 +19,14 @@ from alama.core.assess import assess
 from alama.core.booking import STEP, Booking, FieldBooking, on_step
 from alama.core.errors import InvalidModel
 from alama.core.lending.draft import default_policy
+from alama.core.lending.offer import owed_monthly, room_monthly
 from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.lending.room import owed_monthly, room_monthly
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tables import Card
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from tests.factories import a_model
 from tests.policies import with_parts
 from tests.recourse import random_booking, random_case

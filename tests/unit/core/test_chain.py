@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.core import chain, merkle
-from alama.core.chain import Head, Link, Named, UnreadableBody
-from alama.core.digest import SALT_BYTES, digest
+from alama.core import chain
+from alama.core import chain as merkle
+from alama.core.chain import SALT_BYTES, Head, Link, Named, UnreadableBody, digest
 
 AT_US = 1_794_744_000_000_000
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core import characters
-from alama.core.characters import is_visible, visible, visible_lines
+from alama.core import application
+from alama.core.application import is_visible, visible, visible_lines
 
 STEERING = ["\x1b", "\x9b", "\u202e", "\n", "\r", "\t", "\x00", "\x7f", "\u2066", "\u2028"]
 NAMES = [
@@ -47,7 +47,7 @@ def test_every_control_character_is_listed() -> None:
 
 def test_a_printable_character_is_never_listed() -> None:
     # So that `str.isprintable`, which is faster, can be asked first.
-    hidden = characters._HIDDEN
+    hidden = application._HIDDEN
     every = (chr(code) for code in range(sys.maxunicode + 1))
     assert not any(hidden.search(one) for one in every if one.isprintable())
 

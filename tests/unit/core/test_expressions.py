@@ -1,7 +1,8 @@
 import pytest
 
 from alama.core.application import Value
-from alama.core.expressions import Expression, Slope, parse
+from alama.core.expressions.certainty import Slope
+from alama.core.expressions.expression import Expression, parse
 from alama.core.product import PRODUCT
 
 

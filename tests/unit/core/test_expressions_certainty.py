@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from alama.core.application import Value
 from alama.core.catalogue import Kind
-from alama.core.expressions import parse
+from alama.core.expressions.expression import parse
 from alama.core.product import PRODUCT
 from tests.tries import tries
 

@@ -3,7 +3,7 @@
 import pytest
 
 from alama.core.errors import AlamaError, InvalidExpression
-from alama.core.expressions import parse
+from alama.core.expressions.expression import parse
 from alama.core.product import PRODUCT
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from alama.core import model as models
+from alama.core import model
 from alama.core.application import read
 from alama.core.assess import explain_score
 from tests.golden.make import reply
 
 FOLDER = Path(__file__).parents[2] / "golden"
 CORPUS = [json.loads(line) for line in (FOLDER / "corpus.jsonl").read_text().splitlines()]
-MODEL = models.decode((FOLDER / "model.json").read_bytes())
-READY = {None: models.ReadyModel(MODEL), "UGX": models.ReadyModel(MODEL, "UGX")}
+MODEL = model.decode((FOLDER / "model.json").read_bytes())
+READY = {None: model.ReadyModel(MODEL), "UGX": model.ReadyModel(MODEL, "UGX")}
 
 
 def test_every_answer_is_the_one_that_was_given(subtests: pytest.Subtests) -> None:

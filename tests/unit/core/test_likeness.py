@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core import likeness as likenesses
+from alama.core import likeness
 from alama.core import model as models
 from alama.core.errors import InvalidModel
 from alama.core.likeness import Branch, Distribution, Likeness, Limit, ReadyLikeness
@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "model.json"
 
 def distribution(*chances: float) -> Distribution:
     surprises = [-math.log(chance) for chance in chances]
-    return Distribution(tuple(surprises), *likenesses.moments(chances, surprises))
+    return Distribution(tuple(surprises), *likeness.moments(chances, surprises))
 
 
 # Two fields of two groups each. The second follows the first nine times in ten.
@@ -226,7 +226,7 @@ def test_a_likeness_that_does_not_hold_is_refused(subtests: pytest.Subtests) -> 
 
 def test_a_limit_that_is_no_number_is_a_fault_though_no_document_can_hold_it() -> None:
     endless = msgspec.structs.replace(FULL, limits=(Limit(0.01, math.inf),))
-    assert list(likenesses.faults(endless, BARE.cards[-1])) == [
+    assert list(likeness.faults(endless, BARE.cards[-1])) == [
         "a limit of its likeness is not a finite number"
     ]
 

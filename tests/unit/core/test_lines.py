@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.lines import line_of
+from alama.core.lending.policy_text import line_of
 from tests.tries import tries
 
 POLICY = """\

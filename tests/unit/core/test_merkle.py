@@ -5,8 +5,8 @@ from hashlib import sha256
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.core import merkle
-from alama.core.merkle import Step
+from alama.core import chain
+from alama.core.chain import Step
 
 items = st.lists(st.binary(max_size=40), min_size=1, max_size=40)
 
@@ -34,33 +34,33 @@ KNOWN = [
 
 def test_the_root_is_that_of_the_reference_implementation() -> None:
     known = "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"
-    assert merkle.root(KNOWN).hex() == known
+    assert chain.root(KNOWN).hex() == known
 
 
 @given(items)
 def test_the_root_is_as_the_rfc_defines_it(leaves: list[bytes]) -> None:
-    assert merkle.root(leaves) == rfc_6962(leaves)
+    assert chain.root(leaves) == rfc_6962(leaves)
 
 
 @given(items, st.data())
 def test_every_item_leads_to_the_root(leaves: list[bytes], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(leaves) - 1))
-    path = merkle.path(leaves, index)
-    assert merkle.climb(leaves[index], path) == merkle.root(leaves)
+    path = chain.path(leaves, index)
+    assert chain.climb(leaves[index], path) == chain.root(leaves)
 
 
 @given(items, st.binary(max_size=40), st.data())
 def test_no_other_item_does(leaves: list[bytes], other: bytes, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(leaves) - 1))
     assume(other != leaves[index])
-    path = merkle.path(leaves, index)
-    assert merkle.climb(other, path) != merkle.root(leaves)
+    path = chain.path(leaves, index)
+    assert chain.climb(other, path) != chain.root(leaves)
 
 
 @given(items, st.data())
 def test_a_changed_path_leads_elsewhere(leaves: list[bytes], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(leaves) - 1))
-    path = merkle.path(leaves, index)
+    path = chain.path(leaves, index)
     assume(path)
     place = data.draw(st.integers(0, len(path) - 1))
     bit = data.draw(st.integers(0, 255))
@@ -71,7 +71,7 @@ def test_a_changed_path_leads_elsewhere(leaves: list[bytes], data: st.DataObject
         [*path[:place], *path[place + 1 :]],
         [*path[:place], step, *path[place:]],
     ):
-        assert merkle.climb(leaves[index], wrong) != merkle.root(leaves)
+        assert chain.climb(leaves[index], wrong) != chain.root(leaves)
 
 
 @given(items, st.data())
@@ -79,10 +79,10 @@ def test_a_neighbour_on_the_other_side_leads_elsewhere(
     leaves: list[bytes], data: st.DataObject
 ) -> None:
     index = data.draw(st.integers(0, len(leaves) - 1))
-    path = merkle.path(leaves, index)
+    path = chain.path(leaves, index)
     assume(path)
     first, *others = path
     # Two equal items have equal neighbours, and then sides do not matter.
     assume(first.beside != sha256(b"\x00" + leaves[index]).digest())
     wrong = [Step(first.beside, not first.is_left), *others]
-    assert merkle.climb(leaves[index], wrong) != merkle.root(leaves)
+    assert chain.climb(leaves[index], wrong) != chain.root(leaves)

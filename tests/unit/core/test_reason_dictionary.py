@@ -11,10 +11,8 @@ import pytest
 from alama.core.catalogue import Direction, Kind
 from alama.core.lending.policy import Rule
 from alama.core.product import PRODUCT
-from alama.core.reasons import Language
-from alama.core.reasons.dictionary import COUNTED, GENERIC, Safer, Shown
-from alama.files.models import builtin
-from alama.files.reasons import languages
+from alama.core.reasons.dictionary import COUNTED, GENERIC, Language, Safer, Shown
+from alama.platform.files.packaged import builtin, languages
 
 LANGUAGES = languages()
 ENGLISH, SWAHILI, FRENCH = LANGUAGES

@@ -6,9 +6,17 @@ from decimal import Decimal
 
 import pytest
 
-from alama.core.reasons.dictionary import Language, Shown
-from alama.core.reasons.wording import number, plain_least, plain_most, plain_value, quantity, word
-from alama.files.reasons import languages
+from alama.core.reasons.dictionary import (
+    Language,
+    Shown,
+    number,
+    plain_least,
+    plain_most,
+    plain_value,
+    quantity,
+    word,
+)
+from alama.platform.files.packaged import languages
 
 LANGUAGES = languages()
 ENGLISH, SWAHILI, FRENCH = LANGUAGES

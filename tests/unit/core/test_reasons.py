@@ -18,9 +18,9 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.model import seal as seal_model
 from alama.core.product import PRODUCT
-from alama.core.reasons import Language, Reason, reasons
-from alama.files.models import builtin
-from alama.files.reasons import languages
+from alama.core.reasons.dictionary import Language
+from alama.core.reasons.tell import Reason, reasons
+from alama.platform.files.packaged import builtin, languages
 from tests.policies import with_parts
 
 LANGUAGES = languages()

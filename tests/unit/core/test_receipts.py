@@ -9,7 +9,7 @@ import pytest
 from alama.core import receipts
 from alama.core.errors import InvalidReceipt
 from alama.core.receipts import SIZE_MAX, Check, KeptScore, Receipt
-from alama.service.records import ScoreRow
+from alama.scoring.records import ScoreRow
 from tests.receipts import COMPACT, SigningKey, a_receipt
 
 SEALED_COLUMNS = {"sealed", "seal_key_id", "applicant_key_id"}

@@ -12,7 +12,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tally import CardTally, Tally, seen
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 
 READY = ReadyModel(builtin(), "KES")
 POLICY = ReadyPolicy(default_policy("KES"), READY)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import alama
-from alama import settings
+from alama.platform import settings
 from tests.certificates import Authority
 from tests.deployed import DEPLOY, documents, judge_by_schema
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import alama
-from alama import settings
+from alama.platform import settings
 from tests.deployed import DEPLOY, ROOT, documents, judge_by_schema
 
 FOLDER = DEPLOY / "kubernetes"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files.columns import Looks, days, looks, numbers, numbers_and_markers, words
+from alama.platform.files.columns import Looks, days, looks, numbers, numbers_and_markers, words
 
 DAY = dt.date(2024, 2, 29)
 

@@ -10,9 +10,9 @@ import pytest
 import alama
 from alama.core.errors import UnknownJurisdiction
 from alama.core.lending.jurisdiction import Jurisdiction, Sourced
-from alama.core.money import REFERENCE_INFLOW_MONTHLY
+from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.core.product import PRODUCT
-from alama.files.jurisdictions import jurisdiction, jurisdictions
+from alama.platform.files.packaged import jurisdiction, jurisdictions
 
 AS_OF = date(2026, 11, 15)
 FOLDER = Path(alama.__file__).parent / "jurisdictions"

@@ -16,12 +16,12 @@ import pyarrow.parquet
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files import limits as limits_of_files
-from alama.files import parquet
-from alama.files.limits import NAME_LENGTH_MAX, OWN, SENT, Limits, TooLarge, check_csv_head
-from alama.files.reader import open_table
-from alama.jobs.bounds import JOB_S_MAX
-from alama.service.onboarding.records import HISTORIES_BYTES_MAX
+from alama.onboarding.job_bounds import JOB_S_MAX
+from alama.onboarding.records import HISTORIES_BYTES_MAX
+from alama.platform.files import reader
+from alama.platform.files import table as limits_of_files
+from alama.platform.files.reader import open_table
+from alama.platform.files.table import NAME_LENGTH_MAX, OWN, SENT, Limits, TooLarge, check_csv_head
 
 SMALL = Limits(columns=10, rows=1_000, unpacked_bytes=1 << 20)
 MEMORY_MB_MAX = 400
@@ -33,8 +33,8 @@ READS_ALL = f"""
 import sys
 from pathlib import Path
 from alama.core.errors import FileProblem
-from alama.files.limits import Limits
-from alama.files.reader import open_table
+from alama.platform.files.table import Limits
+from alama.platform.files.reader import open_table
 try:
     table = open_table(Path(sys.argv[1]), {BOMBED})
     for batch in table.batches(table.names):
@@ -221,14 +221,14 @@ def test_long_text_that_is_not_too_much_is_read_a_little_at_a_time(tmp_path: Pat
     path = parquet_of(tmp_path, {"a": repeated("x" * 100_000, 2_000), "b": list(range(2_000))})
     batches = list(open_table(path, SENT).batches(["b", "a"]))
     assert [n for batch in batches for n in batch.column("b").to_pylist()] == list(range(2_000))
-    assert all(batch.column("a").nbytes <= parquet.TEXT_BYTES_AT_ONCE + 8_192 for batch in batches)
+    assert all(batch.column("a").nbytes <= reader.TEXT_BYTES_AT_ONCE + 8_192 for batch in batches)
     assert {batch.column("a").type for batch in batches} == {pa.string()}
 
 
 def test_a_row_of_parquet_that_no_person_has_written_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "TEXT_BYTES_AT_ONCE", 1 << 20)
+    monkeypatch.setattr(reader, "TEXT_BYTES_AT_ONCE", 1 << 20)
     path = parquet_of(tmp_path, {"a": ["short", "x" * ((1 << 20) + 1)]})
     assert "a row holds more than 1 MiB of text" in refused(path, SENT)
 
@@ -247,7 +247,7 @@ def test_what_the_end_of_a_parquet_file_declares_is_refused_before_it_is_read(
         tmp_path, {"a": ["x" * 3_000] * 900}, use_dictionary=False, compression="zstd"
     )
     assert "is larger than 1 MiB once it is unpacked" in refused(packed)
-    monkeypatch.setattr(parquet, "FOOTER_BYTES_MAX", 100)
+    monkeypatch.setattr(reader, "FOOTER_BYTES_MAX", 100)
     assert "its metadata is larger than 0 MiB" in refused(packed, SENT)
 
 
@@ -311,6 +311,6 @@ def test_the_page_for_lenders_has_the_limits_that_hold() -> None:
 
 
 def test_limits_of_files_need_no_arrow() -> None:
-    program = "import sys, alama.files.limits; sys.exit('pyarrow' in sys.modules)"
+    program = "import sys, alama.platform.files.table; sys.exit('pyarrow' in sys.modules)"
     assert limits_of_files.SENT is SENT
     subprocess.run([sys.executable, "-P", "-c", program], check=True)

@@ -6,8 +6,8 @@ from alama.core import product
 from alama.core.application import read
 from alama.core.errors import FileProblem, InvalidModel
 from alama.core.model import SIZE_MAX
-from alama.files import models
-from alama.files.models import model_at, read_model, sample_application, write_model
+from alama.platform.files import packaged
+from alama.platform.files.packaged import model_at, read_model, sample_application, write_model
 from tests.factories import a_model
 
 
@@ -65,7 +65,7 @@ def test_a_folder_is_no_model(tmp_path: Path) -> None:
 
 def test_without_a_file_the_model_is_the_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     model = a_model()
-    monkeypatch.setattr(models, "builtin", lambda: model)
+    monkeypatch.setattr(packaged, "builtin", lambda: model)
     assert model_at(None) is model
 
 

@@ -8,8 +8,8 @@ import pyarrow.parquet
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files.reader import open_table
-from alama.files.table import Table, require
+from alama.platform.files.reader import open_table
+from alama.platform.files.table import Table, require
 
 
 def csv(folder: Path, content: bytes | str, name: str = "loans.csv") -> Path:

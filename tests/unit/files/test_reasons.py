@@ -6,7 +6,7 @@ import pytest
 
 import alama
 from alama.core.errors import UnknownLanguage
-from alama.files.reasons import LANGUAGES, language, languages
+from alama.platform.files.packaged import LANGUAGES, language, languages
 
 FOLDER = Path(alama.__file__).parent / "reasons"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files.texts import STDIN, named, read_bytes, write_new_text
+from alama.platform.files.texts import STDIN, named, read_bytes, write_new_text
 
 
 def test_a_file_is_read_as_it_is_up_to_its_bound(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.files.writer import open_table
+from alama.platform.files.writer import open_table
 
 COLUMNS: dict[str, pa.DataType] = {"amount": pa.float64(), "region": pa.string()}
 SCHEMA = pa.schema(COLUMNS)

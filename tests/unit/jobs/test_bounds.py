@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from alama.jobs.bounds import MEMORY_BYTES_MIN, blame_first, memory_for_a_job, memory_there
+from alama.onboarding.job_bounds import (
+    MEMORY_BYTES_MIN,
+    blame_first,
+    memory_for_a_job,
+    memory_there,
+)
 
 HUNGRY = """
 import os, resource
-from alama.jobs.bounds import bound_process
+from alama.onboarding.job_bounds import bound_process
 bound_process(600 << 20, 3)
 import pyarrow as pa, numpy as np
 print(resource.getrlimit(resource.RLIMIT_CORE), pa.default_memory_pool().backend_name)

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.jobs.bystander import Bystander
-from alama.jobs.foreman import Foreman
-from alama.service.onboarding import work
-from alama.service.onboarding.ports import Jobs
-from alama.storage import database as databases
-from alama.telemetry.deliveries import DeliveryWatch
-from alama.telemetry.log import log_on_stderr
-from alama.wiring import Installation, working
+from alama.app import delivering, installation
+from alama.app.installation import Installation
+from alama.onboarding import work
+from alama.onboarding.job_store import Jobs
+from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
+from alama.platform import clock, settings
+from alama.platform.database import database
+from alama.platform.telemetry.log import log_on_stderr
+from alama.webhooks.telemetry import DeliveryWatch
 
 WITHIN_S = 15.0
 LOOK_S = 0.01
@@ -39,7 +39,7 @@ class Watch:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[Installation]:
-    opened = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+    opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
     yield opened
     opened.close()
 
@@ -50,7 +50,7 @@ def jobs(installed: Installation) -> Jobs:
 
 
 def asked(jobs: Jobs) -> None:
-    work.ask_for_training(jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
+    work.ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
@@ -58,7 +58,7 @@ def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
     watch = Watch()
 
     async def run() -> None:
-        bystander = Bystander(jobs, wiring.wall_us, watch, "why", "what to do", LOOK_S)
+        bystander = JobAlarm(jobs, clock.wall_us, watch, "why", "what to do", LOOK_S)
         looking = asyncio.create_task(bystander.run())
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):
@@ -80,13 +80,13 @@ def test_a_job_that_waits_is_told_of_once(jobs: Jobs) -> None:
 
 def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
     asked(jobs)
-    assert work.take(jobs, wiring.wall_us, "worker_1") is not None
+    assert work.take(jobs, clock.wall_us, "worker_1") is not None
     assert look(jobs, lambda _: True).told == []
 
 
 def test_where_jobs_can_be_done_somebody_has_them_done(installed: Installation) -> None:
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(working.overseer(installed, watch), Foreman)
+    assert isinstance(delivering.overseer(installed, watch), JobSupervisor)
 
 
 @pytest.mark.parametrize("lacking", ["a safe SQLite", "the libraries"])
@@ -94,8 +94,8 @@ def test_where_jobs_cannot_be_done_somebody_says_why(
     installed: Installation, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
     if lacking == "a safe SQLite":
-        monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
+        monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     else:
-        monkeypatch.setattr(working, "LIBRARIES", ("alama_no_such_library",))
+        monkeypatch.setattr(delivering, "LIBRARIES", ("alama_no_such_library",))
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(working.overseer(installed, watch), Bystander)
+    assert isinstance(delivering.overseer(installed, watch), JobAlarm)

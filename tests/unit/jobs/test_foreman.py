@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
-from alama.jobs.foreman import PROCESS_S_MAX, Foreman
-from alama.service.onboarding import work
-from alama.service.onboarding.ports import Jobs
+from alama.app import installation
+from alama.onboarding import work
+from alama.onboarding.job_store import Jobs
+from alama.onboarding.job_supervisor import PROCESS_S_MAX, JobSupervisor
+from alama.platform import clock, settings
 
 WITHIN_S = 15.0
 WRITES = """
@@ -42,13 +43,13 @@ class Watch:
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    opened = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+    opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
     yield opened.onboarding.jobs
     opened.close()
 
 
 def asked(jobs: Jobs) -> None:
-    work.ask_for_training(jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
+    work.ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 def look(
@@ -64,7 +65,7 @@ def look(
 
     async def run() -> None:
         looking = asyncio.create_task(
-            Foreman(jobs, wiring.wall_us, watch, command, 0.01, seconds_max).run()
+            JobSupervisor(jobs, clock.wall_us, watch, command, 0.01, seconds_max).run()
         )
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):

@@ -11,13 +11,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from alama import settings, wiring
+from alama.app import installation
 from alama.core.errors import AlamaError, TrainingProblem
-from alama.jobs.runner import Do, Runner, Stopped, Told
-from alama.service.errors import MasterKeyMissing, StoreUnavailable
-from alama.service.onboarding import work
-from alama.service.onboarding.ports import Jobs
-from alama.service.onboarding.records import Job, JobKind, JobState
+from alama.onboarding import work
+from alama.onboarding.job_runner import Do, Runner, Stopped, Told
+from alama.onboarding.job_store import Jobs
+from alama.onboarding.records import Job, JobKind, JobState
+from alama.platform import clock, settings
+from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 
 WITHIN_S = 10.0
 
@@ -44,14 +45,14 @@ class Watch:
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    opened = wiring.open_installation(settings.Settings(home=str(tmp_path)))
+    opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
     yield opened.onboarding.jobs
     opened.close()
 
 
 @pytest.fixture
 def job(jobs: Jobs) -> Job:
-    return work.ask_for_training(jobs, wiring.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
+    return work.ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def watch() -> Watch:
 
 
 def runner(jobs: Jobs, do: Do, watch: Watch, name: str = "worker_1") -> Runner:
-    return Runner(name, jobs, wiring.wall_us, do, watch, every_s=0.01)
+    return Runner(name, jobs, clock.wall_us, do, watch, every_s=0.01)
 
 
 def kept(jobs: Jobs, job: Job) -> Job:
@@ -91,7 +92,7 @@ def test_a_job_that_takes_too_long_is_ended_and_says_what_would_do(
     endless = Runner(
         "worker_1",
         jobs,
-        wiring.wall_us,
+        clock.wall_us,
         waits,
         watch,
         every_s=0.01,
@@ -146,7 +147,7 @@ def test_what_a_lender_can_mend_is_told_and_a_defect_is_not(
     def breaks(_job: Job, _told: Told) -> None:
         raise KeyError("what somebody sent")
 
-    other = work.ask_for_training(jobs, wiring.wall_us, b"another", "demo", b"{}", "W. Mutua")
+    other = work.ask_for_training(jobs, clock.wall_us, b"another", "demo", b"{}", "W. Mutua")
     runner(jobs, breaks, watch).run()
     assert kept(jobs, other).error == work.UNEXPECTED
     assert len(watch.defects) == 1
@@ -236,7 +237,7 @@ def test_a_job_that_was_given_to_another_is_let_go(jobs: Jobs, job: Job, watch: 
     def do(_job: Job, _told: Told) -> None:
         # It was silent for so long that another has it.
         jobs.give_back("worker_1")
-        later = wiring.wall_us() + 1
+        later = clock.wall_us() + 1
         assert jobs.claim("worker_2", tuple(JobKind), later, later + 2**40) is not None
         given.set()
         release.wait(WITHIN_S)

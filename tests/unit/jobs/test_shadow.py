@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from alama.jobs.shadow import Shadow
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.service.monitoring.challengers import Challenger
-from alama.service.monitoring.shadowing import Round
+from alama.monitoring.challengers import Challenger
+from alama.monitoring.shadowing import Round, ShadowWorker
+from alama.platform.book import Book, Mode
+from alama.platform.errors import StoreUnavailable, StoreUnfit
 from tests.challenged import a_challenger
 from tests.entries import DEMO, UMOJA
 
@@ -69,7 +68,7 @@ def look(asking: Asking, times: int) -> tuple[Watch, list[bool]]:
     watch = Watch()
 
     async def run() -> list[bool]:
-        shadow = Shadow(asking, watch)
+        shadow = ShadowWorker(asking, watch)
         return [await shadow.look() for _ in range(times)]
 
     return watch, asyncio.run(run())
@@ -108,7 +107,7 @@ def test_it_rests_a_moment_where_some_are_left_and_longer_where_none_are() -> No
     asking = Asking({ONE: MORE}, {ONE: MORE}, {ONE: DONE})
 
     async def run() -> None:
-        shadow = Shadow(asking, Watch(), look_every_s=3_600.0, look_s_min=0.0)
+        shadow = ShadowWorker(asking, Watch(), look_every_s=3_600.0, look_s_min=0.0)
         # Two rests, or the third look would be an hour away.
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(shadow.run(), 0.5)

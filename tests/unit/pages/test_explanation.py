@@ -17,18 +17,11 @@ from alama.core.lending.policy import Decision, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.reasons import Language
-from alama.core.recourse import (
-    ReadyRecourse,
-    Recourse,
-    ScoreAtLeast,
-    Sought,
-    Status,
-    TierAtLeast,
-)
-from alama.files.models import builtin
-from alama.files.reasons import languages
-from alama.pages.explanation import render
+from alama.core.reasons.dictionary import Language
+from alama.core.recourse.answer import Recourse, ScoreAtLeast, Sought, Status, TierAtLeast
+from alama.core.recourse.ready import ReadyRecourse
+from alama.platform.files.packaged import builtin, languages
+from alama.scoring.page import explanation_page
 from tests.explanations import (
     APPROVED,
     ASKING_MUCH,
@@ -60,7 +53,7 @@ CASES = {
 
 
 def shown(case: Explained, language: Language = ENGLISH, made_on: str = "2026-11-15") -> str:
-    return render(
+    return explanation_page(
         case.ready, case.application, case.sought.goal, case.explanation, language, made_on
     )
 

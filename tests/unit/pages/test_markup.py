@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.pages.markup import Markup, join, tag, text
+from alama.platform.pages.render import Markup, join, tag, text
 
 
 @given(st.text())

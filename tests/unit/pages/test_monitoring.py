@@ -14,9 +14,9 @@ from alama.core.monitoring.figures import (
     Movement,
     WindowFigure,
 )
-from alama.core.monitoring.summing import Loans, rate
-from alama.pages import monitoring
-from alama.pages.monitoring import headline
+from alama.core.monitoring.rates import Loans, rate
+from alama.monitoring import page as monitoring
+from alama.monitoring.page import headline
 from tests.reports import report, scored, states
 
 STATES = states()
@@ -26,7 +26,7 @@ SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 def render(found: MonitoringReport) -> str:
     """The page, its lines joined as a browser joins them."""
-    return re.sub("[ \n]+", " ", monitoring.render(found))
+    return re.sub("[ \n]+", " ", monitoring.monitoring_page(found))
 
 
 @pytest.mark.parametrize("state", STATES)

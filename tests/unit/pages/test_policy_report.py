@@ -14,8 +14,8 @@ from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Figures, Simulation, simulate
 from alama.core.units import Apr
-from alama.pages import policy_report
-from alama.pages.policy_report import headline, render
+from alama.policies import page as policy_report
+from alama.policies.page import headline, policy_page
 from tests.simulations import a_simulation, a_wider_policy, some_cases, the_model
 
 HOSTILE = '<script>alert("&")</script>'
@@ -29,7 +29,7 @@ def simulation() -> Simulation:
 
 @pytest.fixture(scope="module")
 def page(simulation: Simulation) -> str:
-    return render(simulation, "those in loans.parquet", "2026-11-15")
+    return policy_page(simulation, "those in loans.parquet", "2026-11-15")
 
 
 def parse(page: str) -> None:
@@ -63,7 +63,7 @@ def test_equal_policies_are_said_to_decide_alike() -> None:
     policy = default_policy("KES")
     found = a_simulation(policy, policy, count=50)
     assert "would decide alike" in headline(found)
-    shown = render(found, "those in loans.parquet", "2026-11-15")
+    shown = policy_page(found, "those in loans.parquet", "2026-11-15")
     assert "Nothing: the two policies say the same." in shown
     assert "No application changes its decision" in shown
     assert "Who keeps the decision keeps the limit, the term and the price." in shown
@@ -76,7 +76,7 @@ def test_other_prices_alone_are_said_in_the_headline_and_listed() -> None:
     found = a_simulation(policy, dearer, count=100)
     assert not found.switches
     assert re.search(r"would decide alike, .* with other offers: .*\d+ dearer", headline(found))
-    shown = render(found, "those in loans.parquet", "2026-11-15")
+    shown = policy_page(found, "those in loans.parquet", "2026-11-15")
     for switch in found.reoffered:
         assert f">{switch.reference}</th>" in shown
 
@@ -94,7 +94,7 @@ def test_a_price_that_rises_with_shorter_terms_is_explained(simulation: Simulati
         (portfolios, ("rises", "shorter")),
         (portfolios[::-1], ("falls", "longer")),
     ):
-        shown = render(replace(simulation, old=old, new=new), "some", "2026-11-15")
+        shown = policy_page(replace(simulation, old=old, new=new), "some", "2026-11-15")
         assert said.format(*words) in shown
 
 
@@ -130,7 +130,7 @@ def test_a_list_that_is_cut_says_so(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(policy_report, "SWITCHES_MAX", 30)
-    shown = render(simulation, "those in loans.parquet", "2026-11-15")
+    shown = policy_page(simulation, "those in loans.parquet", "2026-11-15")
     count = len(simulation.switches)
     assert f"The first 30 of {count} are listed; <code>--switched FILE.csv</code> writes" in shown
     assert f">{simulation.switches[30].reference}</th>" not in shown
@@ -148,7 +148,7 @@ def test_nothing_that_a_lender_or_an_applicant_wrote_becomes_markup() -> None:
         cases.append(Case(HOSTILE, Application(tuple(values))))
     old = ReadyPolicy(default_policy("KES"), model)
     found = simulate(model, old, ReadyPolicy(new, model), [*cases, *some_cases(5)])
-    shown = render(found, HOSTILE, HOSTILE)
+    shown = policy_page(found, HOSTILE, HOSTILE)
     assert "<script" not in shown
     parse(shown)
 
@@ -158,7 +158,9 @@ def test_a_policy_that_approves_nobody_can_be_shown() -> None:
     closed = tuple(msgspec.structs.replace(t, decision=Decision.DECLINED) for t in policy.tiers)
     shut = seal(msgspec.structs.replace(policy, id="", name="shut", tiers=closed))
     for old, new in ((policy, shut), (shut, policy), (shut, shut)):
-        shown = render(a_simulation(old, new, count=40), "those in loans.parquet", "2026-11-15")
+        shown = policy_page(
+            a_simulation(old, new, count=40), "those in loans.parquet", "2026-11-15"
+        )
         parse(shown)
 
 
@@ -166,12 +168,14 @@ def test_tiers_of_other_names_stand_beside_each_other() -> None:
     policy = default_policy("KES")
     one = Tier("only", 300, Decision.REVIEW, 0.3, 10_000)
     flat = seal(msgspec.structs.replace(policy, id="", tiers=(one,)))
-    shown = render(a_simulation(policy, flat, count=60), "those in loans.parquet", "2026-11-15")
+    shown = policy_page(
+        a_simulation(policy, flat, count=60), "those in loans.parquet", "2026-11-15"
+    )
     assert "tier only" in shown
     assert "nobody" in shown
 
 
 def test_one_application_is_enough() -> None:
-    shown = render(a_simulation(count=1), "that of A-0", "2026-11-15")
+    shown = policy_page(a_simulation(count=1), "that of A-0", "2026-11-15")
     assert "On 1 application," in shown
     parse(shown)

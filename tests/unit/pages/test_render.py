@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from alama.pages.markup import Markup
-from alama.pages.render import _environment, render
+from alama.platform.pages.render import Markup, _environment, render
 
-PAGE = """{% extends "pages/templates/page.html" %}
-{% import "pages/templates/parts.html" as parts %}
+PAGE = """{% extends "platform/pages/templates/page.html" %}
+{% import "platform/pages/templates/parts.html" as parts %}
 {% block title %}{{ said }}{% endblock %}
 {% block header %}<h1>{{ said }} {{ parts.badge(said) }}</h1>{% endblock %}
 {% block main %}
@@ -43,6 +42,6 @@ def test_a_name_without_a_value_is_an_error() -> None:
 
 def test_jinja_is_loaded_with_the_first_page_and_not_before() -> None:
     # A service imports the pages when it starts, and most of its processes never make one.
-    code = "import sys; import alama.wiring.serving; print('jinja2' in sys.modules)"
+    code = "import sys; import alama.app.serving; print('jinja2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout == "False\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.service import lenders
-from alama.storage import database as databases
-from alama.storage.registry import SqlRegistry
-from alama.storage.upgrading import migrate
+from alama.lenders import keys
+from alama.lenders.store import Registry
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
@@ -27,11 +27,11 @@ def stopwatch() -> HandClock:
 
 
 @pytest.fixture
-def registry(tmp_path: Path, clock: HandClock) -> Iterator[SqlRegistry]:
+def registry(tmp_path: Path, clock: HandClock) -> Iterator[Registry]:
     """A registry with the lender `demo`."""
     database = databases.connect(sqlite_url(tmp_path))
     migrate.upgrade(database)
     registry = registry_in(database)
-    lenders.add(registry, clock, "demo", "Demo lender", "KES")
+    keys.add_lender(registry, clock, "demo", "Demo lender", "KES")
     yield registry
     database.close()

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from alama.service.audit.acts import Kind
+from alama.platform.acts import ActKind
 
 PAGE = Path(__file__).parents[3] / "docs" / "audit.md"
 
 
 def test_every_kind_of_act_has_a_row_on_the_page(subtests: pytest.Subtests) -> None:
-    for kind in Kind:
+    for kind in ActKind:
         with subtests.test(kind=kind):
             acts = PAGE.read_text().partition("\n## Acts\n")[2].partition("\n## ")[0]
             rows = [line.split("|")[1] for line in acts.splitlines() if line.startswith("|")]

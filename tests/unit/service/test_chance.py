@@ -7,20 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from alama.service.chance import _AT_ONCE, Chance
+from alama.platform.ids import _AT_ONCE, RandomPool
 
 SIZE = 16
 
 
 def test_no_two_draws_are_alike_however_often_the_system_is_asked() -> None:
-    chance = Chance(SIZE)
+    chance = RandomPool(SIZE)
     drawn = [chance.draw() for _ in range(3 * _AT_ONCE)]
     assert {len(one) for one in drawn} == {SIZE}
     assert len(set(drawn)) == len(drawn)
 
 
 def test_threads_that_draw_at_once_get_nothing_in_common() -> None:
-    chance = Chance(SIZE)
+    chance = RandomPool(SIZE)
 
     def many(_: int) -> list[bytes]:
         return [chance.draw() for _ in range(5 * _AT_ONCE)]
@@ -33,7 +33,7 @@ def test_threads_that_draw_at_once_get_nothing_in_common() -> None:
 @pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="nothing is forked here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_process_that_was_forked_draws_others() -> None:
-    chance = Chance(SIZE)
+    chance = RandomPool(SIZE)
     chance.draw()  # so that there is a pool to inherit
     receiving, sending = os.pipe()
     child = os.fork()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.service import clock as clocks
-from alama.service.clock import (
+from alama.platform import clock as clocks
+from alama.platform.clock import (
     AHEAD_US_MAX,
     DRIFT,
     KEEP_EVERY_US,
@@ -19,8 +19,8 @@ from alama.service.clock import (
     Seen,
     follow,
 )
-from alama.service.days import DAY_US
-from alama.service.errors import StoreUnavailable
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnavailable
 from tests.clocks import HandClock
 from tests.entries import NOON_US
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from alama.service.days import date_of, day_number, first_day_of, last_day_of, month_of
+from alama.platform.days import date_of, day_number, first_day_of, last_day_of, month_of
 
 
 @pytest.mark.parametrize(

@@ -5,21 +5,22 @@ import asyncio
 import pytest
 
 from alama.core import document
-from alama.core.lending import draft, policy_writer
+from alama.core.lending import draft
+from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Policy, Rule
-from alama.service import keys, policies
-from alama.service.book import Book, Mode
-from alama.service.directory import Desk, Directory
-from alama.service.errors import OnboardingIncomplete
-from alama.service.keys import US_PER_HOUR
-from alama.service.onboarding.live_keys import LiveKeys
-from alama.service.patience import FRESH_US
-from alama.service.policies import Signed
-from alama.service.webhooks.endpoints import Endpoints, NewEndpoint
-from alama.service.webhooks.records import Change
-from alama.storage.endpoints import SqlEndpoints
-from alama.storage.events import SqlEvents
-from alama.storage.registry import SqlRegistry
+from alama.lenders import keys
+from alama.lenders.keys import US_PER_HOUR
+from alama.lenders.records import OnboardingIncomplete, Signed
+from alama.lenders.store import Registry
+from alama.onboarding.approval import LiveKeys
+from alama.platform.book import Book, Mode
+from alama.platform.timeouts import FRESH_US
+from alama.policies import policies
+from alama.scoring.directory import ActiveModel, Directory
+from alama.webhooks.endpoint_store import EndpointStore
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
+from alama.webhooks.event_store import EventStore
+from alama.webhooks.records import Change
 from tests.clocks import HandClock
 from tests.entries import DEMO, an_entry
 from tests.factories import a_model
@@ -38,23 +39,23 @@ BOUNDED = with_parts(
 
 
 @pytest.fixture
-def directory(registry: SqlRegistry, clock: HandClock, stopwatch: HandClock) -> Directory:
+def directory(registry: Registry, clock: HandClock, stopwatch: HandClock) -> Directory:
     scores, vault = scores_in(registry._database), vault_of(registry._database)
     return Directory(registry, scores, clock, stopwatch, PEPPER, lambda: MODEL, vault)
 
 
-def asked(directory: Directory, text: str) -> Desk:
+def asked(directory: Directory, text: str) -> ActiveModel:
     """What answers a caller who comes with this key now."""
     return asyncio.run(directory.caller(text)).desk_for_scoring()
 
 
-def activate(registry: SqlRegistry, book: Book, policy: Policy, at_us: int) -> None:
+def activate(registry: Registry, book: Book, policy: Policy, at_us: int) -> None:
     text = policy_writer.write(policy).encode()
     policies.activate(registry, book, text, Signed(at_us), lambda: MODEL)
 
 
 def test_a_new_policy_answers_within_a_second_and_not_before(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     default_id = asked(directory, text).policy.id
@@ -69,10 +70,10 @@ def test_a_new_policy_answers_within_a_second_and_not_before(
 
 
 def test_a_new_endpoint_is_told_of_scores_within_a_second_and_not_before(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     database, vault = registry._database, vault_of(registry._database)
-    stored, events = SqlEndpoints(database, acts_in(database), vault), SqlEvents(database)
+    stored, events = EndpointStore(database, acts_in(database), vault), EventStore(database)
     endpoints = Endpoints(stored, events, vault, clock, lambda _: None)
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     assert not asked(directory, text).announces
@@ -90,7 +91,7 @@ def test_a_new_endpoint_is_told_of_scores_within_a_second_and_not_before(
 
 
 def test_a_policy_does_not_open_a_live_book_that_has_no_model(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, _ = early_key(registry, clock, PEPPER, LIVE)
     activate(registry, LIVE, BOUNDED, clock())
@@ -103,7 +104,7 @@ def test_a_policy_does_not_open_a_live_book_that_has_no_model(
 
 
 def test_a_pause_and_its_end_reach_every_key_of_the_book_within_a_second(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     texts = [keys.issue(registry, clock, PEPPER, DEMO)[0] for _ in range(2)]
     for text in texts:
@@ -117,7 +118,7 @@ def test_a_pause_and_its_end_reach_every_key_of_the_book_within_a_second(
 
 
 def test_a_pause_of_one_book_is_not_felt_in_another(
-    directory: Directory, registry: SqlRegistry, clock: HandClock
+    directory: Directory, registry: Registry, clock: HandClock
 ) -> None:
     policies.pause(registry, clock, LIVE, "payments are down")
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
@@ -125,7 +126,7 @@ def test_a_pause_of_one_book_is_not_felt_in_another(
 
 
 def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, _ = keys.issue(registry, clock, PEPPER, DEMO)
     activate(registry, DEMO, BOUNDED, clock())
@@ -141,7 +142,7 @@ def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
 
 
 def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
-    directory: Directory, registry: SqlRegistry, clock: HandClock
+    directory: Directory, registry: Registry, clock: HandClock
 ) -> None:
     assert directory.warm() == []
     policies.pause(registry, clock, DEMO, "payments are down")
@@ -151,7 +152,7 @@ def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
 
 
 def test_a_book_in_shadow_is_answered_by_the_built_in_model_and_left_to_a_person(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     stores = stores_in(registry._database)
     stores.pilots.set(a_pilot())
@@ -167,7 +168,7 @@ def test_a_book_in_shadow_is_answered_by_the_built_in_model_and_left_to_a_person
 
 
 def test_a_shadow_ends_within_a_second_of_the_approval(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     stores = stores_in(registry._database)
     stores.pilots.set(a_pilot())
@@ -180,7 +181,7 @@ def test_a_shadow_ends_within_a_second_of_the_approval(
 
 
 def test_the_built_in_model_is_left_to_a_person_even_after_another_key_saw_the_approval(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, stopwatch: HandClock
+    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     stores = stores_in(registry._database)
     stores.pilots.set(a_pilot())

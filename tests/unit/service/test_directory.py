@@ -5,24 +5,25 @@ import asyncio
 import pytest
 
 from alama.core import document
-from alama.core.money import REFERENCE_INFLOW_MONTHLY
-from alama.files.models import builtin
-from alama.service import directory as directories
-from alama.service import keys, lenders
-from alama.service.book import Book, Mode
-from alama.service.clock import Leap
-from alama.service.directory import Caller, Directory
-from alama.service.errors import (
+from alama.core.model import REFERENCE_INFLOW_MONTHLY
+from alama.lenders import keys
+from alama.lenders import keys as lenders
+from alama.lenders.keys import US_PER_DAY, US_PER_HOUR
+from alama.lenders.records import Key, OnboardingIncomplete
+from alama.lenders.store import Registry
+from alama.platform.book import Book, Mode, Scope
+from alama.platform.clock import Leap
+from alama.platform.errors import (
     KeyExpired,
     KeyRefused,
     ModelUnavailable,
-    OnboardingIncomplete,
     ScopeMissing,
     StoreUnavailable,
 )
-from alama.service.keys import US_PER_DAY, US_PER_HOUR, Key, Scope
-from alama.service.patience import FRESH_US
-from alama.storage.registry import SqlRegistry
+from alama.platform.files.packaged import builtin
+from alama.platform.timeouts import FRESH_US
+from alama.scoring import directory as directories
+from alama.scoring.directory import Caller, Directory
 from tests.clocks import HandClock
 from tests.entries import DEMO
 from tests.factories import a_model
@@ -35,7 +36,7 @@ LIVE = Book("demo", Mode.LIVE)
 MODEL = a_model()
 
 
-class WatchedRegistry(SqlRegistry):
+class WatchedRegistry(Registry):
     """Counts how often it is asked for a key; it is away, or knows none, when it is told to."""
 
     asked = 0
@@ -50,7 +51,7 @@ class WatchedRegistry(SqlRegistry):
 
 
 @pytest.fixture
-def watched(registry: SqlRegistry) -> WatchedRegistry:
+def watched(registry: Registry) -> WatchedRegistry:
     return WatchedRegistry(registry._database, registry._log)
 
 
@@ -283,9 +284,9 @@ def test_what_answers_a_test_key_is_kept_for_replays(
 
 @pytest.mark.parametrize("currency", sorted(REFERENCE_INFLOW_MONTHLY))
 def test_whatever_a_lender_lends_in_the_builtin_model_answers(
-    registry: SqlRegistry, clock: HandClock, stopwatch: HandClock, currency: str
+    registry: Registry, clock: HandClock, stopwatch: HandClock, currency: str
 ) -> None:
-    lenders.add(registry, clock, "umoja", "Umoja", currency)
+    lenders.add_lender(registry, clock, "umoja", "Umoja", currency)
     scores, vault = scores_in(registry._database), vault_of(registry._database)
     directory = Directory(registry, scores, clock, stopwatch, PEPPER, builtin, vault)
     desk = directory.desk(Book("umoja", Mode.TEST))
@@ -366,7 +367,7 @@ def test_newer_use_stands_when_older_is_given_back(
 
 @pytest.mark.parametrize("ahead_us", [0, 8 * 365 * 86_400 * 1_000_000])
 def test_a_key_expires_by_the_time_that_is_trusted(
-    directory: Directory, registry: SqlRegistry, clock: HandClock, ahead_us: int
+    directory: Directory, registry: Registry, clock: HandClock, ahead_us: int
 ) -> None:
     text, _ = keys.issue(registry, clock, PEPPER, DEMO, days=1)
     clock.now_us += ahead_us

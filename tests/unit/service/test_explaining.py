@@ -17,19 +17,17 @@ from alama.core.lending.policy import Daily, Decision, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
-from alama.core.recourse import Hindrance, Status
+from alama.core.recourse.answer import Hindrance, Status
 from alama.core.units import Money
-from alama.files.models import builtin
-from alama.files.reasons import languages
-from alama.service import explaining
-from alama.service.book import Book, Mode
-from alama.service.directory import Caller, Desk
-from alama.service.errors import Busy, ModelUnavailable, OnboardingIncomplete
-from alama.service.explaining import WAITING_EACH_MAX, WAITING_MAX, Explained, Explaining, Question
-from alama.service.holds import Approved, Day
-from alama.service.keys import USUAL_SCOPES, Key
-from alama.service.policies import Pause
-from alama.service.scoring import Arrival
+from alama.lenders.records import Key, OnboardingIncomplete, Pause
+from alama.platform.book import USUAL_SCOPES, Book, Mode
+from alama.platform.errors import Busy, ModelUnavailable
+from alama.platform.files.packaged import builtin, languages
+from alama.platform.http.exchange import Arrival
+from alama.scoring import explaining
+from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.explaining import WAITING_EACH_MAX, WAITING_MAX, Explained, Explaining, Question
+from alama.scoring.holds import Approved, Day
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.policies import with_parts
 from tests.vaults import a_vault
@@ -39,7 +37,7 @@ DECLINED = (
     b'"counterparties": 8, "airtime_regularity": 0.45, "requested_amount": 9000}'
 )
 READY = ReadyModel(builtin(), "KES")
-DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
+DESK = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
 ENGLISH, *_ = languages()
 PLAIN = Question("APPROVED", (), 3, ENGLISH)
 
@@ -48,7 +46,7 @@ VAULT = a_vault()
 T = TypeVar("T")
 
 
-def a_caller(desk: Desk | AlamaError | None = DESK, book: Book = DEMO) -> Caller:
+def a_caller(desk: ActiveModel | AlamaError | None = DESK, book: Book = DEMO) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     return Caller(key, book, desk, VAULT.ring(book.lender))
 
@@ -57,7 +55,7 @@ def ask(
     use: Explaining,
     body: bytes = DECLINED,
     question: Question = PLAIN,
-    desk: Desk | AlamaError | None = DESK,
+    desk: ActiveModel | AlamaError | None = DESK,
     book: Book = DEMO,
 ) -> Awaitable[Explained]:
     arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
@@ -78,7 +76,7 @@ def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
 
 
 def explained(
-    body: bytes = DECLINED, question: Question = PLAIN, desk: Desk | AlamaError | None = DESK
+    body: bytes = DECLINED, question: Question = PLAIN, desk: ActiveModel | AlamaError | None = DESK
 ) -> Explained:
     return tell(lambda use: ask(use, body, question, desk))
 
@@ -134,7 +132,7 @@ def test_a_book_that_cannot_be_scored_in_is_not_explained_in_either() -> None:
 def test_a_field_that_the_policy_forbids_is_refused() -> None:
     policy = with_parts(default_policy("KES"), law={"forbidden_fields": ("avg_balance",)})
     with pytest.raises(InvalidApplication) as refused:
-        explained(desk=Desk(READY, ReadyPolicy(policy, READY)))
+        explained(desk=ActiveModel(READY, ReadyPolicy(policy, READY)))
     assert [problem.pointer for problem in refused.value.problems] == ["/avg_balance"]
 
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from alama.service import patience
-from alama.service.errors import MasterKeyMissing, StoreUnavailable
-from alama.service.health import Health
-from alama.service.patience import FRESH_US, in_time
+from alama.platform import timeouts
+from alama.platform.errors import MasterKeyMissing, StoreUnavailable
+from alama.platform.http.status import HealthCheck
+from alama.platform.timeouts import FRESH_US, run_with_timeout
 from tests.clocks import HandClock
 
 
@@ -42,34 +42,34 @@ def patient() -> Patient:
 
 
 @pytest.fixture
-def health(patient: Patient, stopwatch: HandClock) -> Health:
-    return Health(patient, patient, patient, stopwatch)
+def health(patient: Patient, stopwatch: HandClock) -> HealthCheck:
+    return HealthCheck(patient, patient, patient, stopwatch)
 
 
-def reason(health: Health) -> str | None:
+def reason(health: HealthCheck) -> str | None:
     return asyncio.run(health.report()).reason
 
 
-def test_a_database_that_answers_is_well(health: Health) -> None:
+def test_a_database_that_answers_is_well(health: HealthCheck) -> None:
     assert reason(health) is None
 
 
 def test_a_database_that_does_not_answer_is_told_with_its_reason(
-    health: Health, patient: Patient
+    health: HealthCheck, patient: Patient
 ) -> None:
     patient.reads = False
     assert reason(health) == "no answer"
 
 
 def test_a_database_that_was_brought_under_another_master_key_is_not_well(
-    health: Health, patient: Patient
+    health: HealthCheck, patient: Patient
 ) -> None:
     patient.opens = False
     assert "wrapped under the master key aaaa" in (reason(health) or "")
 
 
 def test_the_database_is_asked_once_a_second_at_most(
-    health: Health, patient: Patient, stopwatch: HandClock
+    health: HealthCheck, patient: Patient, stopwatch: HandClock
 ) -> None:
     for _ in range(5):
         reason(health)
@@ -79,7 +79,9 @@ def test_the_database_is_asked_once_a_second_at_most(
     assert patient.asked == ["read", "write"] * 2
 
 
-def test_health_returns_by_itself(health: Health, patient: Patient, stopwatch: HandClock) -> None:
+def test_health_returns_by_itself(
+    health: HealthCheck, patient: Patient, stopwatch: HandClock
+) -> None:
     patient.reads = False
     assert reason(health) is not None
     patient.reads = True
@@ -88,7 +90,7 @@ def test_health_returns_by_itself(health: Health, patient: Patient, stopwatch: H
 
 
 def test_a_full_disk_is_told_before_a_score_has_met_it(
-    health: Health, patient: Patient, stopwatch: HandClock
+    health: HealthCheck, patient: Patient, stopwatch: HandClock
 ) -> None:
     patient.writes = False
     assert reason(health) == "no room"
@@ -98,7 +100,7 @@ def test_a_full_disk_is_told_before_a_score_has_met_it(
 
 
 def test_where_scores_cannot_be_kept_only_a_write_says_that_all_is_well(
-    health: Health, patient: Patient, stopwatch: HandClock
+    health: HealthCheck, patient: Patient, stopwatch: HandClock
 ) -> None:
     patient.failing, patient.writes = True, False
     assert reason(health) == "no room"
@@ -109,7 +111,7 @@ def test_where_scores_cannot_be_kept_only_a_write_says_that_all_is_well(
 
 
 def test_many_who_ask_at_the_start_all_hear_that_it_is_well(
-    health: Health, patient: Patient
+    health: HealthCheck, patient: Patient
 ) -> None:
     async def together() -> set[str | None]:
         reports = await asyncio.gather(*[health.report() for _ in range(5)])
@@ -120,7 +122,7 @@ def test_many_who_ask_at_the_start_all_hear_that_it_is_well(
 
 
 def test_patience_with_a_database_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(timeouts, "PATIENCE_S", 0.05)
     answered = []
 
     async def story() -> None:
@@ -132,7 +134,7 @@ def test_patience_with_a_database_has_an_end(monkeypatch: pytest.MonkeyPatch) ->
             answered.append("late")
 
         with pytest.raises(StoreUnavailable, match="in time"):
-            await in_time(hang)
+            await run_with_timeout(hang)
         released.set()
 
     asyncio.run(story())
@@ -140,6 +142,6 @@ def test_patience_with_a_database_has_an_end(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_the_database_says_in_time_is_passed_on() -> None:
-    assert asyncio.run(in_time(lambda: 7)) == 7
+    assert asyncio.run(run_with_timeout(lambda: 7)) == 7
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(in_time(lambda: 1 // 0))
+        asyncio.run(run_with_timeout(lambda: 1 // 0))

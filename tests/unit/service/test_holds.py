@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from alama.core.lending.policy import Daily, Decision, Rule
 from alama.core.lending.policy_check import UTC_OFFSETS
 from alama.core.units import Money
-from alama.service.book import Book, Mode
-from alama.service.holds import HOUR_US, Approved, Day, approved_today, first_hour
-from alama.service.keys import US_PER_DAY
-from alama.service.policies import Pause
-from alama.storage.registry import SqlRegistry
-from alama.storage.scores import SqlScores
+from alama.lenders.keys import US_PER_DAY
+from alama.lenders.records import Pause
+from alama.lenders.store import Registry
+from alama.platform.book import Book, Mode
+from alama.scoring.holds import HOUR_US, Approved, Day, approved_today, first_hour
+from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import lenders_in, scores_in
 from tests.vaults import vault_of
@@ -24,7 +24,7 @@ offsets = st.sampled_from(UTC_OFFSETS)
 
 
 @pytest.fixture
-def scores(registry: SqlRegistry) -> SqlScores:
+def scores(registry: Registry) -> Scores:
     lenders_in(registry._database, "umoja")
     vault_of(registry._database).ring("demo")
     return scores_in(registry._database)
@@ -75,14 +75,14 @@ def test_the_day_of_nairobi_begins_at_nine_in_the_evening_of_utc() -> None:
 
 
 def holds(
-    scores: SqlScores, book: Book, bounds: Daily, pause: Pause | None, now_us: int
+    scores: Scores, book: Book, bounds: Daily, pause: Pause | None, now_us: int
 ) -> tuple[Rule, ...]:
     day = Day()
     day.settle(bounds, pause, approved_today(scores, book, bounds, now_us))
     return day.holds
 
 
-def test_nothing_holds_where_nobody_paused_and_nothing_is_bounded(scores: SqlScores) -> None:
+def test_nothing_holds_where_nobody_paused_and_nothing_is_bounded(scores: Scores) -> None:
     scores.commit([an_entry()])
     assert holds(scores, DEMO, daily(), None, NOON_US) == ()
 
@@ -98,18 +98,18 @@ def test_nothing_holds_where_nobody_paused_and_nothing_is_bounded(scores: SqlSco
     ],
 )
 def test_a_bound_holds_once_it_is_reached(
-    scores: SqlScores, bounds: Daily, found: tuple[Rule, ...]
+    scores: Scores, bounds: Daily, found: tuple[Rule, ...]
 ) -> None:
     scores.commit([an_entry(limit=12_500.0, expected_loss=250.5)])
     assert holds(scores, DEMO, bounds, None, NOON_US) == found
     assert holds(scores, DEMO, bounds, PAUSE, NOON_US) == (Rule.PAUSED, *found)
 
 
-def test_a_bound_of_nothing_approves_nothing(scores: SqlScores) -> None:
+def test_a_bound_of_nothing_approves_nothing(scores: Scores) -> None:
     assert holds(scores, DEMO, daily(volume_max=0.0), None, NOON_US) == (Rule.DAILY_VOLUME,)
 
 
-def test_a_bound_counts_what_was_approved_in_its_own_book(scores: SqlScores) -> None:
+def test_a_bound_counts_what_was_approved_in_its_own_book(scores: Scores) -> None:
     others = [Book("demo", Mode.LIVE), Book("umoja", Mode.TEST)]
     scores.commit([an_entry(book) for book in others])
     scores.commit([an_entry(decision=Decision.REVIEW)])
@@ -117,7 +117,7 @@ def test_a_bound_counts_what_was_approved_in_its_own_book(scores: SqlScores) -> 
 
 
 @pytest.mark.parametrize("offset_hours", [-12, -1, 0, 3, 14])
-def test_a_bound_ends_with_the_lenders_day(scores: SqlScores, offset_hours: int) -> None:
+def test_a_bound_ends_with_the_lenders_day(scores: Scores, offset_hours: int) -> None:
     began_us = first_hour(NOON_US, offset_hours) * HOUR_US
     bounds = daily(volume_max=100.0, offset_hours=offset_hours)
     scores.commit([an_entry(at_us=began_us - 1)])

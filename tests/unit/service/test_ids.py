@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.service.ids import RANDOM_BYTES, is_request_id, request_id
+from alama.platform.ids import RANDOM_BYTES, is_request_id, request_id
 
 moments_us = st.integers(0, 16**14 - 1)
 chances = st.binary(min_size=RANDOM_BYTES, max_size=RANDOM_BYTES)

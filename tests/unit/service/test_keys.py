@@ -8,20 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.service import keys
-from alama.service.book import Book, Mode
-from alama.service.clock import Leap
-from alama.service.errors import (
-    ClockLeapt,
-    InvalidName,
-    KeyRefused,
-    OnboardingIncomplete,
-    UnknownKey,
-    UnknownLender,
-)
-from alama.service.keys import US_PER_DAY, US_PER_SECOND, USUAL_SCOPES, Key, Scope
-from alama.service.ports import Registry
-from alama.storage.registry import SqlRegistry
+from alama.lenders import keys
+from alama.lenders.keys import US_PER_DAY, US_PER_SECOND
+from alama.lenders.records import Key, OnboardingIncomplete, UnknownKey, UnknownLender
+from alama.lenders.store import Registry
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
+from alama.platform.clock import Leap
+from alama.platform.errors import ClockLeapt, InvalidName, KeyRefused
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.lending import open_live
@@ -166,7 +159,7 @@ def test_rotation_gives_a_key_like_the_old_one_which_ends_after_the_overlap(
     assert registry.key(old.id).expires_us == NOON_US + 24 * HOUR_US
 
 
-class TakesNoNewKey(SqlRegistry):
+class TakesNoNewKey(Registry):
     """A registry that lets the old key end, and then not the new one in."""
 
     def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
@@ -174,7 +167,7 @@ class TakesNoNewKey(SqlRegistry):
 
 
 def test_a_rotation_that_fails_leaves_everything_as_it_was(
-    registry: SqlRegistry, clock: HandClock
+    registry: Registry, clock: HandClock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO)
     takes_none = TakesNoNewKey(registry._database, registry._log)

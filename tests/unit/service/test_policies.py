@@ -8,15 +8,17 @@ import pytest
 from alama.core import document
 from alama.core import model as models
 from alama.core.errors import InvalidPolicy
-from alama.core.lending import draft, policy_text, policy_writer
+from alama.core.lending import draft, policy_text
+from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Decision, OwnRule, Policy, StandardLoan
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
-from alama.service import policies
-from alama.service.book import Book, Mode, is_open
-from alama.service.errors import InvalidName, UnknownLender, UnknownPolicy
-from alama.service.policies import Deployment, Pause, Signed
-from alama.storage.registry import SqlRegistry
+from alama.lenders.keys import is_open
+from alama.lenders.records import Deployment, Pause, Signed, UnknownLender, UnknownPolicy
+from alama.lenders.store import Registry
+from alama.platform.book import Book, Mode
+from alama.platform.errors import InvalidName
+from alama.policies import policies
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
 from tests.factories import a_model
@@ -34,11 +36,11 @@ def named(name: str, currency: str = "KES", **changes: Any) -> bytes:
     return policy_writer.write(seal(policy)).encode()
 
 
-def activate(registry: SqlRegistry, text: bytes, signed: Signed = SIGNED) -> Policy:
+def activate(registry: Registry, text: bytes, signed: Signed = SIGNED) -> Policy:
     return policies.activate(registry, DEMO, text, signed, lambda: MODEL)
 
 
-def reactivate(registry: SqlRegistry, reference: str, signed: Signed = SIGNED) -> None:
+def reactivate(registry: Registry, reference: str, signed: Signed = SIGNED) -> None:
     policies.reactivate(registry, DEMO, reference, signed, lambda: MODEL)
 
 
@@ -46,7 +48,7 @@ def reactivate(registry: SqlRegistry, reference: str, signed: Signed = SIGNED) -
 
 
 def test_the_default_of_its_currency_answers_for_a_lender_without_a_policy(
-    registry: SqlRegistry,
+    registry: Registry,
 ) -> None:
     assert policies.text_in_force(registry, DEMO) == draft.default_text("KES")
     registry.deploy(DEMO, None, None, NOON_US)
@@ -55,7 +57,7 @@ def test_the_default_of_its_currency_answers_for_a_lender_without_a_policy(
         policies.text_in_force(registry, NOBODY)
 
 
-def test_a_policy_answers_as_it_was_written_comments_and_all(registry: SqlRegistry) -> None:
+def test_a_policy_answers_as_it_was_written_comments_and_all(registry: Registry) -> None:
     text = b"# ours\r\n" + named("ours") + b"# as agreed on Monday\n"
     policy = activate(registry, text)
     assert policies.text_in_force(registry, DEMO) == text
@@ -63,7 +65,7 @@ def test_a_policy_answers_as_it_was_written_comments_and_all(registry: SqlRegist
     assert registry.deployed(LIVE) is None
 
 
-def test_only_a_model_opens_a_live_book(registry: SqlRegistry) -> None:
+def test_only_a_model_opens_a_live_book(registry: Registry) -> None:
     assert is_open(registry, DEMO)
     assert not is_open(registry, LIVE)
     policies.activate(registry, LIVE, named("ours"), SIGNED, lambda: MODEL)
@@ -90,7 +92,7 @@ FAR_OFF: dict[str, Any] = {"terms_days": (300,), "standard_loan": StandardLoan(M
     ],
 )
 def test_a_policy_that_cannot_be_lent_by_is_refused_and_changes_nothing(
-    registry: SqlRegistry, text: bytes, told: str
+    registry: Registry, text: bytes, told: str
 ) -> None:
     before = activate(registry, named("ours"))
     with pytest.raises(InvalidPolicy, match=told):
@@ -100,7 +102,7 @@ def test_a_policy_that_cannot_be_lent_by_is_refused_and_changes_nothing(
 
 
 def test_a_policy_must_fit_the_model_that_answers_not_the_built_in_one(
-    registry: SqlRegistry,
+    registry: Registry,
 ) -> None:
     fields = tuple(field for field in MODEL.catalogue.fields if field.name != "region")
     smaller = a_model(catalogue=msgspec.structs.replace(MODEL.catalogue, fields=fields))
@@ -113,7 +115,7 @@ def test_a_policy_must_fit_the_model_that_answers_not_the_built_in_one(
 
 
 @pytest.mark.parametrize("said", ["", "  ", "two\nlines", "\x1b[2J", "x" * 201])
-def test_who_signs_and_why_are_lines_of_text(registry: SqlRegistry, said: str) -> None:
+def test_who_signs_and_why_are_lines_of_text(registry: Registry, said: str) -> None:
     for signed in (Signed(NOON_US, by=said), Signed(NOON_US, note=said)):
         with pytest.raises(InvalidName, match="1 to 200 characters, all on one line"):
             activate(registry, named("ours"), signed)
@@ -128,7 +130,7 @@ def test_who_signs_and_why_are_lines_of_text(registry: SqlRegistry, said: str) -
 @pytest.mark.parametrize("digits", [4, 12, 64])
 @pytest.mark.parametrize("prefix", ["", "sha256:"])
 def test_a_policy_that_answered_before_answers_again_by_its_first_digits(
-    registry: SqlRegistry, prefix: str, digits: int
+    registry: Registry, prefix: str, digits: int
 ) -> None:
     first, second = activate(registry, named("first")), activate(registry, named("second"))
     again = Signed(NOON_US + 5, "A. Njeri", "second lost too much")
@@ -140,7 +142,7 @@ def test_a_policy_that_answered_before_answers_again_by_its_first_digits(
     ]
 
 
-def test_the_default_answers_again_by_its_word_or_its_digits(registry: SqlRegistry) -> None:
+def test_the_default_answers_again_by_its_word_or_its_digits(registry: Registry) -> None:
     for reference in (policies.DEFAULT, DEFAULT.id, DEFAULT.id[:15]):
         activate(registry, named("ours"))
         assert policies.text_of(registry, DEMO, reference) == draft.default_text("KES")
@@ -148,7 +150,7 @@ def test_the_default_answers_again_by_its_word_or_its_digits(registry: SqlRegist
         assert registry.deployed(DEMO) == (None, None)
 
 
-def test_a_policy_is_not_known_that_never_answered_in_this_book(registry: SqlRegistry) -> None:
+def test_a_policy_is_not_known_that_never_answered_in_this_book(registry: Registry) -> None:
     ours = activate(registry, named("ours"))
     digits = ours.id.removeprefix("sha256:")
     for reference in ("000000", "ours", digits.upper() + "0", "%"):
@@ -165,7 +167,7 @@ def test_a_policy_is_not_known_that_never_answered_in_this_book(registry: SqlReg
     assert registry.deployed(DEMO) == (None, ours.id)
 
 
-def test_digits_that_two_policies_begin_with_are_not_enough(registry: SqlRegistry) -> None:
+def test_digits_that_two_policies_begin_with_are_not_enough(registry: Registry) -> None:
     for end in ("a", "b"):
         policy_id = f"sha256:123456{end}"
         registry.keep_policy(policy_id, b"", NOON_US)
@@ -175,7 +177,7 @@ def test_digits_that_two_policies_begin_with_are_not_enough(registry: SqlRegistr
     assert policies.recall(registry, DEMO, "123456b") == "sha256:123456b"
 
 
-def test_a_policy_comes_back_only_if_it_fits_the_model_of_today(registry: SqlRegistry) -> None:
+def test_a_policy_comes_back_only_if_it_fits_the_model_of_today(registry: Registry) -> None:
     old = activate(registry, named("ours", terms_days=(14, 30)))
     outcome = msgspec.structs.replace(MODEL.outcome, shortest_term_days=60)
     model = models.seal(msgspec.structs.replace(MODEL, outcome=outcome))
@@ -186,7 +188,7 @@ def test_a_policy_comes_back_only_if_it_fits_the_model_of_today(registry: SqlReg
     assert registry.deployed(DEMO) == (model.id, None)
 
 
-def test_the_history_has_every_change_of_the_policy_and_no_other(registry: SqlRegistry) -> None:
+def test_the_history_has_every_change_of_the_policy_and_no_other(registry: Registry) -> None:
     assert policies.history(registry, DEMO) == []
     registry.keep_model(MODEL.id, document.encode(MODEL), NOON_US)
     registry.deploy(DEMO, MODEL.id, None, NOON_US)
@@ -201,7 +203,7 @@ def test_the_history_has_every_change_of_the_policy_and_no_other(registry: SqlRe
     ]
 
 
-def test_what_is_stored_can_be_read_under_its_id(registry: SqlRegistry) -> None:
+def test_what_is_stored_can_be_read_under_its_id(registry: Registry) -> None:
     policy = activate(registry, b"# a comment\n" + named("ours"))
     assert policy_text.decode(registry.policy(policy.id), policy.id) == policy
 
@@ -209,7 +211,7 @@ def test_what_is_stored_can_be_read_under_its_id(registry: SqlRegistry) -> None:
 # ------------------------------------------------------------------------------------ the pause
 
 
-def test_the_first_pause_goes_on_with_its_reason(registry: SqlRegistry, clock: HandClock) -> None:
+def test_the_first_pause_goes_on_with_its_reason(registry: Registry, clock: HandClock) -> None:
     first = Pause(NOON_US, "payments are down")
     assert policies.pause(registry, clock, DEMO, " payments are down ") == first
     clock.now_us += 5
@@ -218,12 +220,12 @@ def test_the_first_pause_goes_on_with_its_reason(registry: SqlRegistry, clock: H
 
 
 @pytest.mark.parametrize("reason", ["", " ", "a\nb", "\x1b[2J", "x" * 201])
-def test_a_reason_is_a_line_of_text(registry: SqlRegistry, clock: HandClock, reason: str) -> None:
+def test_a_reason_is_a_line_of_text(registry: Registry, clock: HandClock, reason: str) -> None:
     with pytest.raises(InvalidName, match="1 to 200 characters, all on one line"):
         policies.pause(registry, clock, DEMO, reason)
     assert registry.pause_of(DEMO) is None
 
 
-def test_nobody_pauses_a_lender_that_is_not_there(registry: SqlRegistry, clock: HandClock) -> None:
+def test_nobody_pauses_a_lender_that_is_not_there(registry: Registry, clock: HandClock) -> None:
     with pytest.raises(UnknownLender):
         policies.pause(registry, clock, NOBODY, "payments are down")

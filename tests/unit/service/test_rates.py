@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from alama.service import rates
-from alama.service.errors import StoreUnavailable, TooManyRequests
-from alama.service.limits import RateLimit
-from alama.service.rates import Pace, Sharing
+from alama.lenders import limits
+from alama.lenders.limits import Pace, RateLimit, Sharing
+from alama.platform.errors import StoreUnavailable, TooManyRequests
 from tests.clocks import HandClock
 from tests.shared_rates import SharedRates
 
@@ -106,7 +105,7 @@ def test_a_process_that_cannot_tell_keeps_the_rate_by_itself_and_says_so_once(
             await process.tell()
             assert process.ask() == 0
             clock.now_us += 2 * SECOND_US
-        assert process.failed == [(rates.CHORE, shared.failure)]
+        assert process.failed == [(limits.CHORE, shared.failure)]
         shared.failure = None
         process.ask()
         await process.tell()
@@ -176,7 +175,7 @@ def test_keys_that_owe_nothing_are_forgotten_now_and_then(
         process.ask(20)
         await process.tell()
         assert shared.forgot == 0
-        clock.now_us += rates.FORGET_EVERY_US
+        clock.now_us += limits.FORGET_EVERY_US
         process.limit.take("another", clock())
         await process.tell()
         assert shared.forgot == 1

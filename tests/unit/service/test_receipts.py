@@ -14,7 +14,8 @@ import msgspec
 import pytest
 from sqlalchemy import delete, update
 
-from alama import settings, wiring
+from alama.app import installation as wiring
+from alama.app.installation import Installation
 from alama.core import model as models
 from alama.core import receipts
 from alama.core.errors import InvalidReceipt
@@ -22,18 +23,22 @@ from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
-from alama.files.models import builtin
-from alama.service import ids, keys, lenders, replay
-from alama.service import receipts as receipting
-from alama.service.book import Book, Mode
-from alama.service.directory import Directory
-from alama.service.errors import Erased, NoReceipt, StoreUnfit, UnknownScore
-from alama.service.records import Earlier, Entry
-from alama.service.scoring import Arrival, Scoring
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.upgrading import migrate
-from alama.wiring import Installation, stopwatch_us
+from alama.lenders import keys
+from alama.lenders import keys as lenders
+from alama.platform import ids, settings
+from alama.platform.book import Book, Mode
+from alama.platform.clock import stopwatch_us
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.errors import Erased, StoreUnfit
+from alama.platform.files.packaged import builtin
+from alama.platform.http.exchange import Arrival
+from alama.protection import receipts as receipting
+from alama.protection.receipts import NoReceipt
+from alama.scoring import replay
+from alama.scoring.directory import Directory
+from alama.scoring.records import Earlier, Entry, UnknownScore
+from alama.scoring.scoring import Scoring
 from tests.factories import a_model
 from tests.stored import give_score
 
@@ -57,7 +62,7 @@ def opened(
         migrate.upgrade(database)
     installation = wiring.open_installation(settings.read(os.environ))
     if not installation.registry.lenders():
-        lenders.add(installation.registry, installation.clock, "demo", "Demo lender", "KES")
+        lenders.add_lender(installation.registry, installation.clock, "demo", "Demo lender", "KES")
     yield installation
     installation.close()
 
@@ -65,7 +70,7 @@ def opened(
 def change(opened: Installation, **columns: object) -> None:
     """Change every score behind the back of the audit."""
     with opened.database.writing() as connection:
-        connection.execute(update(schema.scores).values(**columns))
+        connection.execute(update(tables.scores).values(**columns))
 
 
 class OneCommit:
@@ -146,7 +151,7 @@ def test_a_score_of_another_book_has_no_receipt_here(opened: Installation) -> No
 def test_a_score_whose_entry_is_gone_has_no_receipt(opened: Installation) -> None:
     request_id = give_score()
     with opened.database.writing() as connection:
-        connection.execute(delete(schema.audit_entries))
+        connection.execute(delete(tables.audit_entries))
     with pytest.raises(NoReceipt):
         opened.receipts.find(BOOK, request_id)
 
@@ -156,7 +161,7 @@ def test_an_erased_applicant_has_no_receipt(opened: Installation) -> None:
     assert receipts.failures(opened.receipts.find(BOOK, request_id)) == ()
     with opened.database.writing() as connection:
         erased = {"wrapped": None, "subject": None, "erased_us": opened.clock()}
-        connection.execute(update(schema.applicant_keys).values(**erased))
+        connection.execute(update(tables.applicant_keys).values(**erased))
     with pytest.raises(Erased):
         opened.receipts.find(BOOK, request_id)
 

@@ -6,17 +6,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama import settings, wiring
-from alama.core.lending import draft, policy_writer
+from alama.app import installation as wiring
+from alama.app.installation import Installation
+from alama.core.lending import draft
+from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Decision, Rule
-from alama.files.models import builtin
-from alama.service import policies, replay
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit, UnknownScore
-from alama.service.policies import Signed
-from alama.service.records import Sealed, StoredScore
-from alama.service.replay import Difference, Record
-from alama.wiring import Installation
+from alama.lenders.records import Signed
+from alama.platform import clock, settings
+from alama.platform.book import Book, Mode
+from alama.platform.errors import StoreUnfit
+from alama.platform.files.packaged import builtin
+from alama.policies import policies
+from alama.scoring import replay
+from alama.scoring.records import Sealed, StoredScore, UnknownScore
+from alama.scoring.replay import Difference, Record
 from tests.lending import open_live
 from tests.onboarded import a_pilot
 from tests.policies import with_parts
@@ -66,11 +69,11 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
     book = Book("demo", Mode.TEST)
     bounded = with_parts(draft.default_policy("KES"), daily={"volume_max": 0.0})
     text = policy_writer.write(bounded).encode()
-    policies.activate(opened.registry, book, text, Signed(wiring.wall_us()), builtin)
-    policies.pause(opened.registry, wiring.wall_us, book, "payments are down")
+    policies.activate(opened.registry, book, text, Signed(clock.wall_us()), builtin)
+    policies.pause(opened.registry, clock.wall_us, book, "payments are down")
     stored = replay.find(opened.registry, opened.scores, give_score())
     opened.registry.resume(book)
-    policies.reactivate(opened.registry, book, "default", Signed(wiring.wall_us()), builtin)
+    policies.reactivate(opened.registry, book, "default", Signed(clock.wall_us()), builtin)
     held = replay.recall(opened.registry, opened.vault, stored)
     assert stored.row.decision == Decision.REVIEW
     assert held.sealed.assessment.holds == (Rule.PAUSED, Rule.DAILY_VOLUME)
@@ -80,7 +83,7 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
 def test_a_score_of_a_shadow_is_given_again_once_a_model_answers(opened: Installation) -> None:
     stores, live = opened.onboarding, Book("demo", Mode.LIVE)
     stores.pilots.set(a_pilot())
-    stores.pilots.begin_shadow("demo", wiring.wall_us(), "W. Mutua")
+    stores.pilots.begin_shadow("demo", clock.wall_us(), "W. Mutua")
     stored = replay.find(opened.registry, opened.scores, give_score(mode=Mode.LIVE))
     open_live(opened.registry, live)
     held = replay.recall(opened.registry, opened.vault, stored)

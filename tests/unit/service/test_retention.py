@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from alama.app import upkeep
+from alama.app.upkeep import Keepers, Upkeep
 from alama.core.lending.draft import draft, draft_text
-from alama.files.jurisdictions import jurisdiction
-from alama.service import retention as retaining
-from alama.service import upkeep
-from alama.service.audit.acts import Kind
-from alama.service.book import Book
-from alama.service.clock import Leap
-from alama.service.directory import Directory
-from alama.service.errors import StoreUnavailable
-from alama.service.monitoring.drift import Drift
-from alama.service.policies import Signed, activate
-from alama.service.retention import Plan, Retention
-from alama.service.upkeep import Keepers, Upkeep
-from alama.storage import database as databases
-from alama.storage import retention as retentions
-from alama.storage.drift import SqlDrift
-from alama.storage.histories import SqlHistories
-from alama.storage.upgrading import migrate
-from alama.storage.witness import Witness
+from alama.lenders.records import Signed
+from alama.monitoring.drift import Drift, DriftStore
+from alama.onboarding.histories import Histories
+from alama.platform.acts import ActKind
+from alama.platform.book import Book
+from alama.platform.clock import Leap
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.errors import StoreUnavailable
+from alama.platform.files.packaged import jurisdiction
+from alama.policies.policies import activate
+from alama.protection import retention as retaining
+from alama.protection import retention as retentions
+from alama.protection.audit.chain_checkpoint import ChainCheckpoint
+from alama.protection.retention import Plan, Retention
+from alama.scoring.directory import Directory
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
@@ -90,9 +90,9 @@ def chores(house: House, retention: Retention, told: Told) -> Upkeep:
         lambda: model,
         house.vault,
     )
-    witness = Witness(house.database, house.log, house.chain, house.clock)
-    histories = SqlHistories(house.database, house.log, house.vault)
-    drift = Drift(SqlDrift(house.database, house.log, house.clock), house.registry)
+    witness = ChainCheckpoint(house.database, house.log, house.chain, house.clock)
+    histories = Histories(house.database, house.log, house.vault)
+    drift = Drift(DriftStore(house.database, house.log, house.clock), house.registry)
     return Upkeep(
         directory,
         house.registry,
@@ -117,7 +117,7 @@ def test_what_is_due_goes_in_batches_once_a_day(
     asyncio.run(work.retain())
     assert [row.request_id for row in house.scores.page(DEMO, None, 10)] == [young]
     assert house.replayed(young) == ()
-    assert [act.details["scores"] for act in house.acts(Kind.RETENTION_RUN)] == [2, 2, 1]
+    assert [act.details["scores"] for act in house.acts(ActKind.RETENTION_RUN)] == [2, 2, 1]
     assert (told.failures, told.gone, told.waiting) == ([], [(DEMO, 5)], {})
 
 

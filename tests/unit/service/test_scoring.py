@@ -19,25 +19,19 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.units import Money
-from alama.service.book import Book, Mode
-from alama.service.directory import Caller, Desk
-from alama.service.errors import (
-    Erased,
-    IdempotencyInFlight,
-    IdempotencyKeyReused,
-    ModelUnavailable,
-    OnboardingIncomplete,
-    StoreUnavailable,
-)
-from alama.service.holds import Approved, Day
-from alama.service.keys import USUAL_SCOPES, Key
-from alama.service.opening import open_score
-from alama.service.policies import Pause
-from alama.service.records import ApplicantKey, Earlier, Entry
-from alama.service.scoring import Answer, Arrival, Given, Once, Scoring, only_once
-from alama.service.vault.envelope import REPLY, place_in
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.lenders.records import Key, OnboardingIncomplete, Pause
+from alama.platform.book import USUAL_SCOPES, Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.errors import Erased, ModelUnavailable, StoreUnavailable
+from alama.platform.http.exchange import Arrival
+from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.holds import Approved, Day
+from alama.scoring.records import Earlier, Entry, IdempotencyInFlight, IdempotencyKeyReused
+from alama.scoring.replay import open_score
+from alama.scoring.scoring import Answer, Given, Once, Scoring, only_once
+from alama.vault.envelope import REPLY, place_in
+from alama.vault.ring import ApplicantKey
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
@@ -51,7 +45,7 @@ BODY = (
 )
 READY = ReadyModel(a_model(), "KES")
 VAULT = a_vault()
-DESK = Desk(READY, ReadyPolicy(default_policy("KES"), READY))
+DESK = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
 
 
 class HeldLedger:
@@ -66,7 +60,7 @@ class HeldLedger:
         return told
 
 
-def a_caller(book: Book = DEMO, desk: Desk | AlamaError | None = DESK) -> Caller:
+def a_caller(book: Book = DEMO, desk: ActiveModel | AlamaError | None = DESK) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     return Caller(key, book, desk, VAULT.ring(book.lender))
 
@@ -312,9 +306,9 @@ def test_a_book_without_a_model_that_works_cannot_be_scored_in(
 # ------------------------------------------------------------------------------ the policy
 
 
-def forbidding(*names: str) -> Desk:
+def forbidding(*names: str) -> ActiveModel:
     policy = with_parts(default_policy("KES"), law={"forbidden_fields": names})
-    return Desk(READY, ReadyPolicy(policy, READY))
+    return ActiveModel(READY, ReadyPolicy(policy, READY))
 
 
 def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> None:
@@ -332,7 +326,7 @@ def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> N
     asyncio.run(story())
 
 
-def kept(desk: Desk = DESK, body: bytes = BODY) -> Entry:
+def kept(desk: ActiveModel = DESK, body: bytes = BODY) -> Entry:
     """What is kept of an application."""
 
     async def story() -> Entry:

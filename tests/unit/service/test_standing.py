@@ -1,7 +1,8 @@
 """What stands is held against the acts."""
 
-from alama.service.audit import pilot_acts, standing
-from alama.service.audit.standing import Columns, Standing
+from alama.onboarding import acts
+from alama.protection.audit import standing
+from alama.protection.audit.standing import Columns, Standing
 from tests.onboarded import a_history
 
 RECORD = a_history("umoja")
@@ -10,13 +11,13 @@ ROW: Columns = {
     "digest": RECORD.digest,
     "row_count": RECORD.row_count,
     "kept_by": RECORD.kept_by,
-    **pilot_acts.doubts(b"{}"),
+    **acts.doubts(b"{}"),
 }
 
 
 def test_another_report_on_a_history_than_the_act_says_is_found() -> None:
     stood = Standing()
-    stood.take(pilot_acts.history_kept(RECORD, b'{"rows":3}'))
+    stood.take(acts.history_kept(RECORD, b'{"rows":3}'))
     (found,) = stood.against({(standing.HISTORY, RECORD.id): ROW})
     assert (found.where, found.what) == (
         f"loan history {RECORD.id}",

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from alama.service.book import Book, Mode
-from alama.service.errors import Busy, StoreUnavailable
-from alama.service.turns import Turns
+from alama.platform.book import Book, Mode
+from alama.platform.errors import Busy, StoreUnavailable
+from alama.platform.timeouts import WorkQueue
 
 DEMO, OTHER, THIRD = (Book(name, Mode.TEST) for name in ("demo", "other", "third"))
 
 
-def tell(story: Callable[[Turns], Awaitable[None]]) -> None:
+def tell(story: Callable[[WorkQueue], Awaitable[None]]) -> None:
     async def told() -> None:
-        turns = Turns("reports", 4, 2)
+        turns = WorkQueue("reports", 4, 2)
         try:
             await story(turns)
         finally:
@@ -27,14 +27,14 @@ def tell(story: Callable[[Turns], Awaitable[None]]) -> None:
     asyncio.run(told())
 
 
-def ask(turns: Turns, book: Book = DEMO, patience_s: float = 9.0) -> asyncio.Future[str]:
+def ask(turns: WorkQueue, book: Book = DEMO, patience_s: float = 9.0) -> asyncio.Future[str]:
     return asyncio.ensure_future(
         turns.take(book, lambda: threading.current_thread().name, patience_s)
     )
 
 
 @contextmanager
-def held(turns: Turns) -> Iterator[None]:
+def held(turns: WorkQueue) -> Iterator[None]:
     """Keep the thread busy with something that nobody waits for."""
     go = threading.Event()
     turns._thread.submit(go.wait)
@@ -45,7 +45,7 @@ def held(turns: Turns) -> Iterator[None]:
 
 
 def test_it_is_done_on_a_thread_that_nothing_else_waits_for() -> None:
-    async def story(turns: Turns) -> None:
+    async def story(turns: WorkQueue) -> None:
         with held(turns):
             waiting = [ask(turns), ask(turns), ask(turns, OTHER)]
             await asyncio.sleep(0)
@@ -58,7 +58,7 @@ def test_it_is_done_on_a_thread_that_nothing_else_waits_for() -> None:
 
 
 def test_who_comes_when_too_many_wait_is_refused_and_the_others_are_answered() -> None:
-    async def story(turns: Turns) -> None:
+    async def story(turns: WorkQueue) -> None:
         with held(turns):
             waiting = [ask(turns, book) for book in (DEMO, DEMO, OTHER, OTHER)]
             await asyncio.sleep(0)
@@ -71,7 +71,7 @@ def test_who_comes_when_too_many_wait_is_refused_and_the_others_are_answered() -
 
 
 def test_one_book_does_not_take_the_places_of_others() -> None:
-    async def story(turns: Turns) -> None:
+    async def story(turns: WorkQueue) -> None:
         with held(turns):
             waiting = [ask(turns), ask(turns)]
             await asyncio.sleep(0)
@@ -85,7 +85,7 @@ def test_one_book_does_not_take_the_places_of_others() -> None:
 
 
 def test_what_takes_too_long_gives_its_place_back() -> None:
-    async def story(turns: Turns) -> None:
+    async def story(turns: WorkQueue) -> None:
         with held(turns):
             for _ in range(3):
                 with pytest.raises(StoreUnavailable):

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from alama.service import keys, upkeep
-from alama.service.book import Book
-from alama.service.days import DAY_US
-from alama.service.directory import Directory
-from alama.service.errors import StoreUnavailable
-from alama.service.records import IDEMPOTENCY_KEPT_US
-from alama.service.retention import Plan
-from alama.service.upkeep import Keepers, Upkeep
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
+from alama.app import upkeep
+from alama.app.upkeep import Keepers, Upkeep
+from alama.lenders import keys
+from alama.lenders.store import Registry
+from alama.platform.book import Book
+from alama.platform.database.database import Database
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnavailable
+from alama.protection.retention import Plan
+from alama.scoring.directory import Directory
+from alama.scoring.records import IDEMPOTENCY_KEPT_US
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE
 from tests.factories import a_model
@@ -25,7 +26,7 @@ from tests.vaults import vault_of
 PEPPER = b"pepper" * 8
 
 
-class FlakyRegistry(SqlRegistry):
+class FlakyRegistry(Registry):
     """A registry that fails while it is told to."""
 
     failure: Exception | None = None
@@ -115,7 +116,7 @@ class Idle:
 
 
 @pytest.fixture
-def flaky(registry: SqlRegistry) -> FlakyRegistry:
+def flaky(registry: Registry) -> FlakyRegistry:
     return FlakyRegistry(registry._database)
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.storage import database as databases
-from alama.storage import journal, schema
-from alama.storage.checkpoints import Checkpoints
-from alama.storage.database import Database
-from alama.storage.keeping import sqlite_backup
-from alama.storage.sqlite_file import DISK_FAILED, FAILED
-from alama.storage.upgrading import migrate
+from alama.operations import sqlite_backup
+from alama.platform.database import checkpoints as journal
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.checkpoints import Checkpoints
+from alama.platform.database.database import Database
+from alama.platform.database.sqlite import DISK_FAILED, FAILED
+from alama.platform.errors import StoreUnavailable, StoreUnfit
 from tests.databases import sqlite_url
 
 ROWS = 40
@@ -39,7 +39,7 @@ def checkpoints_of(database: Database) -> Checkpoints:
 
 def write(database: Database, name: str) -> None:
     with database.writing() as connection:
-        connection.execute(insert(schema.facts), {"name": name, "value": "x" * 1_000})
+        connection.execute(insert(tables.facts), {"name": name, "value": "x" * 1_000})
 
 
 def write_plainly(database: Database) -> None:
@@ -50,7 +50,7 @@ def write_plainly(database: Database) -> None:
 
 def names(database: Database) -> set[str]:
     with database.reading() as connection:
-        return set(connection.execute(select(schema.facts.c.name)).scalars())
+        return set(connection.execute(select(tables.facts.c.name)).scalars())
 
 
 def heard(database: Database) -> tuple[Checkpoints, list[str]]:
@@ -146,7 +146,7 @@ def test_what_a_reader_keeps_from_being_copied_is_left_to_the_thread(database: D
     checkpoints = checkpoints_of(database)
     checkpoints.large_bytes = 1
     with database.reading() as connection:
-        connection.execute(select(schema.facts)).all()
+        connection.execute(select(tables.facts)).all()
         write(database, "a")
     assert checkpoints._thread is not None
 
@@ -174,7 +174,7 @@ def test_a_reader_who_keeps_the_journal_from_beginning_anew_is_told_once(
     checkpoints, told = heard(database)
     checkpoints.large_bytes = 20_000
     with database.reading() as connection:
-        connection.execute(select(schema.facts)).all()
+        connection.execute(select(tables.facts)).all()
         for number in range(ROWS):
             write(database, str(number))
             checkpoints.look()
@@ -410,7 +410,7 @@ def test_commits_copy_in_passing_again_once_a_reader_has_left(database: Database
     database.empty_journal()
     checkpoints.large_bytes = 100_000
     with database.reading() as connection:
-        connection.execute(select(schema.facts)).all()
+        connection.execute(select(tables.facts)).all()
         for number in range(ROWS):
             write(database, f"held {number}")
     until(lambda: checkpoints._tried_bytes == 0)

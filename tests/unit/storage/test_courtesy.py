@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from alama.storage import courtesy as courtesies
-from alama.storage import schema
-from alama.storage.courtesy import Courtesy
-from alama.storage.database import Database, connect
-from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
-from alama.storage.upgrading import migrate
+from alama.platform.database import migrate, tables, write_backoff
+from alama.platform.database.database import Database, connect
+from alama.platform.database.sqlite import BUSY_TIMEOUT_S
+from alama.platform.database.write_backoff import WriteBackoff
 
 TURN_S = 0.01
 MARK = "courteous"
-OURS = select(func.count()).where(schema.facts.c.value == MARK)
+OURS = select(func.count()).where(tables.facts.c.value == MARK)
 
 
 class Clock:
@@ -38,11 +36,11 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(courtesies, "time", made)
+    monkeypatch.setattr(write_backoff, "time", made)
     return made
 
 
-def turns(courtesy: Courtesy, clock: Clock, waits: Sequence[bool], each_s: float) -> float:
+def turns(courtesy: WriteBackoff, clock: Clock, waits: Sequence[bool], each_s: float) -> float:
     """How long turns take with their pauses, of which some had to wait for somebody."""
     began_s = clock.now_s
     for waited in waits:
@@ -54,14 +52,14 @@ def turns(courtesy: Courtesy, clock: Clock, waits: Sequence[bool], each_s: float
 
 
 @pytest.fixture
-def courtesy() -> Courtesy:
-    made = Courtesy()
+def courtesy() -> WriteBackoff:
+    made = WriteBackoff()
     made.pause_turns = 9
     return made
 
 
 def test_the_busier_others_are_the_less_of_the_time_is_taken_from_them(
-    courtesy: Courtesy, clock: Clock
+    courtesy: WriteBackoff, clock: Clock
 ) -> None:
     alone_s = turns(courtesy, clock, [False] * 100, TURN_S)
     assert alone_s == pytest.approx(100 * TURN_S)
@@ -72,24 +70,26 @@ def test_the_busier_others_are_the_less_of_the_time_is_taken_from_them(
 
 
 def test_without_it_nobody_waits(clock: Clock) -> None:
-    assert turns(Courtesy(), clock, [True] * 100, TURN_S) == pytest.approx(100 * TURN_S)
+    assert turns(WriteBackoff(), clock, [True] * 100, TURN_S) == pytest.approx(100 * TURN_S)
 
 
 def test_time_in_which_nobody_wanted_a_turn_is_part_of_the_pause(
-    courtesy: Courtesy, clock: Clock
+    courtesy: WriteBackoff, clock: Clock
 ) -> None:
     turns(courtesy, clock, [True], TURN_S)
     clock.now_s += 1.0
     assert turns(courtesy, clock, [True], TURN_S) == pytest.approx(TURN_S)
 
 
-def test_no_pause_is_longer_than_a_second(courtesy: Courtesy, clock: Clock) -> None:
+def test_no_pause_is_longer_than_a_second(courtesy: WriteBackoff, clock: Clock) -> None:
     turns(courtesy, clock, [True], 60.0)
     took_s = turns(courtesy, clock, [True], TURN_S)
-    assert took_s == pytest.approx(courtesies.PAUSE_S_MAX + TURN_S)
+    assert took_s == pytest.approx(write_backoff.PAUSE_S_MAX + TURN_S)
 
 
-def test_a_turn_that_fails_is_followed_by_its_pause_too(courtesy: Courtesy, clock: Clock) -> None:
+def test_a_turn_that_fails_is_followed_by_its_pause_too(
+    courtesy: WriteBackoff, clock: Clock
+) -> None:
     with suppress(KeyError), courtesy.turn():
         courtesy.note_wait()
         clock.now_s += TURN_S
@@ -97,7 +97,7 @@ def test_a_turn_that_fails_is_followed_by_its_pause_too(courtesy: Courtesy, cloc
     assert turns(courtesy, clock, [False], TURN_S) == pytest.approx(10 * TURN_S)
 
 
-def test_two_that_share_a_database_take_turns(courtesy: Courtesy) -> None:
+def test_two_that_share_a_database_take_turns(courtesy: WriteBackoff) -> None:
     under_way, most = 0, 0
 
     def write() -> None:
@@ -142,4 +142,4 @@ def test_a_database_knows_whether_a_turn_had_to_wait_for_another_process(
 
 def _write(database: Database, name: str) -> None:
     with database.writing() as connection:
-        connection.execute(schema.facts.insert(), {"name": name, "value": MARK})
+        connection.execute(tables.facts.insert(), {"name": name, "value": MARK})

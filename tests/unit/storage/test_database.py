@@ -9,15 +9,14 @@ import psycopg
 import pytest
 from sqlalchemy import insert, select, text
 
-from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Clash, Database
-from alama.storage.upgrading import migrate
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Clash, Database
+from alama.platform.errors import StoreUnavailable, StoreUnfit
 from tests.databases import Postgres, sqlite_url
 
 FACT = {"name": "a", "value": "b"}
-KEPT = select(schema.facts).where(schema.facts.c.name == FACT["name"])
+KEPT = select(tables.facts).where(tables.facts.c.name == FACT["name"])
 
 
 @pytest.fixture
@@ -146,7 +145,7 @@ def test_readers_cannot_starve_the_one_who_writes_scores(database: Database) -> 
 def test_what_is_written_is_there_or_not_at_all(database: Database) -> None:
     def write_and_break() -> None:
         with database.writing() as connection:
-            connection.execute(insert(schema.facts), FACT)
+            connection.execute(insert(tables.facts), FACT)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -161,7 +160,7 @@ def test_a_reader_of_a_file_sees_one_state_while_others_write(tmp_path: Path) ->
     with database.reading() as reader:
         assert reader.execute(KEPT).all() == []
         with database.writing() as writer:
-            writer.execute(insert(schema.facts), FACT)
+            writer.execute(insert(tables.facts), FACT)
         assert reader.execute(KEPT).all() == []
     database.close()
 
@@ -169,7 +168,7 @@ def test_a_reader_of_a_file_sees_one_state_while_others_write(tmp_path: Path) ->
 def test_a_taken_key_is_a_clash(database: Database) -> None:
     def write() -> None:
         with database.writing() as connection:
-            connection.execute(insert(schema.facts), FACT)
+            connection.execute(insert(tables.facts), FACT)
 
     write()
     with pytest.raises(Clash):
@@ -212,7 +211,9 @@ def test_several_processes_need_a_sqlite_that_is_safe_for_them(
 ) -> None:
     database = databases.connect(sqlite_url(tmp_path))
     databases.check_processes(database, 1)
-    monkeypatch.setattr("alama.storage.database.pysqlite3.sqlite_version_info", (3, 45, 0))
+    monkeypatch.setattr(
+        "alama.platform.database.database.pysqlite3.sqlite_version_info", (3, 45, 0)
+    )
     databases.check_processes(database, 1)
     with pytest.raises(StoreUnfit, match="not safe for several processes"):
         databases.check_processes(database, 2)
@@ -224,6 +225,6 @@ def test_what_a_driver_refuses_is_not_repeated_with_the_values_it_was_given(
 ) -> None:
     rows = [{"name": "a", "value": "what somebody sent"}] * 2
     with pytest.raises(Clash) as caught, database.writing() as connection:
-        connection.execute(insert(schema.facts), rows)
+        connection.execute(insert(tables.facts), rows)
     assert "facts" in str(caught.value.__cause__)
     assert "what somebody sent" not in str(caught.value.__cause__)

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select, update
 
-from alama.storage import checkpoints, schema
-from alama.storage import database as databases
-from alama.storage.database import Database
-from alama.storage.sqlite_locks import BUSY_TIMEOUT_S
-from alama.storage.upgrading import migrate
+from alama.platform.database import checkpoints, migrate, tables
+from alama.platform.database import database as databases
+from alama.platform.database.database import Database
+from alama.platform.database.sqlite import BUSY_TIMEOUT_S
 from tests.databases import Postgres, sqlite_url
 
 SECRET = "Zq7marked-secret" * 4
@@ -26,9 +25,9 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def overwrite_a_secret(database: Database) -> None:
     with database.writing() as connection:
-        connection.execute(insert(schema.facts), {"name": "a", "value": SECRET})
+        connection.execute(insert(tables.facts), {"name": "a", "value": SECRET})
     with database.writing() as connection:
-        connection.execute(update(schema.facts).values(value=""))
+        connection.execute(update(tables.facts).values(value=""))
 
 
 def in_files(folder: Path) -> bool:
@@ -48,7 +47,7 @@ def test_somebody_who_reads_what_was_is_not_waited_for_long(
     monkeypatch.setattr(checkpoints, "EMPTY_ATTEMPTS", 2)
     monkeypatch.setattr(checkpoints, "EMPTY_PAUSE_S", 0.01)
     with database.reading() as connection:
-        connection.execute(select(schema.facts)).all()
+        connection.execute(select(tables.facts)).all()
         overwrite_a_secret(database)
         assert not database.empty_journal()
         assert in_files(tmp_path)

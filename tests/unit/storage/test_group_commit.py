@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from alama.service.book import Book
-from alama.service.errors import StoreUnavailable
-from alama.service.records import Earlier, Entry, ScoreSummary, StoredScore
-from alama.storage import group_commit
-from alama.storage.group_commit import Commit, GroupCommit
+from alama.platform.book import Book
+from alama.platform.errors import StoreUnavailable
+from alama.scoring import group_commit
+from alama.scoring.group_commit import Commit, GroupCommit
+from alama.scoring.records import Earlier, Entry, ScoreSummary, StoredScore
 from tests.entries import an_entry
 
 Outcome = Earlier | BaseException | None

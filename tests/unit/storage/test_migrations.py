@@ -13,20 +13,18 @@ from alembic.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import inspect, text
 
-from alama.service.errors import StoreUnfit
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.upgrading import migrate
-from alama.storage.upgrading.plan import SERVES_FACT, note_served, served_by
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Database
+from alama.platform.database.migrate import SERVES_FACT, note_served, served_by
+from alama.platform.errors import StoreUnfit
 from tests.migrated import Repeated
 
-MIGRATIONS = Path(schema.__file__).parent / "migrations"
+MIGRATIONS = Path(tables.__file__).parent / "migrations"
 
 UPGRADE = """
 import sys
-from alama.storage import database
-from alama.storage.upgrading import migrate
+from alama.platform.database import database, migrate
 opened = database.connect(sys.argv[1])
 sys.stdin.readline()
 migrate.upgrade(opened)
@@ -62,14 +60,14 @@ def test_the_schema_that_queries_see_is_the_one_that_migrations_make(database: D
         context = MigrationContext.configure(
             connection, opts={"compare_type": True, "compare_server_default": True}
         )
-        assert compare_metadata(context, schema.METADATA) == []
+        assert compare_metadata(context, tables.METADATA) == []
 
 
 def test_the_keys_that_queries_see_are_those_that_migrations_make(database: Database) -> None:
     """Which the comparison above leaves out."""
     migrate.upgrade(database)
     expected = {
-        table.name: table.primary_key.columns.keys() for table in schema.METADATA.sorted_tables
+        table.name: table.primary_key.columns.keys() for table in tables.METADATA.sorted_tables
     }
     with database.reading() as connection:
         seen = inspect(connection)
@@ -78,13 +76,13 @@ def test_the_keys_that_queries_see_are_those_that_migrations_make(database: Data
 
 
 def test_the_code_expects_the_newest_migration() -> None:
-    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == schema.HEAD
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == tables.HEAD
 
 
 def test_an_upgrade_says_whether_there_was_anything_to_do(database: Database) -> None:
     assert migrate.current(database) is None
     assert migrate.upgrade(database) is True
-    assert migrate.current(database) == schema.HEAD
+    assert migrate.current(database) == tables.HEAD
     assert migrate.upgrade(database) is False
     migrate.require_fit(database)
 
@@ -112,7 +110,7 @@ def test_a_schema_of_an_older_release_asks_for_an_upgrade(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrate.upgrade(database)
-    monkeypatch.setattr(schema, "HEAD", "9999")
+    monkeypatch.setattr(tables, "HEAD", "9999")
     with pytest.raises(StoreUnfit, match="this version of Alama needs 9999") as caught:
         migrate.require_fit(database)
     assert "alama db upgrade" in str(caught.value.hint)
@@ -122,7 +120,7 @@ def test_a_newer_schema_that_still_serves_this_version_is_fit_and_left_alone(
     database: Database,
 ) -> None:
     """A process of this version may start again while the next one takes over."""
-    set_version(database, "9999", serves=schema.HEAD)
+    set_version(database, "9999", serves=tables.HEAD)
     migrate.require_fit(database)
     assert migrate.upgrade(database) is False
     assert migrate.plan(database) == ("9999", [], [])
@@ -132,7 +130,7 @@ def test_a_newer_schema_that_still_serves_this_version_is_fit_and_left_alone(
 def test_a_newer_schema_that_says_nothing_of_whom_it_serves_is_refused(database: Database) -> None:
     set_version(database, "9999")
     with database.writing() as connection:
-        connection.execute(schema.facts.delete().where(schema.facts.c.name == SERVES_FACT))
+        connection.execute(tables.facts.delete().where(tables.facts.c.name == SERVES_FACT))
     with pytest.raises(StoreUnfit, match="stands at schema 9999"):
         migrate.require_fit(database)
 
@@ -148,7 +146,7 @@ def test_a_database_says_from_its_first_step_on_which_code_it_serves(database: D
 def test_every_step_after_the_first_release_says_which_code_may_go_on_serving() -> None:
     ids = {step.revision for step in steps()}
     for step in steps():
-        if step.revision > schema.OLDEST:
+        if step.revision > tables.OLDEST:
             assert step.module.serves in ids, f"{step.revision} names no schema"
             assert step.module.serves <= step.revision, f"{step.revision} serves nobody"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.storage.keeping import sqlite_backup
-from alama.storage.keeping.new_file import appearing
+from alama.operations import sqlite_backup
+from alama.operations.backup_file import appearing
 
 
 def test_it_has_no_name_before_it_is_whole(tmp_path: Path) -> None:

@@ -15,21 +15,20 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import text
 
-from alama.service.errors import StoreUnavailable, StoreUnfit
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.upgrading import migrate
-from alama.storage.upgrading import online as online_upgrade
-from alama.storage.upgrading.other_versions import session_name
-from alama.storage.upgrading.plan import served_by
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database import migrate as online_upgrade
+from alama.platform.database.database import Database
+from alama.platform.database.migrate import served_by
+from alama.platform.database.versions_connected import session_name
+from alama.platform.errors import StoreUnavailable, StoreUnfit
 from tests.databases import Postgres
 from tests.later_versions import Next, become_later, make_version, numbered
 from tests.reliability.processes import wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("online upgrades")]
 
-THIS = schema.HEAD
+THIS = tables.HEAD
 NEXT = numbered(1)
 AFTER_NEXT = numbered(2)
 OLD_SESSION = session_name()
@@ -41,8 +40,7 @@ INDEX = Next(NEXT, THIS, 'beside.create_index("ix_facts_value", "facts", ["value
 
 UPGRADE = """
 import sys
-from alama.storage import database
-from alama.storage.upgrading import migrate
+from alama.platform.database import database, migrate
 migrate.upgrade(database.connect(sys.argv[1]))
 """
 

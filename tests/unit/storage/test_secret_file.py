@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from alama.storage import secret_file
+from alama.platform.files import secret_file
 
 ALAMA, OTHER = 998, 1_234
 

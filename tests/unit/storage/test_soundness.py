@@ -7,9 +7,9 @@ from contextlib import closing
 import pytest
 from sqlalchemy import text
 
-from alama.storage import database as databases
-from alama.storage.keeping import soundness
-from alama.storage.upgrading import migrate
+from alama.operations import soundness
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from alama.storage import database as databases
-from alama.storage.keeping import sqlite_backup
+from alama.operations import sqlite_backup
+from alama.platform.database import database as databases
 from tests.databases import sqlite_url
 
 PIECES = 48  # of 256 KiB: several steps of 512 pages

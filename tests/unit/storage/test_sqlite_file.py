@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select
 
-from alama.service.errors import StoreUnavailable
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.database import Database
-from alama.storage.registry import SqlRegistry
-from alama.storage.upgrading import migrate
+from alama.lenders.store import Registry
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Database
+from alama.platform.errors import StoreUnavailable
 from tests.databases import sqlite_url
 from tests.entries import an_entry
 from tests.stores import lenders_in, scores_in
@@ -64,7 +63,7 @@ def test_a_file_that_was_removed_or_replaced_takes_and_gives_nothing(
         with pytest.raises(StoreUnavailable, match="file"), use():
             pytest.fail("was let in")
     with pytest.raises(StoreUnavailable):
-        SqlRegistry(database).ping()
+        Registry(database).ping()
     with pytest.raises(StoreUnavailable):
         scores_in(database).commit([an_entry()])
 
@@ -96,7 +95,7 @@ def test_what_is_written_into_a_file_that_has_gone_meanwhile_is_not_acknowledged
 ) -> None:
     def write() -> None:
         with database.writing() as connection:
-            connection.execute(insert(schema.facts), FACT)
+            connection.execute(insert(tables.facts), FACT)
             (tmp_path / "alama.db").unlink()
 
     with pytest.raises(StoreUnavailable):
@@ -107,12 +106,12 @@ def test_a_file_that_is_put_back_serves_again(database: Database, tmp_path: Path
     path = tmp_path / "alama.db"
     path.rename(tmp_path / "aside.db")
     with pytest.raises(StoreUnavailable):
-        SqlRegistry(database).ping()
+        Registry(database).ping()
     (tmp_path / "aside.db").rename(path)
-    SqlRegistry(database).ping()
+    Registry(database).ping()
     assert scores_in(database).commit([an_entry()]) == [None]
     with database.reading() as connection:
-        assert len(connection.execute(select(schema.scores)).all()) == 2
+        assert len(connection.execute(select(tables.scores)).all()) == 2
 
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EIO])

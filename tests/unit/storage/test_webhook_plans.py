@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from alama.service import lenders
-from alama.service.webhooks.events import EventKind
-from alama.service.webhooks.records import Change
-from alama.storage import database as databases
-from alama.storage.database import Database
-from alama.storage.outbox import RECALL_EVERY_US
-from alama.storage.upgrading import migrate
-from alama.storage.webhook_tables import COMMON_KINDS
+from alama.lenders import keys
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.database.database import Database
+from alama.platform.database.webhook_tables import COMMON_KINDS
+from alama.platform.events import EventKind
+from alama.webhooks.outbox import RECALL_EVERY_US
+from alama.webhooks.records import Change
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in
@@ -34,7 +34,7 @@ ALL_OF_ONE = ("(endpoint_id=?)", "(lender=? AND mode=?)")
 def hooks(tmp_path: Path) -> Iterator[Hooks]:
     database = databases.connect(sqlite_url(tmp_path))
     migrate.upgrade(database)
-    lenders.add(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
+    keys.add_lender(registry_in(database), lambda: NOON_US, "demo", "demo", "KES")
     yield Hooks(database)
     database.close()
 

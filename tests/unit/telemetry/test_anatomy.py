@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from sqlalchemy import create_engine, exc, text
 
-from alama.telemetry.anatomy import DEPTH_MAX, anatomy
+from alama.platform.telemetry.log import DEPTH_MAX, anatomy
 
 VALUE = "0712345678"
 

@@ -5,14 +5,12 @@ import json
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from alama.service.errors import StoreUnavailable
-from alama.service.monitoring.shadowing import Round
-from alama.service.webhooks.records import Attempt, Backlog, Due, Forgotten, Settled
-from alama.service.webhooks.schedule import Verdict
-from alama.telemetry.deliveries import DeliveryWatch, watching_deliveries
-from alama.telemetry.delivery_metrics import DeliveryMetrics
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log
+from alama.app.watching import watching_deliveries
+from alama.monitoring.shadowing import Round
+from alama.platform.errors import StoreUnavailable
+from alama.platform.telemetry.log import JsonLines, Log
+from alama.webhooks.records import Attempt, Backlog, Due, Forgotten, Settled, Verdict
+from alama.webhooks.telemetry import DeliveryMetrics, DeliveryWatch
 from tests.challenged import a_challenger
 from tests.outboxes import an_endpoint, an_event
 

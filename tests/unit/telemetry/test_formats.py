@@ -4,8 +4,7 @@ import json
 import timeit
 from typing import NamedTuple
 
-from alama.telemetry.anatomy import Fault
-from alama.telemetry.formats import COLOURS, Event, JsonLines, Level, Stamp, TextLines
+from alama.platform.telemetry.log import COLOURS, Event, Fault, JsonLines, Level, Stamp, TextLines
 
 AT_S = 1_794_754_181.25  # 2026-11-15T14:49:41.250Z
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log, _ToLog, gather_libraries, log_on_stderr
+from alama.platform.telemetry.log import JsonLines, Log, _ToLog, gather_libraries, log_on_stderr
 
 VALUE = "0712345678"
 

@@ -13,8 +13,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from alama import __version__
-from alama.telemetry import metrics, sharing
-from alama.telemetry.metrics import Metrics, MetricsUnavailable
+from alama.platform.telemetry import metrics, sharing
+from alama.platform.telemetry.metrics import Metrics, MetricsUnavailable
 from tests.ports import HOST, free_port
 from tests.unit.telemetry.test_formats import Finished
 
@@ -22,7 +22,7 @@ from tests.unit.telemetry.test_formats import Finished
 WORKER = """
 import os, sys
 from prometheus_client import CollectorRegistry
-from alama.telemetry.metrics import Metrics
+from alama.platform.telemetry.metrics import Metrics
 from tests.unit.telemetry.test_formats import Finished
 figures = Metrics(CollectorRegistry())
 figures.request(Finished())

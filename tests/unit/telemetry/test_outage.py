@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from alama.service.errors import MasterKeyMissing, StoreUnavailable
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log
-from alama.telemetry.outage import QUIET_S, Outage
+from alama.platform.errors import MasterKeyMissing, StoreUnavailable
+from alama.platform.telemetry.log import JsonLines, Log
+from alama.platform.telemetry.outage import QUIET_S, Outage
 from tests.unit.telemetry.test_metrics import Done
 
 FAILED = Done(entries=3, seconds=8.0, error=TimeoutError())

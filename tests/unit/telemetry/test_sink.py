@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from alama.telemetry.sink import LATE_S_MAX, TOGETHER_MAX, Sink
+from alama.platform.telemetry.log import LATE_S_MAX, TOGETHER_MAX, Sink
 
 
 class Pipe:

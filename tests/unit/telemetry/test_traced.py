@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.api.endpoint import Endpoint
-from alama.telemetry.collector import INDISCREET
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log, _ToLog, gather_libraries
-from alama.telemetry.traced import TracedWatch, traced_watch
-from alama.telemetry.traces import Traces
+from alama.platform.http.endpoint import Endpoint
+from alama.platform.telemetry.collector import INDISCREET
+from alama.platform.telemetry.log import JsonLines, Log, _ToLog, gather_libraries
+from alama.platform.telemetry.traces import Traces
+from alama.scoring.tracing import TracedWatch, traced_watch
 from tests.collectors import Collector, Told
 from tests.entries import NOON_US
 from tests.ports import HOST, free_port

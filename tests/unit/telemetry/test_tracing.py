@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from alama.telemetry import tracing
-from alama.telemetry.tracing import TracesUnavailable
+from alama.platform.telemetry import tracing
+from alama.platform.telemetry.tracing import TracesUnavailable
 
 NAMED = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 

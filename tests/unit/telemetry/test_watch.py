@@ -14,13 +14,12 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from alama.core.errors import InvalidModel
-from alama.service.book import Book, Mode
-from alama.service.clock import Leap
-from alama.service.errors import StoreUnfit
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.log import Log
-from alama.telemetry.metrics import Metrics
-from alama.telemetry.watch import AGAIN_S, UNUSABLE_MAX, Watch
+from alama.platform.book import Book, Mode
+from alama.platform.clock import Leap
+from alama.platform.errors import StoreUnfit
+from alama.platform.telemetry.log import JsonLines, Log
+from alama.platform.telemetry.metrics import Metrics
+from alama.scoring.telemetry import AGAIN_S, UNUSABLE_MAX, Watch
 from tests.unit.telemetry.test_formats import KNOWN, Finished
 from tests.unit.telemetry.test_metrics import Done, shown
 
@@ -98,7 +97,7 @@ def test_connections_that_are_used_up_are_told_and_those_that_go_are_counted(hea
 def test_only_an_answer_from_the_database_ends_an_outage(
     heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.telemetry.outage.QUIET_S", 0.0)
+    monkeypatch.setattr("alama.platform.telemetry.outage.QUIET_S", 0.0)
 
     async def scenario() -> None:
         watch = Watch(heard.log)
@@ -248,7 +247,7 @@ def test_the_library_of_metrics_is_loaded_only_where_they_are_wanted(
     port: int, *, loaded: bool
 ) -> None:
     code = (
-        "import sys; from alama.telemetry.watch import watching; "
+        "import sys; from alama.app.watching import watching; "
         f"watching('json', {port}); print('prometheus_client' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == str(loaded)
@@ -280,7 +279,7 @@ async def until(happens: Callable[[], bool]) -> None:
 def test_a_journal_that_cannot_be_read_or_hangs_holds_nothing_up(
     heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.telemetry.watch.SAMPLE_EVERY_S", 0.001)
+    monkeypatch.setattr("alama.scoring.telemetry.SAMPLE_EVERY_S", 0.001)
     registry, journal, asked = CollectorRegistry(), FakeJournal(), []
 
     def waiting() -> int:

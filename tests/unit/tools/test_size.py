@@ -71,3 +71,7 @@ def test_words_of_pages_are_counted(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Two words\n\nand three more\n")
     assert words([page]) == 6
+
+
+def test_no_module_of_the_house_is_in_a_circle() -> None:
+    assert circles(graph_of("alama")) == []

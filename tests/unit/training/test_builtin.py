@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from alama.cli.main import main
-from alama.core import model as models
-from alama.files.models import builtin, read_model
+from alama.app.cli.main import main
+from alama.core import model
+from alama.platform.files.packaged import builtin, read_model
 from alama.training import builtin as maker
 from tests.coarse import coarse_training
 from tests.patterned import QUICK
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The real steps on few rows in one process: the real run takes minutes."""
-    monkeypatch.setattr("alama.cli.terminal.usable_cores", lambda: 1)
+    monkeypatch.setattr("alama.platform.terminal.terminal.usable_cores", lambda: 1)
     monkeypatch.setattr(maker, "POPULATION", replace(maker.POPULATION, rows=1_500))
     monkeypatch.setattr(maker, "RECIPE", replace(QUICK, pairs=0))
     with coarse_training():
@@ -39,7 +39,7 @@ def test_another_model_is_written_but_told_and_the_same_one_ends_well(
     assert builtin().id in said.err
     assert built.id in report.read_text("utf-8")
 
-    monkeypatch.setattr("alama.cli.models.builtin", lambda: built)
+    monkeypatch.setattr("alama.app.cli.models.builtin", lambda: built)
     assert main(["models", "build-builtin", "--out", str(tmp_path / "second.json")]) == 0
     assert "warning" not in capsys.readouterr().err
 
@@ -52,4 +52,4 @@ def test_the_recipe_in_the_shipped_model_is_the_recipe_of_the_package() -> None:
 
 
 def test_the_shipped_document_is_written_as_this_version_writes_it() -> None:
-    assert models.decode(models.encode(builtin())) == builtin()
+    assert model.decode(model.encode(builtin())) == builtin()

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from alama.core import kernel
-from alama.core import model as models
+from alama.core import kernel, model
 from alama.core.errors import TrainingProblem
 from alama.core.product import PRODUCT
 from alama.core.tables import Card
@@ -21,9 +20,9 @@ from alama.training.history.report import Standing, Suspect
 from alama.training.pilot import Candidate, PilotOrder, split_history, train_pilot
 from alama.training.population.people import PopulationOptions
 from alama.training.validation import pack as packs
+from alama.training.validation.figures import served_points
 from alama.training.validation.gates import Gate
 from alama.training.validation.pack_page import pack_page
-from alama.training.validation.served import served_points
 from alama.training.validation.stability import LATELY_DAYS
 from alama.training.validation.tiers import Light
 from bench.pilot.loans import loan_table
@@ -79,7 +78,7 @@ def test_a_sound_history_passes_every_gate(candidate: Candidate) -> None:
 
 
 def test_the_candidate_is_a_sound_model_of_the_products_fields(candidate: Candidate) -> None:
-    assert models.decode(models.encode(candidate.model)) == candidate.model
+    assert model.decode(model.encode(candidate.model)) == candidate.model
     assert candidate.model.catalogue == PRODUCT, "live requests are read by the product's fields"
     assert [card.name for card in candidate.model.cards] == ["compact", "full"]
     assert set(candidate.model.lineage.metrics) == {"compact", "full", "as served"}
@@ -88,7 +87,7 @@ def test_the_candidate_is_a_sound_model_of_the_products_fields(candidate: Candid
 
 def test_a_history_that_booked_everyone_leaves_no_trace_of_booking(candidate: Candidate) -> None:
     assert candidate.model.booking == ()
-    assert b'"booking"' not in models.encode(candidate.model)
+    assert b'"booking"' not in model.encode(candidate.model)
     assert candidate.pack.support is None
 
 
@@ -213,7 +212,7 @@ def test_doubled_odds_are_blocked_by_the_level(history: History, candidate: Cand
         msgspec.structs.replace(card, base=card.base - DOUBLE_THE_ODDS_POINTS)
         for card in candidate.model.cards
     )
-    doubled = models.seal(msgspec.structs.replace(candidate.model, cards=cards))
+    doubled = model.seal(msgspec.structs.replace(candidate.model, cards=cards))
     pack = judged_again(history, doubled)
     assert blocked(pack) == {Gate.LEVEL}
     assert "good applicants would be turned away" in pack.blocked_by[0].words
@@ -228,7 +227,7 @@ def test_stretched_odds_are_blocked_by_the_slope(history: History, candidate: Ca
         return msgspec.structs.replace(card, features=features)
 
     cards = tuple(stretched(card) for card in candidate.model.cards)
-    pack = judged_again(history, models.seal(msgspec.structs.replace(candidate.model, cards=cards)))
+    pack = judged_again(history, model.seal(msgspec.structs.replace(candidate.model, cards=cards)))
     assert Gate.SLOPE in blocked(pack)
 
 

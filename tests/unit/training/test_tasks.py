@@ -9,19 +9,19 @@ import msgspec
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.service.errors import MasterKeyMissing, StoreUnfit
-from alama.service.onboarding.orders import Wishes
-from alama.service.onboarding.records import FileFormat, Job
-from alama.service.onboarding.remote import Arrival
-from alama.service.onboarding.steps import Stores
-from alama.service.vault.master import Masters, master
-from alama.service.vault.vault import Vault
-from alama.storage import database as databases
-from alama.storage.database import Database
-from alama.storage.histories import SqlHistories
-from alama.storage.upgrading import migrate
-from alama.storage.vault import SqlVaultKeys
-from alama.training.tasks import Tasks
+from alama.onboarding.histories import Histories
+from alama.onboarding.orders import Wishes
+from alama.onboarding.records import FileFormat, Job
+from alama.onboarding.remote import Arrival
+from alama.onboarding.steps import Stores
+from alama.onboarding.tasks import Tasks
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.database.database import Database
+from alama.platform.errors import MasterKeyMissing, StoreUnfit
+from alama.vault.keys import Masters, master
+from alama.vault.store import SqlVaultKeys
+from alama.vault.vault import Vault
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.histories import history_columns, write_csv
@@ -79,7 +79,7 @@ def test_a_worker_without_the_right_master_key_leaves_the_file_to_others(
 ) -> None:
     job = handed_in(stores, NO_HISTORY)
     elsewhere = Vault(SqlVaultKeys(database), ANOTHER_MASTER, lambda: NOON_US)
-    histories = SqlHistories(database, acts_in(database), elsewhere)
+    histories = Histories(database, acts_in(database), elsewhere)
     with pytest.raises(MasterKeyMissing):
         do(stores._replace(histories=histories), job)
     assert received(stores, job) == [NO_HISTORY]

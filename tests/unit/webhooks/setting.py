@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 
-from alama.service import ids
-from alama.service.book import Book, Mode
-from alama.service.webhooks.records import Due
+from alama.platform import ids
+from alama.platform.book import Book, Mode
 from alama.webhooks.courier import Ready
-from alama.webhooks.sender import Outcome
+from alama.webhooks.records import Due
+from alama.webhooks.sender import DeliveryResult
 from alama.webhooks.worker import Pace, Worker
 from tests.clocks import HandClock
 from tests.outboxes import BROKEN, OK, Told, WatchedOutbox
@@ -22,7 +22,7 @@ from tests.webhooked import an_event
 PACE = Pace(idle_s=0.01, gather_s=0.001, dispatch_s=0.0, away_s=0.01, drain_s=0.2)
 WITHIN_S = 5.0
 
-Behaviour = Callable[[], Awaitable[Outcome]]
+Behaviour = Callable[[], Awaitable[DeliveryResult]]
 
 
 _drawn = count()
@@ -44,17 +44,17 @@ def draw() -> bytes:
     return next(_drawn).to_bytes(ids.RANDOM_BYTES, "big")
 
 
-async def answers() -> Outcome:
+async def answers() -> DeliveryResult:
     await asyncio.sleep(0.001)
     return OK
 
 
-async def fails() -> Outcome:
+async def fails() -> DeliveryResult:
     await asyncio.sleep(0.001)
     return BROKEN
 
 
-async def stalls() -> Outcome:
+async def stalls() -> DeliveryResult:
     await asyncio.Event().wait()
     raise AssertionError
 
@@ -74,7 +74,7 @@ class Receivers:
         self.prepared.update({due.endpoint.book.lender for due in claimed})
         return [Ready(due, [b"secret"]) for due in claimed]
 
-    async def deliver(self, ready: Ready) -> Outcome:
+    async def deliver(self, ready: Ready) -> DeliveryResult:
         lender = ready.due.endpoint.book.lender
         self.order.append(lender)
         self.under_way[lender] += 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.service.book import Book, Mode
-from alama.service.webhooks.records import KEPT_US, Forgotten
-from alama.webhooks import chores
-from alama.webhooks.chores import Chores
+from alama.platform.book import Book, Mode
+from alama.webhooks import worker
+from alama.webhooks.records import KEPT_US, Forgotten
+from alama.webhooks.worker import Chores
 from tests.clocks import HandClock
 from tests.outboxes import Told, WatchedOutbox, opened
 from tests.webhooked import an_event
@@ -24,10 +24,10 @@ def now_us() -> int:
 
 @pytest.fixture(autouse=True)
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chores, "FORGET_FIRST_S", 0.01)
-    monkeypatch.setattr(chores, "FORGET_EVERY_S", 0.01)
-    monkeypatch.setattr(chores, "FORGET_PAUSE_S", 0.0)
-    monkeypatch.setattr(chores, "COUNT_EVERY_S", 0.01)
+    monkeypatch.setattr(worker, "FORGET_FIRST_S", 0.01)
+    monkeypatch.setattr(worker, "FORGET_EVERY_S", 0.01)
+    monkeypatch.setattr(worker, "FORGET_PAUSE_S", 0.0)
+    monkeypatch.setattr(worker, "COUNT_EVERY_S", 0.01)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def outbox(tmp_path: Path) -> Iterator[WatchedOutbox]:
 def test_what_is_old_is_forgotten_until_none_of_it_is_left(
     outbox: WatchedOutbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chores, "FORGET_AT_ONCE", 2)
+    monkeypatch.setattr(worker, "FORGET_AT_ONCE", 2)
     old_us = now_us() - KEPT_US - 1_000_000
     young = an_event(BOOK, at_us=now_us())
     outbox.announce(young, *(an_event(BOOK, at_us=old_us) for _ in range(5)))
@@ -59,7 +59,7 @@ def test_what_was_delivered_is_forgotten_without_a_word(outbox: WatchedOutbox) -
 def test_the_first_time_comes_soon_after_the_start(
     outbox: WatchedOutbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chores, "FORGET_EVERY_S", 3_600.0)
+    monkeypatch.setattr(worker, "FORGET_EVERY_S", 3_600.0)
     outbox.announce(an_event(BOOK, at_us=now_us() - KEPT_US - 1_000_000))
 
     async def scenario() -> None:

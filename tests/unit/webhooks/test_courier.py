@@ -11,13 +11,12 @@ import msgspec
 import pytest
 from standardwebhooks import Webhook
 
-from alama.service.errors import StoreUnavailable
-from alama.service.vault.keys import VaultKey
-from alama.service.vault.vault import Vault
-from alama.service.webhooks.reasons import SendError
-from alama.service.webhooks.records import Due
+from alama.platform.errors import StoreUnavailable
+from alama.vault.keys import VaultKey
+from alama.vault.vault import Vault
 from alama.webhooks.courier import Courier
-from alama.webhooks.sender import Outcome
+from alama.webhooks.records import Due, SendError
+from alama.webhooks.sender import DeliveryResult
 from tests.clocks import HandClock
 from tests.outboxes import OK
 from tests.vaults import MASTERS, KeysInMemory, a_vault
@@ -34,7 +33,9 @@ class Posted:
     def __init__(self) -> None:
         self.sent: list[tuple[str, Mapping[str, str], bytes, str]] = []
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes, lender: str) -> Outcome:
+    async def send(
+        self, url: str, headers: Mapping[str, str], body: bytes, lender: str
+    ) -> DeliveryResult:
         self.sent.append((url, headers, body, lender))
         return OK
 

@@ -13,11 +13,12 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from alama.service.webhooks import addresses
-from alama.service.webhooks.reasons import SendError
-from alama.service.webhooks.urls import DEVELOPMENT, Reach
-from alama.webhooks import guard, names
-from alama.webhooks.sender import Outcome, Sender
+from alama.platform import addresses
+from alama.platform.addresses import DEVELOPMENT, Reach
+from alama.webhooks import sender as guard
+from alama.webhooks import sender as names
+from alama.webhooks.records import SendError
+from alama.webhooks.sender import DeliveryResult, Sender
 from tests.raw_receivers import OK_AND_CLOSE, Trap, receiving
 
 PATIENCE_S = 5.0
@@ -69,7 +70,7 @@ def lookup(*answers: Sequence[str]) -> names.Lookup:
     return lambda _: next(following)
 
 
-async def sent(url: str, reach: Reach, by: names.Lookup = names.system_lookup) -> Outcome:
+async def sent(url: str, reach: Reach, by: names.Lookup = names.system_lookup) -> DeliveryResult:
     sender = Sender(reach, lambda: NOW_US, by, PATIENCE_S)
     try:
         return await sender.send(url, {}, b"{}", "demo")
@@ -120,7 +121,7 @@ def test_the_guard_alone_refuses_what_slips_past_the_rules_for_urls(trap: Trap, 
 def test_no_name_leads_here(trap: Trap, answers: list[str]) -> None:
     url = f"http://receiver.example:{trap.port}/"
     outcome = asyncio.run(sent(url, STRICT, lookup(answers)))
-    assert outcome == Outcome(None, SendError.ADDRESS_FORBIDDEN, "", outcome.took_ms)
+    assert outcome == DeliveryResult(None, SendError.ADDRESS_FORBIDDEN, "", outcome.took_ms)
     assert trap.connections() == 0
 
 
@@ -128,7 +129,7 @@ def test_the_trap_hears_who_is_allowed() -> None:
     # So that a trap that hears nobody proves something.
     with Trap() as trap:
 
-        async def knock() -> Outcome:
+        async def knock() -> DeliveryResult:
             reach = Reach(addresses.LOOPBACK, DEVELOPMENT.schemes)
             sender = Sender(reach, lambda: NOW_US, lookup(["127.0.0.1"]), patience_s=0.2)
             try:
@@ -205,7 +206,7 @@ def test_a_redirect_is_an_answer_and_not_followed(trap: Trap, status: int) -> No
         "connection: close\r\ncontent-length: 0\r\n\r\n"
     )
 
-    async def scenario() -> Outcome:
+    async def scenario() -> DeliveryResult:
         # Allowed here, so that nothing but the redirect itself is what stops it.
         async with receiving(answer.encode()) as receiver:
             return await sent(receiver.url(), DEVELOPMENT)

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from alama.webhooks.names import OF_LENDER_MAX, UNDER_WAY_MAX, Names, TooManyNames, on_behalf_of
+from alama.webhooks.sender import OF_LENDER_MAX, UNDER_WAY_MAX, Names, TooManyNames, on_behalf_of
 
 SOON_S = 0.05
 ADDRESS = "203.0.113.7"
@@ -129,7 +129,7 @@ def test_a_name_can_be_looked_up_after_there_was_no_thread_for_it(
 
 STOPS = """
 import asyncio, time
-from alama.webhooks.names import Names
+from alama.webhooks.sender import Names
 
 async def stop() -> None:
     names = Names(lambda name: time.sleep(60), patience_s=0.05)

@@ -12,22 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from alama.service.webhooks.records import Endpoint
-from alama.service.webhooks.schedule import LEFT_ALONE_S_MAX
-from alama.webhooks.places import (
-    ENDPOINT_MAX,
-    MORE_MAX,
-    PAUSE_S_MAX,
-    TOTAL_MAX,
-    Places,
-)
+from alama.webhooks.records import LEFT_ALONE_S_MAX, Endpoint
+from alama.webhooks.slots import ENDPOINT_MAX, MORE_MAX, PAUSE_S_MAX, TOTAL_MAX, Slots
 from tests.outboxes import an_endpoint
 
 SECOND_US = 1_000_000
 NOW_US = 1_000 * SECOND_US
 
 
-def proven(places: Places, *endpoints: Endpoint) -> None:
+def proven(places: Slots, *endpoints: Endpoint) -> None:
     """Let endpoints answer until they have all their places."""
     for one in endpoints:
         for _ in range(ENDPOINT_MAX):
@@ -35,18 +28,18 @@ def proven(places: Places, *endpoints: Endpoint) -> None:
             places.delivered(one)
 
 
-def take_all(places: Places, endpoints: Sequence[Endpoint], offered: dict[str, int]) -> None:
+def take_all(places: Slots, endpoints: Sequence[Endpoint], offered: dict[str, int]) -> None:
     for one in endpoints:
         for _ in range(offered.get(one.id, 0)):
             places.take(one)
 
 
-def fail(places: Places, one: Endpoint, at_us: int, asked_s: int = 0) -> None:
+def fail(places: Slots, one: Endpoint, at_us: int, asked_s: int = 0) -> None:
     places.take(one)
     places.failed(one, asked_s, at_us)
 
 
-def left_alone_s(places: Places, one: Endpoint, now_us: int) -> int:
+def left_alone_s(places: Slots, one: Endpoint, now_us: int) -> int:
     """For how many seconds from now on an endpoint is offered nothing."""
     seconds = 0
     while not places.offer([one], now_us + seconds * SECOND_US):
@@ -55,7 +48,7 @@ def left_alone_s(places: Places, one: Endpoint, now_us: int) -> int:
 
 
 def test_an_endpoint_begins_with_one_place_and_gets_one_more_for_each_answer() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     for allowed in (1, 2, 3, 4, 5, 6, 7, 8, 8):
         assert places.offer([one], NOW_US) == {one.id: allowed}
         places.take(one)
@@ -63,7 +56,7 @@ def test_an_endpoint_begins_with_one_place_and_gets_one_more_for_each_answer() -
 
 
 def test_a_failure_now_and_then_halves_the_places_of_an_endpoint_and_stops_nothing() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     proven(places, one)
     for left, then in ((4, 5), (2, 3), (1, 2), (1, 2)):
         fail(places, one, NOW_US)
@@ -74,7 +67,7 @@ def test_a_failure_now_and_then_halves_the_places_of_an_endpoint_and_stops_nothi
 
 
 def test_an_endpoint_that_fails_in_a_row_is_left_alone_longer_and_longer() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     now_us, pauses_s = NOW_US, []
     for _ in range(200):
         fail(places, one, now_us)
@@ -85,7 +78,7 @@ def test_an_endpoint_that_fails_in_a_row_is_left_alone_longer_and_longer() -> No
 
 
 def test_those_that_were_under_way_together_fail_as_one() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     proven(places, one)
     take_all(places, [one], {one.id: ENDPOINT_MAX})
     for _ in range(ENDPOINT_MAX):
@@ -94,7 +87,7 @@ def test_those_that_were_under_way_together_fail_as_one() -> None:
 
 
 def test_one_delivery_asks_whether_a_receiver_is_back_and_an_answer_gives_its_places_back() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     proven(places, one)
     fail(places, one, NOW_US)
     fail(places, one, NOW_US)
@@ -110,7 +103,7 @@ def test_one_delivery_asks_whether_a_receiver_is_back_and_an_answer_gives_its_pl
 def test_an_endpoint_that_asks_for_patience_is_left_alone_for_so_long_with_all_its_deliveries() -> (
     None
 ):
-    places, one, other = Places(), an_endpoint("a"), an_endpoint("b")
+    places, one, other = Slots(), an_endpoint("a"), an_endpoint("b")
     proven(places, one)
     fail(places, one, NOW_US, asked_s=30)
     assert left_alone_s(places, one, NOW_US) == 30
@@ -118,7 +111,7 @@ def test_an_endpoint_that_asks_for_patience_is_left_alone_for_so_long_with_all_i
 
 
 def test_an_answer_to_what_was_under_way_does_not_end_the_patience_that_was_asked_for() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     proven(places, one)
     take_all(places, [one], {one.id: 2})
     places.failed(one, 30, NOW_US)
@@ -127,7 +120,7 @@ def test_an_answer_to_what_was_under_way_does_not_end_the_patience_that_was_aske
 
 
 def test_a_shorter_wish_does_not_end_a_longer_one() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     take_all(places, [one], {one.id: 2})
     places.failed(one, 30, NOW_US)
     places.failed(one, 2, NOW_US)
@@ -135,7 +128,7 @@ def test_a_shorter_wish_does_not_end_a_longer_one() -> None:
 
 
 def test_whether_an_endpoint_that_asks_for_a_day_is_back_is_asked_after_an_hour() -> None:
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     fail(places, one, NOW_US, asked_s=86_400)
     assert left_alone_s(places, one, NOW_US) == LEFT_ALONE_S_MAX
 
@@ -143,7 +136,7 @@ def test_whether_an_endpoint_that_asks_for_a_day_is_back_is_asked_after_an_hour(
 def test_our_own_faults_take_no_place_from_an_endpoint_and_do_not_follow_each_other_at_once() -> (
     None
 ):
-    places, one = Places(), an_endpoint("a")
+    places, one = Slots(), an_endpoint("a")
     proven(places, one)
     for number in range(5):
         at_us = NOW_US + number * SECOND_US
@@ -154,7 +147,7 @@ def test_our_own_faults_take_no_place_from_an_endpoint_and_do_not_follow_each_ot
 
 
 def test_a_stalled_endpoint_holds_one_place_and_takes_none_from_others() -> None:
-    places, stalled, healthy = Places(), an_endpoint("a"), an_endpoint("b")
+    places, stalled, healthy = Slots(), an_endpoint("a"), an_endpoint("b")
     proven(places, stalled, healthy)
     take_all(places, [stalled], {stalled.id: ENDPOINT_MAX})
     for _ in range(ENDPOINT_MAX):
@@ -166,7 +159,7 @@ def test_a_stalled_endpoint_holds_one_place_and_takes_none_from_others() -> None
 
 
 def test_scarce_places_go_round_between_lenders_first_then_between_their_endpoints() -> None:
-    places = Places()
+    places = Slots()
     crowd = [an_endpoint("crowd", number) for number in range(TOTAL_MAX + 100)]
     others = [an_endpoint(name) for name in ("b", "c", "d")]
     offered = places.offer([*crowd, *others], NOW_US)
@@ -175,7 +168,7 @@ def test_scarce_places_go_round_between_lenders_first_then_between_their_endpoin
 
 
 def test_those_who_were_left_out_are_the_first_of_the_next_turn() -> None:
-    places = Places()
+    places = Slots()
     lenders = [an_endpoint(f"lender{number}") for number in range(TOTAL_MAX + 100)]
     first = places.offer(lenders, NOW_US)
     take_all(places, lenders, first)
@@ -189,14 +182,14 @@ def test_those_who_were_left_out_are_the_first_of_the_next_turn() -> None:
 
 
 def test_an_offer_that_was_not_taken_costs_nobody_a_turn() -> None:
-    places = Places()
+    places = Slots()
     lenders = [an_endpoint(f"lender{number}") for number in range(TOTAL_MAX + 100)]
     first = places.offer(lenders, NOW_US)
     assert places.offer(lenders, NOW_US) == first
 
 
 def test_where_all_have_much_to_send_each_gets_its_turn_whatever_its_name() -> None:
-    places = Places()
+    places = Slots()
     busy = [an_endpoint(f"lender{number:03}") for number in range(3 * MORE_MAX)]
     proven(places, *busy)
     began: Counter[str] = Counter()
@@ -211,7 +204,7 @@ def test_where_all_have_much_to_send_each_gets_its_turn_whatever_its_name() -> N
 
 
 def test_however_many_receivers_stall_at_once_a_newcomer_finds_a_place() -> None:
-    places = Places()
+    places = Slots()
     busy = [an_endpoint(f"busy{number}") for number in range(100)]
     proven(places, *busy)
     take_all(places, busy, places.offer(busy, NOW_US))
@@ -222,7 +215,7 @@ def test_however_many_receivers_stall_at_once_a_newcomer_finds_a_place() -> None
 
 
 def test_nothing_is_remembered_of_endpoints_that_are_gone_but_what_is_under_way() -> None:
-    places, gone, leaving = Places(), an_endpoint("gone"), an_endpoint("leaving")
+    places, gone, leaving = Slots(), an_endpoint("gone"), an_endpoint("leaving")
     proven(places, gone, leaving)
     places.take(leaving)
     places.forget_all_but([])
@@ -236,7 +229,7 @@ def test_nothing_is_remembered_of_endpoints_that_are_gone_but_what_is_under_way(
 def test_an_endpoint_that_has_changed_is_not_left_alone_for_what_it_was(
     change: dict[str, Any],
 ) -> None:
-    places, before = Places(), an_endpoint("a")
+    places, before = Slots(), an_endpoint("a")
     places.take(before)
     fail(places, before, NOW_US, asked_s=3_600)
     after = msgspec.structs.replace(before, **change)
@@ -250,7 +243,7 @@ def test_an_endpoint_that_has_changed_is_not_left_alone_for_what_it_was(
 def test_no_lender_gets_two_places_more_than_another_that_could_use_them(
     sizes: list[int],
 ) -> None:
-    places = Places()
+    places = Slots()
     endpoints = [
         an_endpoint(f"lender{number}", count)
         for number, size in enumerate(sizes)
@@ -270,7 +263,7 @@ class AnyReceivers(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.places = Places()
+        self.places = Slots()
         self.endpoints = [an_endpoint(lender, n) for lender in "abc" for n in range(30)]
         self.by_id = {one.id: one for one in self.endpoints}
         self.under_way: Counter[str] = Counter()

@@ -15,15 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alama.service.webhooks.reasons import SendError
-from alama.service.webhooks.urls import DEVELOPMENT
-from alama.webhooks import names, signing
-from alama.webhooks.sender import (
-    KEPT_BYTES_MAX,
-    READ_BYTES_MAX,
-    Outcome,
-    Sender,
-)
+from alama.platform.addresses import DEVELOPMENT
+from alama.webhooks import courier
+from alama.webhooks import sender as names
+from alama.webhooks.records import SendError
+from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, DeliveryResult, Sender
 from tests.ports import HOST, free_port
 from tests.raw_receivers import (
     OK,
@@ -39,7 +35,7 @@ from tests.raw_receivers import (
 
 NOW_US = 1_763_200_000_000_000
 BODY = b'{"type":"webhook.test"}'
-HEADERS = signing.headers("evt_1", BODY, [b"secret"], NOW_US // 1_000_000)
+HEADERS = courier.signature_headers("evt_1", BODY, [b"secret"], NOW_US // 1_000_000)
 NAME = "receiver.example"
 LENDER = "demo"
 PATIENCE_S = 5.0  # far from the second that a body has, also where the machine is busy
@@ -60,12 +56,12 @@ async def sender(
         await made.close()
 
 
-async def sent(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> Outcome:
+async def sent(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> DeliveryResult:
     async with receiving(answer) as receiver, sender(patience_s) as sending:
         return await sending.send(receiver.url(), HEADERS, BODY, LENDER)
 
 
-def outcome_of(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> Outcome:
+def outcome_of(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> DeliveryResult:
     return asyncio.run(sent(answer, patience_s))
 
 
@@ -74,13 +70,13 @@ def with_length(body: bytes, head: bytes = HEAD) -> bytes:
 
 
 def test_an_event_arrives_as_it_was_signed_and_the_answer_is_told() -> None:
-    async def scenario() -> tuple[Outcome, bytes]:
+    async def scenario() -> tuple[DeliveryResult, bytes]:
         async with receiving(OK) as receiver, sender() as sending:
             outcome = await sending.send(f"{receiver.url()}/%7Ea?b=%20c", HEADERS, BODY, LENDER)
             return outcome, receiver.requests[0]
 
     outcome, request = asyncio.run(scenario())
-    assert outcome == Outcome(200, None, "ok", outcome.took_ms)
+    assert outcome == DeliveryResult(200, None, "ok", outcome.took_ms)
     head, _, body = request.partition(b"\r\n\r\n")
     assert body == BODY
     first, *lines = head.decode().split("\r\n")
@@ -163,7 +159,7 @@ def test_of_a_huge_answer_the_beginning_is_kept_and_little_is_read() -> None:
             written += 65_536
 
     outcome = outcome_of(huge)
-    assert outcome == Outcome(200, None, "a" * KEPT_BYTES_MAX, outcome.took_ms)
+    assert outcome == DeliveryResult(200, None, "a" * KEPT_BYTES_MAX, outcome.took_ms)
     assert written < 20 * MIB  # what the buffers of two systems hold
 
 
@@ -175,7 +171,7 @@ def test_a_status_counts_though_its_body_never_ends() -> None:
         dripping(HEAD + b"\r\n", b"a", 0.05),
     )
 
-    async def scenario() -> list[Outcome]:
+    async def scenario() -> list[DeliveryResult]:
         return await asyncio.gather(*(sent(answer) for answer in endless))
 
     for told in asyncio.run(scenario()):
@@ -195,7 +191,7 @@ def test_a_status_counts_though_its_body_never_ends() -> None:
 )
 def test_an_answer_that_does_not_come_is_not_waited_for(never: Answer) -> None:
     outcome = outcome_of(never, patience_s=0.3)
-    assert outcome == Outcome(None, SendError.TIMEOUT, "", outcome.took_ms)
+    assert outcome == DeliveryResult(None, SendError.TIMEOUT, "", outcome.took_ms)
     assert 290 <= outcome.took_ms < 0.8 * PATIENCE_S * 1_000
 
 
@@ -204,7 +200,7 @@ def test_the_patience_is_for_head_and_body_together() -> None:
 
 
 def test_a_connection_that_nobody_takes_is_not_waited_for() -> None:
-    async def scenario(port: int) -> Outcome:
+    async def scenario(port: int) -> DeliveryResult:
         async with sender(patience_s=0.2) as sending:
             return await sending.send(f"http://{HOST}:{port}/", HEADERS, BODY, LENDER)
 
@@ -256,7 +252,7 @@ def test_nothing_is_unpacked(encoding: bytes) -> None:
     outcome = outcome_of(answer)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert outcome == Outcome(200, None, "", outcome.took_ms)
+    assert outcome == DeliveryResult(200, None, "", outcome.took_ms)
     assert peak < 10 * MIB
 
 
@@ -333,7 +329,7 @@ def test_a_closed_port_and_an_unknown_name_are_told_apart() -> None:
     def unknown(name: str) -> list[str]:
         raise OSError(f"no {name}")
 
-    async def scenario(lookup: names.Lookup) -> Outcome:
+    async def scenario(lookup: names.Lookup) -> DeliveryResult:
         async with sender(lookup=lookup) as sending:
             return await sending.send(f"http://{NAME}:{free_port()}/", HEADERS, BODY, LENDER)
 

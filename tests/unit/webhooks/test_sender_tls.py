@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from alama.service.webhooks import addresses
-from alama.service.webhooks.urls import Reach
-from alama.webhooks.sender import Outcome, Sender
+from alama.platform import addresses
+from alama.platform.addresses import Reach
+from alama.webhooks.sender import DeliveryResult, Sender
 from tests.certificates import Authority
 from tests.ports import HOST
 from tests.raw_receivers import OK_AND_CLOSE, Receiver, receiving
@@ -28,7 +28,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     return authority
 
 
-async def sent(receiver: Receiver, patience_s: float = 5.0) -> Outcome:
+async def sent(receiver: Receiver, patience_s: float = 5.0) -> DeliveryResult:
     sending = Sender(REACH, lambda: 0, lambda _: [HOST], patience_s)
     try:
         return await sending.send(receiver.url(NAME, "https"), {}, BODY, "demo")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
 import alama
-from alama.service.webhooks import secrets
-from alama.webhooks import signing
+from alama.webhooks import courier, secrets
 
 BODY = (
     '{"type":"score.created","data":{"mode":"live","decision":"approve"},"who":"Wanjikũ"}'.encode()
@@ -24,7 +23,7 @@ CURRENT, PREVIOUS, REVOKED = b"c" * 32, b"p" * 32, b"r" * 32
 def headers(
     secret: Sequence[bytes] = (CURRENT,), body: bytes = BODY, late_s: int = 0
 ) -> dict[str, str]:
-    return signing.headers("evt_1", body, secret, int(time.time()) - late_s)
+    return courier.signature_headers("evt_1", body, secret, int(time.time()) - late_s)
 
 
 def verifier(secret: bytes) -> Webhook:
@@ -43,7 +42,9 @@ def test_the_headers_are_those_of_the_standard() -> None:
     # The example of the specification, letter by letter.
     secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     body = b'{"test": 2432232314}'
-    assert signing.headers("msg_p5jXN8AQM9LWM0D4loKWxJek", body, [secret], 1614265330) == {
+    assert courier.signature_headers(
+        "msg_p5jXN8AQM9LWM0D4loKWxJek", body, [secret], 1614265330
+    ) == {
         "content-type": "application/json",
         "user-agent": f"Alama/{alama.__version__}",
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -10,17 +10,15 @@ from itertools import count
 import pytest
 from sqlalchemy import update
 
-from alama.service.clock import Leap
-from alama.service.days import DAY_US
-from alama.service.errors import StoreUnavailable
-from alama.service.webhooks.reasons import SendError
-from alama.service.webhooks.records import Due
-from alama.service.webhooks.schedule import FAILING_US_MAX
-from alama.storage import schema
-from alama.storage.events import SqlEvents
+from alama.platform.clock import Leap
+from alama.platform.database import tables
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnavailable
 from alama.webhooks.courier import Ready
-from alama.webhooks.places import ENDPOINT_MAX
-from alama.webhooks.sender import Outcome
+from alama.webhooks.event_store import EventStore
+from alama.webhooks.records import FAILING_US_MAX, Due, SendError
+from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.slots import ENDPOINT_MAX
 from tests.outboxes import BUSY, GONE, OK
 from tests.unit.webhooks.setting import PACE, Given, answers, fails, now_us, stalls
 from tests.webhooked import an_event
@@ -95,7 +93,7 @@ def test_what_fails_is_due_again_later_and_not_at_once(given: Given) -> None:
 
 
 def test_an_endpoint_that_is_gone_is_disabled_and_told(given: Given) -> None:
-    async def gone() -> Outcome:
+    async def gone() -> DeliveryResult:
         return GONE
 
     async def scenario() -> None:
@@ -117,7 +115,7 @@ def test_an_endpoint_is_disabled_for_failing_by_a_time_that_is_trusted_alone(
         at.clock.leap = leap
         since_us = now_us() - FAILING_US_MAX
         with at.outbox.database.engine.begin() as connection:
-            connection.execute(update(schema.webhook_endpoints).values(failing_since_us=since_us))
+            connection.execute(update(tables.webhook_endpoints).values(failing_since_us=since_us))
         at.announce("a", 1)
         async with at.working():
             await at.until(lambda: bool(at.outbox.settled))
@@ -127,7 +125,7 @@ def test_an_endpoint_is_disabled_for_failing_by_a_time_that_is_trusted_alone(
 
 
 def test_a_delivery_that_breaks_in_our_hands_is_told_and_tried_again(given: Given) -> None:
-    async def breaks() -> Outcome:
+    async def breaks() -> DeliveryResult:
         raise KeyError("a defect")
 
     async def scenario() -> None:
@@ -146,7 +144,7 @@ def test_a_delivery_that_breaks_in_our_hands_is_told_and_tried_again(given: Give
 
 def test_while_the_database_is_away_answers_are_kept_and_noted_afterwards(given: Given) -> None:
     async def scenario() -> None:
-        async def answers_in_a_bad_moment() -> Outcome:
+        async def answers_in_a_bad_moment() -> DeliveryResult:
             at.outbox.database.away = True
             return OK
 
@@ -164,11 +162,11 @@ def test_while_the_database_is_away_answers_are_kept_and_noted_afterwards(given:
 
 def test_a_database_that_is_away_is_asked_now_and_then_and_not_all_the_time(given: Given) -> None:
     async def scenario() -> None:
-        async def answers_in_a_bad_moment() -> Outcome:
+        async def answers_in_a_bad_moment() -> DeliveryResult:
             at.outbox.database.away = True
             return OK
 
-        async def answers_a_little_later() -> Outcome:
+        async def answers_a_little_later() -> DeliveryResult:
             await at.until(lambda: bool(at.told.outages))
             return OK
 
@@ -188,7 +186,7 @@ def test_a_database_that_is_away_is_asked_now_and_then_and_not_all_the_time(give
 def test_a_stop_waits_for_what_is_under_way_and_begins_nothing_new(given: Given) -> None:
     let_go = asyncio.Event()
 
-    async def waits() -> Outcome:
+    async def waits() -> DeliveryResult:
         await let_go.wait()
         return OK
 
@@ -234,7 +232,7 @@ def test_what_signs_is_made_ready_once_for_each_endpoint_of_a_claim(given: Given
 
 
 def test_a_receiver_that_asks_for_patience_is_sent_nothing_else_meanwhile(given: Given) -> None:
-    async def busy() -> Outcome:
+    async def busy() -> DeliveryResult:
         return BUSY
 
     async def scenario() -> None:
@@ -329,7 +327,9 @@ def test_what_somebody_wants_once_more_is_sent_in_batches(given: Given) -> None:
         async with at.working():
             await at.until(lambda: len(at.outbox.settled) == 60)
             (endpoint,) = at.outbox.endpoints().known
-            wish = SqlEvents(at.outbox.database).send_since(endpoint.book, endpoint.id, 0, now_us())
+            wish = EventStore(at.outbox.database).send_since(
+                endpoint.book, endpoint.id, 0, now_us()
+            )
             assert wish == 60
             await at.until(lambda: at.receivers.received["a"] == 120)
 
@@ -339,7 +339,7 @@ def test_what_somebody_wants_once_more_is_sent_in_batches(given: Given) -> None:
 def test_an_endpoint_whose_row_cannot_be_read_is_told_once_and_is_in_nobodys_way(
     given: Given,
 ) -> None:
-    table = schema.webhook_endpoints
+    table = tables.webhook_endpoints
 
     async def scenario() -> None:
         at = given(PACE._replace(endpoints_s=0.0), a=answers, b=answers)

@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import InvalidModel
-from alama.files.models import builtin, sample_application
-from alama.service import keys
-from alama.service.book import Book, Mode
-from alama.service.keys import US_PER_DAY, Scope
-from alama.settings import Settings
-from alama.storage import database as databases
-from alama.storage import schema
-from alama.storage.keeping import diagnosis
-from alama.storage.upgrading import plan as migration_plan
-from alama.wiring.doctor import of_clock, of_disk, of_model, of_secrets
-from alama.wiring.doctor.findings import CHECKS, GROUPS, size
+from alama.lenders import keys as lenders_keys
+from alama.lenders import records as keys
+from alama.lenders.keys import US_PER_DAY
+from alama.operations import diagnosis
+from alama.operations.doctor import check_clock, check_disk, check_model, check_secrets
+from alama.operations.doctor.findings import CHECKS, GROUPS, size
+from alama.platform.book import Book, Mode, Scope
+from alama.platform.database import database, migrate, tables
+from alama.platform.files.packaged import builtin, sample_application
+from alama.platform.settings import Settings
 from tests.clocks import HandClock
 from tests.later_versions import Next, become_later, numbered
 from tests.patients import (
@@ -159,7 +158,7 @@ def test_metrics_on_this_machine_alone_are_well(home: Path) -> None:
 def test_several_workers_on_a_sqlite_that_could_corrupt_the_file_are_broken(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99,))
+    monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99,))
     assert looked_at(home, ALAMA_WORKERS="2")["settings.workers"].mark is BROKEN
 
 
@@ -167,7 +166,7 @@ def test_several_workers_on_a_sqlite_that_could_corrupt_the_file_are_broken(
 def test_root_is_too_much_of_a_user(
     uid: int, mark: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.wiring.doctor.of_settings.os.geteuid", lambda: uid)
+    monkeypatch.setattr("alama.operations.doctor.check_settings.os.geteuid", lambda: uid)
     assert looked_at(home)["settings.user"].mark == mark
 
 
@@ -180,7 +179,7 @@ def test_a_home_that_others_can_write_is_broken(home: Path) -> None:
 def test_whoever_looks_at_the_installation_of_another_user_is_told_so(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.wiring.doctor.of_settings.os.geteuid", lambda: 10_001)
+    monkeypatch.setattr("alama.operations.doctor.check_settings.os.geteuid", lambda: 10_001)
     one = looked_at(home)["settings.home"]
     assert one.mark is LOOK
     assert "this runs as user 10001" in one.seen
@@ -193,7 +192,7 @@ def test_a_secret_that_only_another_user_can_read_is_not_said_to_be_lost(
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "exists", closed)
-    one = of_secrets._pepper(Settings(home=str(home)), None)
+    one = check_secrets._pepper(Settings(home=str(home)), None)
     assert one.mark is BROKEN
     assert "run this as the user who runs the service" in str(one.todo)
 
@@ -231,7 +230,7 @@ def test_a_home_that_holds_nothing_may_be_open_to_its_group(home: Path, tmp_path
 def test_an_older_schema_is_brought_up_to_date_by_the_next_start(
     home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    step = Next(numbered(1), schema.HEAD, "pass")
+    step = Next(numbered(1), tables.HEAD, "pass")
     become_later(monkeypatch, tmp_path_factory.mktemp("later"), step)
     found = looked_at(home)
     assert found["database.schema"].mark is LOOK
@@ -244,9 +243,7 @@ def test_an_older_schema_is_brought_up_to_date_by_the_next_start(
 def test_a_schema_that_cannot_be_served_is_broken(home: Path, version: str, way_out: str) -> None:
     with opened(home) as installed:
         run_sql(installed.database, "UPDATE alembic_version SET version_num = :v", v=version)
-        run_sql(
-            installed.database, "DELETE FROM facts WHERE name = :n", n=migration_plan.SERVES_FACT
-        )
+        run_sql(installed.database, "DELETE FROM facts WHERE name = :n", n=migrate.SERVES_FACT)
     found = looked_at(home)["database.schema"]
     assert found.mark is BROKEN
     assert way_out in str(found)
@@ -256,7 +253,7 @@ def test_a_newer_schema_that_serves_this_version_is_to_be_looked_at(home: Path) 
     with opened(home) as installed:
         run_sql(installed.database, "UPDATE alembic_version SET version_num = '9999'")
         with installed.database.writing() as connection:
-            migration_plan.note_served(connection, schema.HEAD)
+            migrate.note_served(connection, tables.HEAD)
     found = looked_at(home)
     assert found["database.schema"].mark is LOOK
     assert "9999, of a newer version" in found["database.schema"].seen
@@ -295,7 +292,7 @@ def test_a_file_on_a_disk_of_another_machine_is_broken(
 def test_clocks_that_go_apart_are_told(
     ahead_us: int, uncertain_us: int, mark: str, seen: str
 ) -> None:
-    one = of_clock.compared("clock.database", ahead_us, uncertain_us, "the database")
+    one = check_clock.compared("clock.database", ahead_us, uncertain_us, "the database")
     assert one.mark == mark
     assert seen in one.seen
 
@@ -304,15 +301,15 @@ def test_clocks_that_go_apart_are_told(
     ("state", "mark"), [(0, OK), (5, LOOK), (-1, UNCHECKED), (None, UNCHECKED)]
 )
 def test_the_kernel_says_whether_anybody_sets_the_clock(state: int | None, mark: str) -> None:
-    assert of_clock.kernel(state).mark == mark
+    assert check_clock.kernel(state).mark == mark
 
 
 @pytest.mark.parametrize(
     ("free", "mark"), [(10**8, BROKEN), (10**9, LOOK), (5 * 10**9, LOOK), (10**11, OK)]
 )
 def test_a_disk_that_fills_up_is_told_before_it_is_full(free: int, mark: str) -> None:
-    room = of_disk.Room(total=10**11 * 2, free=free)
-    one = of_disk.judged("disk.database", room, (10**9, 1_000_000))
+    room = check_disk.Room(total=10**11 * 2, free=free)
+    one = check_disk.judged("disk.database", room, (10**9, 1_000_000))
     assert one.mark == mark
     assert "room for up to" in one.seen
 
@@ -322,7 +319,7 @@ def test_a_folder_that_cannot_be_written_is_broken(home: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alama.wiring.doctor.of_disk.tempfile.TemporaryFile", full)
+        patch.setattr("alama.operations.doctor.check_disk.tempfile.TemporaryFile", full)
         found = looked_at(home)
     assert found["disk.home"].mark is BROKEN
     assert found["disk.database"].mark is BROKEN
@@ -398,7 +395,7 @@ def test_an_old_master_key_is_wanted_while_it_is_rotated_and_not_after(home: Pat
 
 
 def a_key(**more: object) -> keys.Key:
-    _, key = keys.make(NOW_US, b"p" * 32, Book("demo", Mode.LIVE))
+    _, key = lenders_keys.make(NOW_US, b"p" * 32, Book("demo", Mode.LIVE))
     return keys.Key(**{**{name: getattr(key, name) for name in key.__struct_fields__}, **more})
 
 
@@ -407,11 +404,11 @@ def test_keys_that_expire_lie_idle_or_can_do_too_much_are_named() -> None:
     idle = a_key(created_us=NOW_US - 31 * US_PER_DAY)
     wide = a_key(scopes=(Scope.WRITE, Scope.PILOT_WRITE))
     gone = a_key(expires_us=NOW_US - 1, created_us=NOW_US - 60 * US_PER_DAY)
-    well = by_check(of_secrets.judged_keys([a_key(), gone], NOW_US))
+    well = by_check(check_secrets.judged_keys([a_key(), gone], NOW_US))
     assert {one.mark for one in well.values()} == {OK}
-    none = by_check(of_secrets.judged_keys([], NOW_US))
+    none = by_check(check_secrets.judged_keys([], NOW_US))
     assert {one.mark for one in none.values()} == {UNCHECKED}
-    found = by_check(of_secrets.judged_keys([a_key(), soon, idle, wide, gone], NOW_US))
+    found = by_check(check_secrets.judged_keys([a_key(), soon, idle, wide, gone], NOW_US))
     assert f"alama keys rotate {soon.id}" in str(found["secrets.expiring"].todo)
     assert f"alama keys revoke {idle.id}" in str(found["secrets.unused"].todo)
     assert wide.id in found["secrets.wide"].seen
@@ -420,7 +417,9 @@ def test_keys_that_expire_lie_idle_or_can_do_too_much_are_named() -> None:
 
 def test_a_row_that_cannot_be_read_is_told_by_the_check_that_met_it(home: Path) -> None:
     with opened(home) as installed:
-        keys.issue(installed.registry, HandClock(NOW_US), installed.pepper, Book("demo", Mode.TEST))
+        lenders_keys.issue(
+            installed.registry, HandClock(NOW_US), installed.pepper, Book("demo", Mode.TEST)
+        )
         run_sql(installed.database, "DROP TABLE webhook_endpoints")
     one = looked_at(home)["webhooks.endpoints"]
     assert one.mark is BROKEN
@@ -434,10 +433,10 @@ def test_a_package_whose_model_is_damaged_is_broken() -> None:
     def damaged() -> object:
         raise InvalidModel("this is no model")
 
-    one = of_model.of_package(damaged, sample_application)  # type: ignore[arg-type]
+    one = check_model.of_package(damaged, sample_application)  # type: ignore[arg-type]
     assert (one.mark, one.seen) == (BROKEN, "this is no model")
-    assert of_model.of_package(builtin, lambda: b"[]").mark is BROKEN
-    assert of_model.of_package(builtin, sample_application).mark is OK
+    assert check_model.of_package(builtin, lambda: b"[]").mark is BROKEN
+    assert check_model.of_package(builtin, sample_application).mark is OK
 
 
 def test_a_lender_whose_model_cannot_be_used_is_named(home: Path) -> None:

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from alama import settings, wiring
+from alama.app import installation
 from alama.core.lending.draft import draft, draft_text
-from alama.files.jurisdictions import jurisdiction
-from alama.files.models import builtin
-from alama.service import retention
-from alama.service.book import Book, Mode
-from alama.service.checkup import Finding
-from alama.service.clock import TOLERANCE_US, Seen
-from alama.service.days import DAY_US
-from alama.service.policies import Signed, activate
-from alama.wiring import doctor
-from alama.wiring.doctor import of_clock
+from alama.lenders.records import Signed
+from alama.operations.doctor import check_clock, examine
+from alama.platform import clock as wiring
+from alama.platform import settings
+from alama.platform.book import Book, Mode
+from alama.platform.checkup import Finding
+from alama.platform.clock import TOLERANCE_US, Seen
+from alama.platform.days import DAY_US
+from alama.platform.files.packaged import builtin, jurisdiction
+from alama.policies.policies import activate
+from alama.protection import retention
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, by_check, opened
 from tests.stored import give_score
 
@@ -35,26 +36,26 @@ DEMO = Book("demo", Mode.TEST)
     ],
 )
 def test_a_time_that_does_not_fit_is_broken(now_us: int, mark: str, seen: str) -> None:
-    one = of_clock.leapt(now_us, Seen(NOON_US), NOON_US)
+    one = check_clock.leapt(now_us, Seen(NOON_US), NOON_US)
     assert one.mark == mark
     assert seen in one.seen
 
 
 def test_an_act_that_was_signed_later_than_now_is_to_be_looked_at() -> None:
-    assert of_clock.leapt(NOON_US, Seen(NOON_US), NOON_US + TOLERANCE_US).mark is OK
-    assert of_clock.leapt(NOON_US, Seen(NOON_US), NOON_US + TOLERANCE_US + 1).mark is LOOK
+    assert check_clock.leapt(NOON_US, Seen(NOON_US), NOON_US + TOLERANCE_US).mark is OK
+    assert check_clock.leapt(NOON_US, Seen(NOON_US), NOON_US + TOLERANCE_US + 1).mark is LOOK
 
 
 def test_a_leap_that_a_running_process_has_met_is_broken_for_as_long_as_it_stands() -> None:
     leapt = Seen(NOON_US, leap_us=DAY_US - 1)
-    assert of_clock.leapt(NOON_US + DAY_US, leapt, NOON_US).mark is BROKEN
-    assert of_clock.leapt(NOON_US, leapt, NOON_US).mark is OK
+    assert check_clock.leapt(NOON_US + DAY_US, leapt, NOON_US).mark is BROKEN
+    assert check_clock.leapt(NOON_US, leapt, NOON_US).mark is OK
 
 
 def found(home: Path, later_us: int) -> dict[str, Finding]:
     environment = {"ALAMA_HOME": str(home)}
     clock = wiring.wall_us
-    return by_check(doctor.examine(environment, lambda: clock() + later_us, None))
+    return by_check(examine.examine(environment, lambda: clock() + later_us, None))
 
 
 def test_what_waits_for_a_person_is_named_unless_the_clock_has_leapt(
@@ -72,8 +73,8 @@ def test_what_waits_for_a_person_is_named_unless_the_clock_has_leapt(
     leapt = found(tmp_path, years_us)
     assert (leapt["clock.leap"].mark, leapt["clock.retention"].mark) == (BROKEN, UNCHECKED)
     now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + years_us)
-    installed = wiring.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + years_us)
+    installed = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
     installed.seen.accept(installed.log, *installed.clock.accept(), "asha")
     installed.close()
     monkeypatch.undo()

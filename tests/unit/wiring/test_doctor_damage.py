@@ -12,13 +12,13 @@ import pytest
 
 from alama.core import document
 from alama.core.lending import draft
-from alama.files.models import builtin
-from alama.service import keys
-from alama.service.book import Book, Mode
-from alama.service.directory import Directory
-from alama.storage import database as databases
-from alama.storage.sqlite_driver import pysqlite3
-from alama.wiring.doctor.patient import said
+from alama.lenders import keys
+from alama.operations.doctor.patient import said
+from alama.platform.book import Book, Mode
+from alama.platform.database import database as databases
+from alama.platform.database.sqlite_driver import pysqlite3
+from alama.platform.files.packaged import builtin
+from alama.scoring.directory import Directory
 from tests.clocks import HandClock
 from tests.factories import a_model
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, looked_at, opened, run_sql

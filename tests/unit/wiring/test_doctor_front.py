@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from alama import __version__, wiring
-from alama.service.checkup import Finding
-from alama.wiring.doctor import of_front
-from alama.wiring.doctor.of_front import Front, InvalidFront, front_at
+from alama import __version__
+from alama.operations.doctor import check_proxy
+from alama.operations.doctor.check_proxy import Front, InvalidFront, front_at
+from alama.platform import clock
+from alama.platform.checkup import Finding
 from tests.certificates import Authority
 from tests.fronts import NAME, Said, Standing
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, by_check
@@ -33,7 +34,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 def seen(front: Front) -> dict[str, Finding]:
-    found, skew = of_front.examine(front, wiring.wall_us)
+    found, skew = check_proxy.examine(front, clock.wall_us)
     return by_check([*found, skew])
 
 
@@ -48,7 +49,7 @@ def test_a_front_that_is_well_is_well(authority: Authority) -> None:
     assert {one.mark for one in found.values()} == {OK}, found
     assert "TLS 1.3" in found["front.certificate"].seen
     assert "in 59 days" in found["front.expiry"].seen
-    assert set(standing.asked) == {"/v1/health", *of_front.CLOSED}
+    assert set(standing.asked) == {"/v1/health", *check_proxy.CLOSED}
 
 
 def test_a_certificate_that_nobody_vouches_for_is_broken_and_the_rest_is_asked(
@@ -220,10 +221,10 @@ def test_only_who_refuses_an_old_version_is_said_to_refuse_it(
     def shake_hands(*_: object) -> str:
         raise error
 
-    monkeypatch.setattr(of_front, "_shake_hands", shake_hands)
+    monkeypatch.setattr(check_proxy, "_shake_hands", shake_hands)
     front = Front(NAME, 443)
-    assert of_front._versions(front, of_front._old_tls()).mark == mark
-    assert of_front._versions(front, None).mark is UNCHECKED
+    assert check_proxy._versions(front, check_proxy._old_tls()).mark == mark
+    assert check_proxy._versions(front, None).mark is UNCHECKED
 
 
 def test_a_machine_that_speaks_no_old_version_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,20 +233,20 @@ def test_a_machine_that_speaks_no_old_version_knows_it(monkeypatch: pytest.Monke
         context.options |= ssl.OP_NO_TLSv1 | ssl.OP_NO_TLSv1_1
         return context
 
-    monkeypatch.setattr(of_front, "_unverified", modern)
-    assert of_front._old_tls() is None
+    monkeypatch.setattr(check_proxy, "_unverified", modern)
+    assert check_proxy._old_tls() is None
 
 
 def test_who_answers_too_slowly_is_not_waited_for(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(of_front, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(check_proxy, "PATIENCE_S", 0.5)
     released = threading.Event()
 
     def trickle(*_: object) -> None:
         released.wait(60)
 
-    monkeypatch.setattr(of_front, "_get", trickle)
+    monkeypatch.setattr(check_proxy, "_get", trickle)
     with Standing(WELL, authority.server(NAME, LONG)) as standing:
         began_s = time.monotonic()
         found = seen(at(standing, authority))
@@ -258,6 +259,6 @@ def test_who_answers_too_slowly_is_not_waited_for(
 
 
 def test_without_an_address_it_is_said_how_to_name_one() -> None:
-    found, skew = of_front.examine(None, wiring.wall_us)
+    found, skew = check_proxy.examine(None, clock.wall_us)
     assert {one.mark for one in (*found, skew)} == {UNCHECKED}
     assert "alama doctor --url" in str(found[0].todo)

@@ -11,13 +11,12 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from alama import wiring
-from alama.service.checkup import Finding
-from alama.storage import database as databases
-from alama.storage.keeping import diagnosis
-from alama.storage.upgrading import migrate
-from alama.wiring import doctor
-from alama.wiring.doctor import of_database
+from alama.operations import diagnosis
+from alama.operations.doctor import check_database, examine
+from alama.platform import clock as wiring
+from alama.platform.checkup import Finding
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
 from tests.databases import Postgres, through
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, by_check, install, looked_at
 from tests.ports import free_port
@@ -50,7 +49,7 @@ def execute(url: str, statement: str) -> None:
 
 def judged(server: diagnosis.Server, url: str = "", workers: int = 1) -> dict[str, Finding]:
     named = make_url(url) if url else REMOTE
-    return by_check(of_database.judged_server(server, named, workers))
+    return by_check(check_database.judged_server(server, named, workers))
 
 
 def test_a_server_that_is_well_is_well(url: str, tmp_path: Path) -> None:
@@ -119,7 +118,7 @@ def test_a_clock_that_is_a_minute_off_is_broken(url: str, tmp_path: Path) -> Non
         def clock(behind_us: int = behind_s * 1_000_000) -> int:
             return wiring.wall_us() - behind_us
 
-        assert by_check(doctor.examine(environment, clock, None))["clock.database"].mark is mark
+        assert by_check(examine.examine(environment, clock, None))["clock.database"].mark is mark
 
 
 def test_a_transaction_that_was_left_open_is_seen(url: str) -> None:
@@ -128,7 +127,7 @@ def test_a_transaction_that_was_left_open_is_seen(url: str) -> None:
         left.execute("SELECT 1")
         found = diagnosis.stuck(database, 0)
         assert found.transactions == 1
-        assert of_database.judged_transactions(found).mark is LOOK
+        assert check_database.judged_transactions(found).mark is LOOK
         assert diagnosis.stuck(database).transactions == 0
 
 
@@ -164,5 +163,5 @@ def test_more_workers_need_more_connections() -> None:
 
 
 def test_a_database_that_is_far_away_is_told() -> None:
-    assert of_database.judged_latency([100, 200, 300]).mark is OK
-    assert of_database.judged_latency([100, 6_000, 7_000]).mark is LOOK
+    assert check_database.judged_latency([100, 200, 300]).mark is OK
+    assert check_database.judged_latency([100, 6_000, 7_000]).mark is LOOK

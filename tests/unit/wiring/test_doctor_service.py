@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from alama import __version__
-from alama.service.checkup import Finding
-from alama.settings import Settings
-from alama.wiring import served
-from alama.wiring.doctor import asking, of_service
+from alama.operations.doctor import check_proxy, check_service
+from alama.platform.checkup import Finding
+from alama.platform.settings import Settings
 from tests.fronts import NAME, Said, Standing
 from tests.patients import BROKEN, LOOK, OK
 from tests.ports import HOST, free_port
@@ -21,7 +20,7 @@ ALIVE = {"/livez": Said(200, b'{"status":"ok"}')}
 
 
 def seen(port: int, host: str = NAME) -> Finding:
-    return of_service.examine(Settings(home="nowhere", host=host, port=port))
+    return check_service.examine(Settings(home="nowhere", host=host, port=port))
 
 
 def said(code: int, **body: str) -> Said:
@@ -56,7 +55,7 @@ def test_a_service_that_runs_is_judged_by_what_it_says(ready: Said, mark: str, t
 def test_one_that_takes_connections_and_never_answers_is_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asking, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(check_proxy, "PATIENCE_S", 0.2)
     with socket.create_server((HOST, 0)) as mute:
         one = seen(mute.getsockname()[1], HOST)
     assert one.mark is BROKEN
@@ -75,40 +74,40 @@ def test_the_service_is_asked_where_it_says_that_it_listens(tmp_path: Path) -> N
     ready = said(200, status="ok", version=__version__)
     with (
         Standing(ALIVE | {"/readyz": ready}) as standing,
-        served.noted(tmp_path, served.Address(HOST, standing.port)),
+        check_service.noted(tmp_path, check_service.Address(HOST, standing.port)),
     ):
-        one = of_service.examine(settings)
+        one = check_service.examine(settings)
     assert one.mark is OK
     assert one.seen == f"it runs on {HOST}, port {standing.port}, and is ready to score"
 
 
 def test_a_note_of_one_that_was_killed_leads_to_the_settings(tmp_path: Path) -> None:
-    (tmp_path / served.NAME).write_text(f"{HOST} {free_port()}\n")
+    (tmp_path / check_service.NAME).write_text(f"{HOST} {free_port()}\n")
     with Standing(ALIVE | {"/readyz": said(200, status="ok", version=__version__)}) as standing:
-        one = of_service.examine(Settings(home=str(tmp_path), host=HOST, port=standing.port))
+        one = check_service.examine(Settings(home=str(tmp_path), host=HOST, port=standing.port))
     assert one.mark is OK
     assert f"port {standing.port}" in one.seen
 
 
 @pytest.mark.parametrize("text", ["", "x", "127.0.0.1 x", "a b c", "\0" * 1_000])
 def test_a_note_that_is_none_is_passed_over(tmp_path: Path, text: str) -> None:
-    (tmp_path / served.NAME).write_text(text)
-    assert served.note_in(tmp_path) is None
+    (tmp_path / check_service.NAME).write_text(text)
+    assert check_service.note_in(tmp_path) is None
     port = free_port()
     assert (
         f"{HOST}, port {port}"
-        in of_service.examine(Settings(home=str(tmp_path), host=HOST, port=port)).seen
+        in check_service.examine(Settings(home=str(tmp_path), host=HOST, port=port)).seen
     )
 
 
 def test_a_note_is_gone_with_the_service_and_not_before_the_next_ones(tmp_path: Path) -> None:
-    first, second = served.Address(HOST, 1), served.Address(HOST, 2)
-    with served.noted(tmp_path, first):
-        with served.noted(tmp_path, second):
-            assert served.note_in(tmp_path) == second
-        assert served.note_in(tmp_path) is None
-    with served.noted(tmp_path / "missing", first):
-        assert served.note_in(tmp_path / "missing") is None
+    first, second = check_service.Address(HOST, 1), check_service.Address(HOST, 2)
+    with check_service.noted(tmp_path, first):
+        with check_service.noted(tmp_path, second):
+            assert check_service.note_in(tmp_path) == second
+        assert check_service.note_in(tmp_path) is None
+    with check_service.noted(tmp_path / "missing", first):
+        assert check_service.note_in(tmp_path / "missing") is None
 
 
 def test_a_note_of_a_port_that_another_program_has_by_now_leads_to_the_settings(
@@ -118,8 +117,8 @@ def test_a_note_of_a_port_that_another_program_has_by_now_leads_to_the_settings(
         Standing({"/livez": Said(404, b""), "/readyz": Said(200, b"<h1>It works!</h1>")}) as other,
         Standing(ALIVE | {"/readyz": said(200, status="ok", version=__version__)}) as standing,
     ):
-        (tmp_path / served.NAME).write_text(f"{HOST} {other.port}\n")
-        one = of_service.examine(Settings(home=str(tmp_path), host=HOST, port=standing.port))
+        (tmp_path / check_service.NAME).write_text(f"{HOST} {other.port}\n")
+        one = check_service.examine(Settings(home=str(tmp_path), host=HOST, port=standing.port))
     assert other.asked
     assert one.mark is OK
     assert f"port {standing.port}" in one.seen

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from alama import wiring
-from alama.service.book import Book, Mode
-from alama.service.keys import US_PER_DAY, US_PER_SECOND
-from alama.service.webhooks import addresses
-from alama.service.webhooks.records import Listed
-from alama.service.webhooks.urls import Reach
-from alama.storage import schema
-from alama.wiring.doctor import of_webhooks
+from alama.lenders.keys import US_PER_DAY, US_PER_SECOND
+from alama.operations.doctor import check_webhooks
+from alama.platform import addresses, clock
+from alama.platform.addresses import Reach
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.webhooks.records import Listed
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, copied, install, looked_at, opened, run_sql
 from tests.ports import HOST, free_port
 from tests.raw_receivers import Trap
@@ -45,7 +44,7 @@ def add(home: Path, url: str, **columns: str | int) -> str:
         endpoint = Hooks(installed.database).add(BOOK, url=url)
         if columns:
             with installed.database.writing() as connection:
-                connection.execute(update(schema.webhook_endpoints).values(**columns))
+                connection.execute(update(tables.webhook_endpoints).values(**columns))
     return endpoint.id
 
 
@@ -91,7 +90,7 @@ def test_where_nobody_is_reached_it_may_be_this_machine(home: Path) -> None:
     add(home, f"https://two.example:{free_port()}/in")
     with opened(home, **SECRETS) as installed:
         enabled = Hooks(installed.database).endpoints.of(BOOK)
-    one = of_webhooks.way_out(enabled, Reach(addresses.LOOPBACK), lambda _: [HOST])
+    one = check_webhooks.way_out(enabled, Reach(addresses.LOOPBACK), lambda _: [HOST])
     assert "its firewall" in str(one.todo)
     assert "2 of 2 not reached" in one.seen
 
@@ -123,7 +122,7 @@ def test_endpoints_that_get_nothing_are_named(
 
 
 def test_an_endpoint_whose_row_cannot_be_read_is_broken() -> None:
-    one = of_webhooks.judged_endpoints(Listed([], frozenset({"we_1"})))
+    one = check_webhooks.judged_endpoints(Listed([], frozenset({"we_1"})))
     assert one.mark is BROKEN
     assert "we_1" in one.seen
 
@@ -133,10 +132,10 @@ def test_events_that_nobody_looks_at_tell_that_no_worker_runs(
     home: Path, delivery: str, todo: str
 ) -> None:
     add(home, "https://10.1.7.9/in")
-    announce(home, wiring.wall_us())
+    announce(home, clock.wall_us())
     fresh = looked_at(home, **SECRETS)["webhooks.worker"]
     assert fresh.mark is UNCHECKED
-    announce(home, wiring.wall_us() - 3_600 * US_PER_SECOND)
+    announce(home, clock.wall_us() - 3_600 * US_PER_SECOND)
     found = looked_at(home, **SECRETS, ALAMA_DELIVERY=delivery)
     assert found["webhooks.worker"].mark is BROKEN
     assert todo in str(found["webhooks.worker"].todo)
@@ -145,7 +144,7 @@ def test_events_that_nobody_looks_at_tell_that_no_worker_runs(
 
 def test_a_worker_that_has_tried_is_at_work(home: Path) -> None:
     with opened(home, **SECRETS) as installed:
-        at_us = wiring.wall_us() - 3 * US_PER_DAY
+        at_us = clock.wall_us() - 3 * US_PER_DAY
         run_sql(
             installed.database,
             "INSERT INTO webhook_attempts (id, lender, mode, endpoint_id, event_id, number, "
@@ -159,7 +158,7 @@ def test_a_worker_that_has_tried_is_at_work(home: Path) -> None:
 
 
 def test_a_long_backlog_is_to_be_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_webhooks, "BACKLOG_LOOK", 0)
+    monkeypatch.setattr(check_webhooks, "BACKLOG_LOOK", 0)
     add(home, "https://10.1.7.9/in")
-    announce(home, wiring.wall_us())
+    announce(home, clock.wall_us())
     assert looked_at(home, **SECRETS)["webhooks.backlog"].mark is LOOK

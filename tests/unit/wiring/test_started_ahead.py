@@ -6,26 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from alama import wiring
-from alama.service import lenders
-from alama.service.days import DAY_US
-from alama.service.onboarding import work
-from alama.storage.vault import SqlVaultKeys
-from alama.telemetry.formats import JsonLines
-from alama.telemetry.jobs import JobWatch
-from alama.telemetry.log import Log
-from alama.wiring import working
+from alama.app import delivering
+from alama.lenders import keys
+from alama.onboarding import work
+from alama.onboarding.job_runner import JobWatch
+from alama.platform import clock
+from alama.platform.days import DAY_US
+from alama.platform.telemetry.log import JsonLines, Log
+from alama.vault.store import SqlVaultKeys
 from tests.onboarded import a_job
 from tests.patients import opened
 
 
 @pytest.fixture
 def now_us() -> int:
-    return wiring.wall_us()
+    return clock.wall_us()
 
 
 def jump(monkeypatch: pytest.MonkeyPatch, now_us: int) -> None:
-    monkeypatch.setattr("alama.wiring.installation.wall_us", lambda: now_us + 4 * DAY_US)
+    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + 4 * DAY_US)
 
 
 def test_no_job_is_taken_that_another_is_doing(
@@ -38,7 +37,7 @@ def test_no_job_is_taken_that_another_is_doing(
         assert work.take(jobs, one.clock.trusted, "worker_1") is not None
         jump(monkeypatch, now_us)
         with opened(tmp_path) as ahead:
-            working.runner(ahead, watch, 1).run()
+            delivering.runner(ahead, watch, 1).run()
         (job,) = jobs.of("demo")
     assert (job.worker, job.attempts) == ("worker_1", 1)
 
@@ -50,7 +49,7 @@ def test_keys_of_the_vault_are_stamped_as_acts_are(
         jump(monkeypatch, now_us)
     with opened(tmp_path) as ahead:
         assert ahead.clock.leap is not None
-        lenders.add(ahead.registry, ahead.clock, "umoja", "Umoja", "KES")
+        keys.add_lender(ahead.registry, ahead.clock, "umoja", "Umoja", "KES")
         ahead.vault.ring("umoja")
         kept = SqlVaultKeys(ahead.database).of("umoja")
         made = [key.created_us for key in kept if key.lender == "umoja"]

@@ -6,10 +6,3 @@
 
 It has no calls, no loops and no names but those of the fields, so that a policy stays data.
 """
-
-from __future__ import annotations
-
-from alama.core.expressions.expression import Expression, parse
-from alama.core.expressions.slopes import Slope
-
-__all__ = ["Expression", "Slope", "parse"]

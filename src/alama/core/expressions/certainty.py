@@ -1,4 +1,4 @@
-"""What a condition says whatever the application: found from the ranges of the fields.
+"""What a condition says whatever the application, and how it moves with one field.
 
 `balance_stability > 40` is never true, since the field is at most 1: somebody meant 0.4. The
 analysis is sound, for values that are given and keep the rules of the catalogue; it is not
@@ -7,24 +7,38 @@ complete.
 
 from __future__ import annotations
 
+import math
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
 from typing import TYPE_CHECKING, assert_never
 
-from alama.core.expressions.slopes import range_of
+from alama.core.expressions.meaning import OPERATIONS
 from alama.core.expressions.tree import (
     And,
+    Arithmetic,
     Comparison,
     ConditionNode,
     Missing,
+    Negative,
     Not,
+    Number,
     NumberAmong,
+    NumberField,
+    NumberNode,
+    Operation,
     Or,
     Relation,
     SameWord,
     WordAmong,
+    fields_read,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from alama.core.catalogue import Field
 
 
 def certainty_of(node: ConditionNode) -> bool | None:  # noqa: PLR0911 - one for each kind
@@ -84,3 +98,159 @@ def _is_above(left: tuple[float, float], right: tuple[float, float]) -> bool | N
 
 def _contrary(certain: bool | None) -> bool | None:  # noqa: FBT001 - the value itself, no option
     return None if certain is None else not certain
+
+
+# How a condition moves with one field, found without trying values.
+#
+# Truth has an order: false, unknown, true. A condition *rises* with a field if it can only move up
+# that order as the field's value grows and all others stay. The analysis is sound: what it calls
+# rising rises, for every application that keeps the rules of the catalogue. It is not complete:
+# where
+# it cannot tell, as for `a - a`, it says so.
+#
+# It follows from one fact, which `alama.core.expressions.meaning` is made for: on doubles, each
+# operation moves one way with each of its two numbers while the other is held, if the sign of the
+# other is known. Rounding, overflow and underflow do not change that. So along with the slope goes
+# the range of each number, which tells its sign, and whether it can be infinite.
+
+
+class Slope(Enum):
+    """How something moves as the value of a field grows, from one given value to another."""
+
+    CONSTANT = "constant"
+    RISES = "rises"
+    FALLS = "falls"
+    UNKNOWN = "unknown"
+
+    def __neg__(self) -> Slope:
+        """Give the slope of the contrary."""
+        match self:
+            case Slope.RISES:
+                return Slope.FALLS
+            case Slope.FALLS:
+                return Slope.RISES
+            case Slope.CONSTANT | Slope.UNKNOWN:
+                return self
+
+    def __or__(self, other: Slope) -> Slope:
+        """Give the slope of what moves with both."""
+        if self is other or other is Slope.CONSTANT:
+            return self
+        return other if self is Slope.CONSTANT else Slope.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """Where a number lies, both ends included, and how it moves with the field."""
+
+    low: float
+    high: float
+    slope: Slope
+
+    def times_sign_of(self, other: _Course) -> Slope:
+        """Give the slope of this number times another that is held."""
+        if self.slope is Slope.CONSTANT or other.low >= 0:
+            return self.slope
+        return -self.slope if other.high <= 0 else Slope.UNKNOWN
+
+
+def slope_of(node: ConditionNode, name: str) -> Slope:
+    """Give the slope of a condition in the field of this name."""
+    match node:
+        case Comparison():
+            return _slope_of_comparison(node, name)
+        case SameWord() | NumberAmong() | WordAmong():
+            return _unordered(node, name)
+        case Missing():
+            return Slope.CONSTANT  # of two values that are given
+        case Not(operand=operand):
+            return -slope_of(operand, name)
+        case And(parts=parts) | Or(parts=parts):
+            joined = Slope.CONSTANT
+            for part in parts:
+                joined |= slope_of(part, name)
+            return joined
+        case _:
+            assert_never(node)
+
+
+def range_of(node: NumberNode) -> tuple[float, float]:
+    """Give the least and the greatest that a number can be, where it is known."""
+    course = _course(node, "")
+    return course.low, course.high
+
+
+def _unordered(node: ConditionNode, name: str) -> Slope:
+    return Slope.UNKNOWN if name in fields_read(node) else Slope.CONSTANT
+
+
+def _slope_of_comparison(node: Comparison, name: str) -> Slope:
+    left, right = _course(node.left, name).slope, _course(node.right, name).slope
+    match node.relation:
+        case Relation.ABOVE | Relation.AT_LEAST:
+            return left | -right
+        case Relation.BELOW | Relation.AT_MOST:
+            return -left | right
+        case Relation.EQUAL | Relation.UNEQUAL:
+            return _unordered(node, name)
+        case _:
+            assert_never(node.relation)
+
+
+def _course(node: NumberNode, name: str) -> _Course:
+    match node:
+        case Number(value=value):
+            return _Course(value, value, Slope.CONSTANT)
+        case NumberField(field=field):
+            slope = Slope.RISES if field.name == name else Slope.CONSTANT
+            return _Course(_lowest(field), _highest(field), slope)
+        case Negative(operand=operand):
+            positive = _course(operand, name)
+            return _Course(-positive.high, -positive.low, -positive.slope)
+        case Arithmetic(operation=operation, left=left, right=right):
+            return _arithmetic(operation, _course(left, name), _course(right, name))
+        case _:
+            assert_never(node)
+
+
+def _lowest(field: Field) -> float:
+    if field.above is not None:
+        return math.nextafter(field.above, math.inf)
+    return -sys.float_info.max if field.minimum is None else field.minimum
+
+
+def _highest(field: Field) -> float:
+    return sys.float_info.max if field.maximum is None else field.maximum
+
+
+def _arithmetic(operation: Operation, left: _Course, right: _Course) -> _Course:
+    """Combine two courses; each operation takes its extremes at the ends of its numbers.
+
+    Where infinite numbers may be set against each other, the result is known for some values and
+    unknown for others, so it moves in no direction that can be told. The ends show it: infinity is
+    always one of them. A divisor that may change its sign has no direction either.
+    """
+    ends = [
+        OPERATIONS[operation](*pair)
+        for pair in product((left.low, left.high), (right.low, right.high))
+    ]
+    known = [end for end in ends if end is not None]
+    changes_sign = operation is Operation.DIVIDE and right.low < 0 <= right.high
+    if len(known) < len(ends) or changes_sign:
+        held = left.slope is right.slope is Slope.CONSTANT
+        return _Course(-math.inf, math.inf, Slope.CONSTANT if held else Slope.UNKNOWN)
+    return _Course(min(known), max(known), _slope(operation, left, right))
+
+
+def _slope(operation: Operation, left: _Course, right: _Course) -> Slope:
+    match operation:
+        case Operation.ADD:
+            return left.slope | right.slope
+        case Operation.SUBTRACT:
+            return left.slope | -right.slope
+        case Operation.MULTIPLY:
+            return left.times_sign_of(right) | right.times_sign_of(left)
+        case Operation.DIVIDE:
+            return left.times_sign_of(right) | -right.times_sign_of(left)
+        case _:
+            assert_never(operation)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alama.core.expressions.certainty import certainty_of
+from alama.core.expressions.certainty import Slope, certainty_of, slope_of
 from alama.core.expressions.meaning import judge_of
 from alama.core.expressions.parser import tree_of
-from alama.core.expressions.slopes import Slope, slope_of
-from alama.core.expressions.tree import fields_read, fields_sought
+from alama.core.expressions.tree import ConditionNode, fields_read, fields_sought
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.core.application import Value
     from alama.core.catalogue import Catalogue
-    from alama.core.expressions.tree import ConditionNode
 
 
 class Expression:

@@ -10,12 +10,12 @@ A tree is compiled once, to closures: an application is then a handful of calls.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeVar, assert_never
 
 from alama.core.application import fold
-from alama.core.expressions.arithmetic import OPERATIONS
 from alama.core.expressions.tree import (
     And,
     Arithmetic,
@@ -28,6 +28,7 @@ from alama.core.expressions.tree import (
     NumberAmong,
     NumberField,
     NumberNode,
+    Operation,
     Or,
     Relation,
     SameWord,
@@ -36,6 +37,42 @@ from alama.core.expressions.tree import (
     WordField,
     WordNode,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def add(left: float, right: float) -> float | None:
+    return _known(left + right)
+
+
+def subtract(left: float, right: float) -> float | None:
+    return _known(left - right)
+
+
+def multiply(left: float, right: float) -> float:
+    if left == 0 or right == 0:
+        return 0.0
+    return left * right
+
+
+def divide(left: float, right: float) -> float | None:
+    if right == 0:
+        return multiply(left, math.inf)
+    return _known(left / right)
+
+
+def _known(result: float) -> float | None:
+    return None if math.isnan(result) else result
+
+
+OPERATIONS: Final[Mapping[Operation, Callable[[float, float], float | None]]] = {
+    Operation.ADD: add,
+    Operation.SUBTRACT: subtract,
+    Operation.MULTIPLY: multiply,
+    Operation.DIVIDE: divide,
+}
+
 
 Row = Sequence[Any]
 """The values of an application. The kinds were checked when it and the expression were read."""

@@ -1,4 +1,4 @@
-"""From the text of an expression to its tree, kinds checked, or an error that says what to write.
+"""From the text of an expression to its tree, names and kinds checked.
 
     condition   = conjunction { "or" conjunction }
     conjunction = contrary { "and" contrary }
@@ -12,39 +12,225 @@
     atom        = number | word | field | "(" condition ")"
 
 Each line but `relation` is a method. Kinds are checked as nodes are made, by
-`alama.core.expressions.kinds`.
+`alama.core.expressions.parser`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import difflib
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.application import fold
+from alama.core.catalogue import Catalogue, Use
 from alama.core.errors import InvalidExpression
-from alama.core.expressions import kinds
-from alama.core.expressions.kinds import Part
-from alama.core.expressions.names import field_named
-from alama.core.expressions.tokens import Token, TokenKind, tokens_of, write_without_commas
 from alama.core.expressions.tree import (
+    KEYWORDS,
     And,
     Arithmetic,
+    Comparison,
     ConditionNode,
     Missing,
     Negative,
+    Node,
     Not,
     Number,
+    NumberAmong,
     NumberField,
+    NumberNode,
     Operation,
     Or,
     Relation,
+    SameWord,
+    Token,
+    TokenKind,
     Word,
+    WordAmong,
     WordField,
+    WordNode,
+    fields_read,
+    tokens_of,
+    write_without_commas,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from alama.core.catalogue import Catalogue
+
+_BEFORE_WORDS: Final = ("==", "!=")
+_ANSWERS: Final = frozenset(
+    (
+        *("score", "tier", "decision", "limit", "recommended_limit", "apr"),
+        *("probability", "default_probability", "probability_of_default"),
+    )
+)
+"""What people look for among the fields, and Alama works out from them."""
+
+
+def field_named(
+    token: Token, before: Token | None, catalogue: Catalogue
+) -> NumberField | WordField:
+    """Give the field of this name, in either spelling, or raise `InvalidExpression`.
+
+    The token before it tells whether a word may have been meant.
+    """
+    name = token.text
+    place = catalogue.position.get(name)
+    if place is None:
+        raise _unknown(token, before, catalogue)
+    field = catalogue.fields[place]
+    if field.use is Use.REFERENCE:
+        raise InvalidExpression(
+            f"{name} names an applicant and is no fact about them",
+            column=token.column,
+            hint="decide by what is known of the applicant, not by who it is",
+        )
+    return NumberField(field, place) if field.numeric else WordField(field, place)
+
+
+def _unknown(token: Token, before: Token | None, catalogue: Catalogue) -> InvalidExpression:
+    name = token.text
+    if fold(name) in catalogue.prohibited:
+        return InvalidExpression(
+            f"{name} must never be part of a credit decision",
+            column=token.column,
+            hint="decide by other fields",
+        )
+    if fold(name) in _ANSWERS:
+        return InvalidExpression(
+            f"{name} is what Alama answers, and no field of an application",
+            column=token.column,
+            hint="use the tiers for that: their score_min, decision and limit_max",
+        )
+    return InvalidExpression(
+        f"{name} is not a field", column=token.column, hint=_advice(name, before, catalogue)
+    )
+
+
+def _advice(name: str, before: Token | None, catalogue: Catalogue) -> str:
+    if fold(name) in KEYWORDS:
+        return f"write {fold(name)} in small letters"
+    facts = [field for field in catalogue.fields if field.use is not Use.REFERENCE]
+    names = [field.name for field in facts]
+    others = [field.other_spelling for field in facts if field.other_spelling is not None]
+    near = difflib.get_close_matches(fold(name), names + others, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]}?"
+    fields = f"the fields are {', '.join(names)}"
+    may_be_word = before is not None and before.text in _BEFORE_WORDS
+    return f'put a word in quotes ("{name}"); {fields}' if may_be_word else fields
+
+
+# What fits what: a number with a number, a word with a word, and conditions with and, or, not.
+
+
+DEPTH_MAX: Final = 32
+"""Levels of a tree. Each costs some ten frames of the stack to read, and one or two to judge."""
+
+_COMPARE: Final = "compare it with something: mm_months < 3"
+_WORDS: Final = 'compare words with ==, != or in ["nairobi", "mombasa"]'
+
+
+class Part(NamedTuple):
+    """A tree that was read, the column where its text starts, and its levels."""
+
+    node: Node
+    column: int
+    depth: int
+
+
+def above(node: Node, *below: Part, column: int | None = None) -> Part:
+    """Give the part of a node that was made of others; it starts where they do, if not before."""
+    start = below[0].column if column is None else column
+    depth = max(part.depth for part in below)
+    check_depth(depth, start)
+    return Part(node, start, depth + 1)
+
+
+def check_depth(depth: int, column: int) -> None:
+    """Raise `InvalidExpression` if nothing may stand above, or below, that many levels."""
+    if depth >= DEPTH_MAX:
+        raise InvalidExpression(
+            f"the expression has more than {DEPTH_MAX} levels",
+            column=column,
+            hint="split it into several rules",
+        )
+
+
+def number(part: Part) -> NumberNode:
+    if isinstance(part.node, NumberNode):
+        return part.node
+    hint = _WORDS if isinstance(part.node, WordNode) else "join conditions with and, or, not"
+    raise InvalidExpression(
+        f"{_kind(part)} stands where a number is needed", column=part.column, hint=hint
+    )
+
+
+def condition(part: Part) -> ConditionNode:
+    if isinstance(part.node, ConditionNode):
+        return part.node
+    raise InvalidExpression(
+        f"{_kind(part)} stands where a condition is needed", column=part.column, hint=_COMPARE
+    )
+
+
+def comparison(token: Token, left: Part, right: Part) -> ConditionNode:
+    """Compare two numbers or two words."""
+    _check_reads_field(left, right)
+    relation = Relation(token.text)
+    if not isinstance(left.node, WordNode) and not isinstance(right.node, WordNode):
+        return Comparison(relation, number(left), number(right))
+    if relation not in {Relation.EQUAL, Relation.UNEQUAL}:
+        raise InvalidExpression(
+            f"words have no order that {relation} could ask for", column=token.column, hint=_WORDS
+        )
+    if not isinstance(left.node, WordNode) or not isinstance(right.node, WordNode):
+        raise InvalidExpression(
+            f"{_kind(left)} is compared with {_kind(right)}",
+            column=token.column,
+            hint="words stand in quotes and numbers without, and each is compared with its like",
+        )
+    same = SameWord(left.node, right.node)
+    return same if relation is Relation.EQUAL else Not(same)
+
+
+def among(operand: Part, members: Sequence[Part]) -> NumberAmong | WordAmong:
+    """Look an operand up in a list of literals of its own kind."""
+    _check_reads_field(operand)
+    if isinstance(operand.node, WordNode):
+        _check_alike(operand, members)
+        words = (part.node.folded for part in members if isinstance(part.node, Word))
+        return WordAmong(operand.node, frozenset(words))
+    sought = number(operand)
+    _check_alike(operand, members)
+    numbers = (part.node.value for part in members if isinstance(part.node, Number))
+    return NumberAmong(sought, frozenset(numbers))
+
+
+def _check_alike(operand: Part, members: Sequence[Part]) -> None:
+    for member in members:
+        if _kind(member) != _kind(operand):
+            raise InvalidExpression(
+                f"{_kind(operand)} is looked up in a list with {_kind(member)}",
+                column=member.column,
+                hint="list words in quotes for a word, and numbers without for a number",
+            )
+
+
+def _check_reads_field(*parts: Part) -> None:
+    """Refuse what is always the same: mostly it is a field's name that was put in quotes."""
+    if not any(fields_read(part.node) for part in parts):
+        raise InvalidExpression(
+            "this compares without reading a field, so it is always the same",
+            column=parts[0].column,
+            hint='name a field, without quotes: region == "nairobi"',
+        )
+
+
+def _kind(part: Part) -> str:
+    if isinstance(part.node, NumberNode):
+        return "a number"
+    return "a word" if isinstance(part.node, WordNode) else "a condition"
+
 
 _JOIN: Final = "join conditions with and, or (in small letters)"
 _BEHIND: Final = {
@@ -78,7 +264,7 @@ class _Parser:
         part = self._condition()
         if not self._is_at_end():
             raise self._refusal(self._ungrouped() or _BEHIND.get(self._token.text, _JOIN))
-        return kinds.condition(part)
+        return condition(part)
 
     def _condition(self) -> Part:
         return self._joined("or", Or, self._conjunction)
@@ -97,27 +283,27 @@ class _Parser:
             parts.append(operand())
         if len(parts) == 1:
             return parts[0]
-        return kinds.above(node(tuple(kinds.condition(part) for part in parts)), *parts)
+        return above(node(tuple(condition(part) for part in parts)), *parts)
 
     def _contrary(self) -> Part:
         token = self._take("not")
         if token is None:
             return self._comparison()
         operand = self._deeper(token, self._contrary)
-        return kinds.above(Not(kinds.condition(operand)), operand, column=token.column)
+        return above(Not(condition(operand)), operand, column=token.column)
 
     def _comparison(self) -> Part:
         left = self._sum()
         if token := self._take(*_RELATIONS):
             right = self._sum()
-            compared = kinds.above(kinds.compared(token, left, right), left, right)
+            compared = above(comparison(token, left, right), left, right)
         elif self._take("in"):
-            compared = kinds.above(kinds.among(left, self._list()), left)
+            compared = above(among(left, self._list()), left)
         elif self._take("not"):
             self._expect("in", "write: not in [..]")
-            compared = kinds.above(Not(kinds.among(left, self._list())), left)
+            compared = above(Not(among(left, self._list())), left)
         elif self._take("is"):
-            compared = kinds.above(self._presence(left), left)
+            compared = above(self._presence(left), left)
         else:
             return left
         if any(self._is_next(sign) for sign in (*_RELATIONS, "in", "is")):
@@ -167,8 +353,8 @@ class _Parser:
         result = operand()
         while token := self._take(*signs):
             right = operand()
-            node = Arithmetic(Operation(token.text), kinds.number(result), kinds.number(right))
-            result = kinds.above(node, result, right)
+            node = Arithmetic(Operation(token.text), number(result), number(right))
+            result = above(node, result, right)
         return result
 
     def _signed(self) -> Part:
@@ -176,7 +362,7 @@ class _Parser:
         if token is None:
             return self._atom()
         operand = self._deeper(token, self._signed)
-        return kinds.above(Negative(kinds.number(operand)), operand, column=token.column)
+        return above(Negative(number(operand)), operand, column=token.column)
 
     def _atom(self) -> Part:
         token = self._token
@@ -241,7 +427,7 @@ class _Parser:
 
     def _deeper(self, token: Token, read: Callable[[], Part]) -> Part:
         """Read what is nested behind a token, unless it is nested too deep."""
-        kinds.check_depth(self._depth, token.column)
+        check_depth(self._depth, token.column)
         self._depth += 1
         part = read()
         self._depth -= 1

@@ -15,14 +15,14 @@ import msgspec
 
 from alama.core.lending.offer import Found, find_loan, find_loan_to_confirm
 from alama.core.lending.policy import SEVERITY, Decision, Tier
-from alama.core.lending.ready_policy import SELDOM_BOOKED, TIER_TO_CONFIRM
+from alama.core.lending.ready_policy import SELDOM_BOOKED, TIER_TO_CONFIRM, Objection, ReadyPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.core.application import Value
-    from alama.core.lending.ready_policy import Objection, ReadyPolicy
     from alama.core.scorecard import Scorecard, Scored
+
 
 _APPROVED: Final = Decision.APPROVED
 _DECLINED: Final = Decision.DECLINED

@@ -74,7 +74,7 @@ class Jurisdiction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notes: tuple[Sentence, ...] = ()
 
 
-def read(text: str) -> Jurisdiction:
+def read_jurisdiction(text: str) -> Jurisdiction:
     """Read a pack strictly, or raise `InvalidJurisdiction` and say what is wrong, and where."""
     try:
         return msgspec.convert(tomllib.loads(text), Jurisdiction)

@@ -10,16 +10,15 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from alama.core import tables
-from alama.core.model import money_factor
-from alama.core.scorecard import cuts_in
+from alama.core.model import ReadyModel, money_factor
+from alama.core.scorecard import Scorecard, Scored, cuts_in
 from alama.core.units import Points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alama.core.model import ReadyModel
-    from alama.core.scorecard import Scorecard, Scored
     from alama.core.tables import Card
+
 
 AMOUNT: Final = "requested_amount"
 TERM: Final = "requested_term_days"

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration
-from alama.core.lending.policy import Decision, Rule
+from alama.core.lending.policy import Decision, Rule, Tier
 from alama.core.lending.pricing import Price
-from alama.core.lending.ready_policy import Objection
-from alama.core.lending.room import number_at, owed_monthly, room_monthly
+from alama.core.lending.ready_policy import Objection, ReadyPolicy, ReadyRule
 from alama.core.units import Apr, Money, Probability
 
 if TYPE_CHECKING:
@@ -27,8 +26,26 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.core.lending.loan import Loans
-    from alama.core.lending.policy import Tier
-    from alama.core.lending.ready_policy import ReadyPolicy, ReadyRule
+
+
+def number_at(values: Sequence[Value], place: int | None) -> float:
+    """Give a number of the application; 0 where it, or the field itself, is not there."""
+    if place is None:
+        return 0.0
+    return values[place] or 0.0  # type: ignore[return-value]  # these fields hold no words
+
+
+def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:
+    """Give what falls due per 30 days on other loans, as far as it is known."""
+    existing = None if policy.existing_place is None else values[policy.existing_place]
+    # Silence must not earn a larger loan than an ordinary answer would.
+    return policy.existing_share * inflow if existing is None else existing  # type: ignore[return-value]  # no word
+
+
+def room_monthly(tier: Tier, inflow: float, owed: float) -> float:
+    """Give what may fall due per 30 days on one more loan, in a tier."""
+    return tier.inflow_share * inflow - owed
+
 
 # On Python 3.11 a member of an enum takes longer to look up than a table of points does.
 _DECLINED: Final = Decision.DECLINED

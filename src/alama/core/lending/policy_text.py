@@ -1,29 +1,471 @@
-"""The text of a policy, read.
+"""The text of a policy, read: every key in its place, or the line that is wrong.
 
 Whoever reads a policy gets told the line of everything that is wrong with it.
 """
 
 from __future__ import annotations
 
+import copy
+import difflib
 import re
 import tomllib
+from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from alama.core import document, lines
+import msgspec
+
+from alama.core import document
 from alama.core.errors import FAULTS_MAX, InvalidPolicy, PolicyFault
 from alama.core.lending import policy_check
-from alama.core.lending.policy import SCHEMA
-from alama.core.lending.policy_shape import shaped
-from alama.core.lending.toml_advice import advice_on
+from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import SCHEMA, Decision, Policy
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from alama.core.catalogue import Catalogue
-    from alama.core.lending.policy import Policy
-    from alama.core.lending.policy_check import Fault
+    from alama.core.lending.policy_check import Fault, Path
+
+
+KeyPath = tuple[str | int, ...]
+
+_SPACE: Final = " \t"
+_BETWEEN_ELEMENTS: Final = " \t\n,"
+_AFTER_BARE_KEY: Final = " \t.=]"
+_AFTER_BARE_VALUE: Final = "\n#,]}"
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int | None:
+    """Give the line, from 1, where the value of a path such as ("tiers", 2, "score_min") stands.
+
+    What does not stand in the text has the line of the nearest thing above it that does: a missing
+    key that of its table's header, an element beyond the end that of its array. None where nothing
+    of the path stands anywhere. The text must be one that `tomllib` accepts.
+    """
+    return lines_of(text, [path])[0]
+
+
+def lines_of(text: str, paths: Iterable[Sequence[str | int]]) -> list[int | None]:
+    """Give the lines of many paths, as `line_of` does, in one walk over the text."""
+    lines = _Walk(text).lines
+    return [_nearest(lines, path) for path in paths]
+
+
+def _nearest(lines: Mapping[KeyPath, int], path: Sequence[str | int]) -> int | None:
+    prefixes = (tuple(path[:length]) for length in range(len(path), 0, -1))
+    return next((lines[prefix] for prefix in prefixes if prefix in lines), None)
+
+
+class _Container:
+    """An inline table, or an array whose next element is `count`."""
+
+    __slots__ = ("count", "path")
+
+    def __init__(self, path: KeyPath, count: int | None) -> None:
+        self.path = path
+        self.count = count
+
+
+class _Walk:
+    """One pass over a text. It keeps a stack of its own: values may be nested hundreds deep."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: dict[KeyPath, int] = {}
+        self._text = text.replace("\r\n", "\n")
+        self._here = 0
+        self._line = 1
+        self._tables_in_array: dict[KeyPath, int] = {}
+        self._document()
+
+    def _document(self) -> None:
+        table: KeyPath = ()
+        while self._skip_blank(" \t\n"):
+            if self._take("["):
+                table = self._header()
+            else:
+                self._value(self._entry(table))
+
+    def _header(self) -> KeyPath:
+        """Read `[a.b]` or `[[a.b]]`, whose first bracket is taken; give the path of its table."""
+        opens_element = self._take("[")
+        *above, last = self._key()
+        path: KeyPath = ()
+        for name in above:
+            path = self._newest((*path, name))
+            self.lines.setdefault(path, self._line)
+        path = (*path, last)
+        if opens_element:
+            self.lines.setdefault(path, self._line)
+            self._tables_in_array[path] = self._tables_in_array.get(path, 0) + 1
+            path = self._newest(path)
+        # A table may have been made in passing, by the header of a table inside it.
+        self.lines[path] = self._line
+        self._here = self._text.index("]", self._here) + 1 + opens_element
+        return path
+
+    def _newest(self, path: KeyPath) -> KeyPath:
+        """Give the path itself or, for an array of tables, that of the element being written."""
+        count = self._tables_in_array.get(path)
+        return path if count is None else (*path, count - 1)
+
+    def _entry(self, table: KeyPath) -> KeyPath:
+        """Read a key and its `=`; give the path of the value that follows."""
+        path = table
+        for name in self._key():
+            path = (*path, name)
+            self.lines.setdefault(path, self._line)
+        self._here = self._text.index("=", self._here) + 1
+        return path
+
+    def _key(self) -> list[str]:
+        """Read a key, of several names where it is dotted."""
+        names = []
+        while True:
+            self._skip(_SPACE)
+            names.append(self._name())
+            self._skip(_SPACE)
+            if not self._take("."):
+                return names
+
+    def _name(self) -> str:
+        start = self._here
+        if self._text[start] in "\"'":
+            self._skip_string()
+            # What escapes mean is tomllib's to say.
+            name: str = tomllib.loads(f"name = {self._text[start : self._here]}")["name"]
+            return name
+        self._skip_until(_AFTER_BARE_KEY)
+        return self._text[start : self._here]
+
+    def _value(self, path: KeyPath) -> None:
+        """Read a value with all that it holds."""
+        stack: list[_Container] = []
+        self._open(path, stack)
+        while stack and self._skip_blank(_BETWEEN_ELEMENTS):
+            container = stack[-1]
+            if self._take("]") or self._take("}"):
+                stack.pop()
+            elif container.count is None:
+                self._open(self._entry(container.path), stack)
+            else:
+                element = (*container.path, container.count)
+                container.count += 1
+                self.lines[element] = self._line
+                self._open(element, stack)
+
+    def _open(self, path: KeyPath, stack: list[_Container]) -> None:
+        """Read a value that holds no others, or enter one that does."""
+        self._skip(_SPACE)
+        if self._take("["):
+            stack.append(_Container(path, count=0))
+        elif self._take("{"):
+            stack.append(_Container(path, count=None))
+        elif self._text[self._here] in "\"'":
+            self._skip_string()
+        else:
+            self._skip_until(_AFTER_BARE_VALUE)
+
+    # ------------------------------------------------------------------------------- characters
+
+    def _take(self, sign: str) -> bool:
+        taken = self._text.startswith(sign, self._here)
+        self._here += len(sign) * taken
+        return taken
+
+    def _skip(self, characters: str) -> None:
+        while self._here < len(self._text) and self._text[self._here] in characters:
+            self._line += self._text[self._here] == "\n"
+            self._here += 1
+
+    def _skip_until(self, characters: str) -> None:
+        while self._here < len(self._text) and self._text[self._here] not in characters:
+            self._here += 1
+
+    def _skip_blank(self, characters: str) -> bool:
+        """Skip these characters, and comments; say whether the text goes on."""
+        self._skip(characters)
+        while self._take("#"):
+            self._skip_until("\n")
+            self._skip(characters)
+        return self._here < len(self._text)
+
+    def _skip_string(self) -> None:
+        start = self._here
+        quote = self._text[start]
+        end = quote * 3 if self._text.startswith(quote * 3, start) else quote
+        self._here += len(end)
+        while not self._take(end):
+            self._here += 2 if quote == '"' and self._text[self._here] == "\\" else 1
+        # One or two quotes more may stand directly before the three that close.
+        if len(end) > 1:
+            self._skip(quote)
+        self._line += self._text.count("\n", start, self._here)
+
+
+# What to write instead of a line that is no TOML, in the words of whoever wrote it.
+#
+# `tomllib` says where it stopped, and speaks to programmers. People who write a policy make a dozen
+# mistakes again and again: each is told by how the line looks.
+
+
+SHOWN_MAX: Final = 70
+"""Characters of a line that is shown; a longer one says nothing at a glance."""
+
+_LISTS: Final = ("tiers", "rules")
+
+_TWICE: Final = re.compile(r"overwrite|twice|mutate|immutable")
+_UNCLOSED: Final = "Unclosed array"
+_HEADER: Final = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}")
+_KEY: Final = re.compile(r"\s*([\w.-]+)\s*=")
+
+_GUESSES: Final = (
+    # how the line looks, and what to say of it
+    (r".*[“”‘’„].*", "write straight quotes, \" or '"),  # noqa: RUF001 - what is looked for
+    (r"[^=]+=\s*(-?\d{1,3}(?:,\d{3})+)(?!\d).*", "write {plain} or {grouped}, without commas"),
+    (r"[^=]+=\s*(-?\d{1,3}(?: \d{3})+)(?!\d).*", "write {plain} or {grouped}, without spaces"),
+    (r"[^=]+=\s*(-?\d+,\d+)(?!\d).*", "write {point}, with a point"),
+    (r"[^=]+=\s*(-?[\d.]+)\s*%.*", "write {0}, without %"),
+    (r"[^=]+=\s*(-?)(\.\d+).*", "write {0}0{1}"),
+    (r"[^=]+=\s*(-?\d+)\.(?!\d).*", "write {0} or {0}.0"),
+    (r"[^=]+=\s*(-?\d[\d_.]*)\s*[^\W\d_]+\s*(?:#.*)?", "write the number alone: {0}"),
+    (r'[^=]+=\s*"[^"#]*', 'a quote is not closed: it ends with "'),
+    (r"[^=]+=\s*'[^'#]*", "a quote is not closed: it ends with '"),
+    (r'[^=]+=\s*"[^"]*"\s*[^\s#,\]"].*', "inside \"...\" write '...'"),
+    (r"[^=]+=\s*([^\W\d][\w -]*?)\s*(?:#.*)?", 'put a text in quotes: "{0}"'),
+    (r"[^=]+=\s*(?:#.*)?", "write a value behind the ="),
+    (r"\s*([\w-]+)\s*:\s*[^=]+", "write = between a key and its value, not :"),
+    (r"\s*\[{1,2}[\w.]+\]?\s*(?:#.*)?", "close the brackets as they were opened"),
+    (r"[^=#\[\]]+(?:#.*)?", "a key, = and a value are expected here; # begins a remark"),
+)
+
+
+def advice_on(line: str, complaint: str) -> str:
+    """Say what is wrong with a line of which a reader of TOML complains, and show it."""
+    guess = _repetition(line) if _TWICE.search(complaint.lower()) else _guess(line)
+    if complaint == _UNCLOSED:
+        guess = "a [ is not closed, here or above, or a comma is missing in the list"
+    said = guess or f"this is not TOML: {complaint[0].lower()}{complaint[1:]}"
+    shown = line.strip()
+    is_fit = shown and shown.isprintable() and len(shown) <= SHOWN_MAX
+    return f"{said} (the line is: {shown})" if is_fit else said
+
+
+def _guess(line: str) -> str | None:
+    for pattern, said in _GUESSES:
+        if found := re.fullmatch(pattern, line.rstrip("\r")):
+            figure = found[1] if found.re.groups else ""
+            return said.format(
+                *found.groups(),
+                plain=re.sub("[ ,]", "", figure),
+                grouped=re.sub("[ ,]", "_", figure),
+                point=figure.replace(",", "."),
+            )
+    return None
+
+
+def _repetition(line: str) -> str | None:
+    """Speak of a table or a key that stands twice."""
+    if header := _HEADER.match(line):
+        name = header[1]
+        if name in _LISTS:
+            return f"write [[{name}]], with two brackets, above each of the {name}"
+        return f"[{name}] stands twice: make one of them"
+    if key := _KEY.match(line):
+        missing = " or ".join(f"[[{name}]]" for name in _LISTS)
+        return f"{key[1]} stands twice in its table: is a line {missing} missing above it?"
+    return None
+
+
+# From the tree of a text to a policy: every key that is unknown, missing or of the wrong kind.
+#
+# `msgspec` stops at the first. So what it complains of is mended with a guess, and it is asked
+# again:
+# a person gets the whole list at once. What follows from a guess is not told.
+
+
+_LEANS_ON: Final[Mapping[Path, tuple[Path, ...]]] = {
+    ("tiers", "limit_max"): (("limit_step",),),
+    ("standard_loan", "term_days"): (("terms_days",),),
+    ("caps", "apr_max"): (("pricing", "funding"), ("pricing", "margin")),
+    ("caps", "charges_max"): (("terms_days",),),
+    ("pricing", "margin"): (("pricing", "funding"),),
+}
+"""The keys whose range depends on others. Within a list a key depends on its like."""
+
+_COMPLAINT: Final = re.compile(r"(.*?)(?: - at `\$((?:\.\w+|\[\d+\])*)`)?", re.DOTALL)
+_KINDS: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "int | null": "a whole number",
+    "float | null": "a number",
+    "str": "a text in quotes",
+    "array": "a list",
+    "object": "a table",
+}
+_QUOTED_NUMBER: Final = re.compile(r"\s*(-?\d[\d, _]*(?:\.\d+)?)\s*%?\s*")
+
+
+class Shaped(NamedTuple):
+    """A policy of the right shape, what was wrong with it, and the keys that are guessed.
+
+    None where no guess made a policy of it.
+    """
+
+    policy: Policy | None
+    faults: list[Fault]
+    guessed: frozenset[Path]
+
+    def is_certain(self, path: Path) -> bool:
+        """Say whether what is told of this key can follow from nothing that was guessed."""
+        key = _without_places(path)
+        concerned = (key, *_LEANS_ON.get(key, ()))
+        return not any(
+            one[: len(guess)] == guess or guess[: len(one)] == one
+            for guess in self.guessed
+            for one in concerned
+        )
+
+
+def shaped(tree: Mapping[str, Any]) -> Shaped:
+    """Make a policy of a tree; what stands in the way is listed and taken out of it."""
+    mending = _Mending(tree)
+    if "id" in tree:
+        mending.faults.append((("id",), "is worked out from the rest; leave it out"))
+    return mending.result()
+
+
+class _Mending:
+    """A tree that becomes a policy, one complaint after the other."""
+
+    def __init__(self, tree: Mapping[str, Any]) -> None:
+        self.faults: list[Fault] = []
+        self._tree = {**{name: _loose(value) for name, value in tree.items()}, "id": ""}
+        self._guessed: set[Path] = set()
+
+    def result(self) -> Shaped:
+        policy = None
+        while policy is None and len(self.faults) < FAULTS_MAX:
+            try:
+                policy = msgspec.convert(self._tree, Policy)
+            except msgspec.ValidationError as error:
+                if not self._mend(str(error)):
+                    break
+        return Shaped(policy, self.faults, frozenset(self._guessed))
+
+    def _mend(self, message: str) -> bool:
+        """Note what is complained of and put a guess in its place; say whether there was one."""
+        found = _COMPLAINT.fullmatch(message)
+        assert found is not None
+        said, place = found[1], found[2] or ""
+        path: Path = tuple(
+            int(step[1:-1]) if step.startswith("[") else step[1:]
+            for step in re.findall(r"\[\d+\]|\.\w+", place)
+        )
+        if unknown := re.search(r"unknown field `(.*)`", said, re.DOTALL):
+            return self._rename((*path, unknown[1]))
+        if missing := re.search(r"missing required field `(.*)`", said):
+            path = (*path, missing[1])
+            self.faults.append((path, "is missing"))
+        else:
+            self.faults.append((path, _fault(said, _at(self._tree, path))))
+        return self._guess(path)
+
+    def _rename(self, path: Path) -> bool:
+        """Take an unknown key for the one that it resembles, or leave it out."""
+        *above, name = path
+        table = _at(self._tree, tuple(above))
+        known = _sample(tuple(above))
+        near = difflib.get_close_matches(str(name), known, n=1) if isinstance(known, dict) else []
+        advice = f"did you mean {near[0]}?" if near else "a typing error?"
+        self.faults.append((path, f"is not a key of the policy; {advice}"))
+        value = table.pop(name, _NOTHING)
+        if near and near[0] not in table:
+            table[near[0]] = value
+        return value is not _NOTHING
+
+    def _guess(self, path: Path) -> bool:
+        """Put a value of the right kind where none is."""
+        key = _without_places(path)
+        sample = _sample(path)
+        if not path or sample is _NOTHING:
+            return False
+        self._guessed.add(key)
+        _at(self._tree, path[:-1])[path[-1]] = copy.deepcopy(sample)
+        return True
+
+
+def _fault(said: str, value: object) -> str:
+    """Say in our words what msgspec says of a value."""
+    if said.startswith("Invalid enum value"):
+        return f"must be one of {', '.join(Decision)}{_near_decision(value)}"
+    if expected := re.fullmatch(r"Expected `(.*)`, got `.*`", said):
+        return f"must be {_KINDS.get(expected[1], expected[1])}{_unquoted(expected[1], value)}"
+    if said == "Number out of range":
+        return "is too large a number"
+    return said[0].lower() + said[1:]
+
+
+def _near_decision(value: object) -> str:
+    near = difflib.get_close_matches(str(value).strip().upper(), Decision, n=1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def _unquoted(expected: str, value: object) -> str:
+    """Say how to write a number that stands in quotes."""
+    if not isinstance(value, str) or not expected.startswith(("int", "float")):
+        return ""
+    number = _QUOTED_NUMBER.fullmatch(value)
+    return (
+        "" if number is None else f": {re.sub('[, _]', '', number[1])}, without quotes and commas"
+    )
+
+
+# ------------------------------------------------------------------------ a policy to guess from
+
+_NOTHING: Final = object()
+
+
+@cache
+def _whole_sample() -> Mapping[str, Any]:
+    sample: dict[str, Any] = msgspec.to_builtins(default_policy("KES"))
+    rule = {"name": "own", "when": "", "decision": "REVIEW", "says": ""}
+    return {**sample, "rules": [rule], "law": {**sample["law"], "forbidden_fields": ["contacts"]}}
+
+
+def _sample(path: Path) -> Any:  # noqa: ANN401 - a tree of TOML holds anything
+    """Give what could stand at a path, every element of a list being like its first."""
+    value: Any = _whole_sample()
+    for step in path:
+        if isinstance(step, int) and isinstance(value, list | tuple):
+            value = value[0]
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
+        else:
+            return _NOTHING
+    return value
+
+
+def _loose(value: Any) -> Any:  # noqa: ANN401 - as above
+    """Copy a table, a list or the tables of a list: as deep as a policy goes, and no deeper."""
+    if isinstance(value, list):
+        return [dict(one) if isinstance(one, dict) else one for one in value]
+    if isinstance(value, dict):
+        return {name: list(one) if isinstance(one, list) else one for name, one in value.items()}
+    return value
+
+
+def _at(tree: Any, path: Path) -> Any:  # noqa: ANN401 - as above
+    """Give what stands at a path that msgspec has named."""
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+def _without_places(path: Path) -> Path:
+    return tuple(step for step in path if isinstance(step, str))
+
 
 SIZE_MAX: Final = 2**18
 """Bytes beyond which a text is refused unread."""
@@ -153,7 +595,7 @@ def located(written: bytes, told: Iterable[Fault]) -> tuple[PolicyFault, ...]:
 
 def _located(text: str, tree: Mapping[str, Any], told: Iterable[Fault]) -> Iterator[PolicyFault]:
     shown = list(islice(told, FAULTS_MAX))
-    found = lines.lines_of(text, [path for path, _ in shown])
+    found = lines_of(text, [path for path, _ in shown])
     for line, (path, fault) in zip(found, shown, strict=True):
         yield PolicyFault(line, policy_check.spell(path, tree), fault)
 

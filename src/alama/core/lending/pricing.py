@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.units import Apr, Money
+from alama.core.units import Apr, Money, Probability
 
 if TYPE_CHECKING:
     from alama.core.lending.policy import Caps, Pricing
-    from alama.core.units import Probability
 
 YEAR_DAYS: Final = 365
 MONTH_DAYS: Final = 30

@@ -10,14 +10,14 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.core import expressions
 from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
-from alama.core.expressions import Slope
+from alama.core.expressions import expression as expressions
+from alama.core.expressions.certainty import Slope
 from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
-from alama.core.lending.policy import Decision, OwnRule, Policy, Rule
+from alama.core.lending.policy import Decision, OwnRule, Policy, Rule, Sufficiency, Tier
 from alama.core.lending.policy_check import TERM_DAYS_MAX
 from alama.core.lending.pricing import Tariff
-from alama.core.model import money_factor
+from alama.core.model import ReadyModel, money_factor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from alama.core.application import Application, Value
     from alama.core.booking import ReadyBooking
     from alama.core.catalogue import Field
-    from alama.core.expressions import Expression
-    from alama.core.lending.policy import Sufficiency, Tier
+    from alama.core.expressions.expression import Expression
     from alama.core.likeness import ReadyLikeness
-    from alama.core.model import ReadyModel
     from alama.core.scorecard import Scorecard, Scored
     from alama.core.units import Points
+
 
 INFLOW: Final = "avg_inflow"
 OUTFLOW: Final = "avg_outflow"

@@ -1,10 +1,40 @@
-"""A rate that was seen, and between which bounds the true one is likely to lie."""
+"""Rates, ranking and losses that were seen, each with the interval that chance allows."""
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.core.calibration import PROBABILITY_STEPS
+from alama.core.monitoring.figures import COUNT_MIN, Loss, Proportion, Rate, RateVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+PROBABILITY_MIN: Final = 0.5 / PROBABILITY_STEPS
+"""What is shown as no chance at all may be up to this."""
+
+_FAR: Final = -700.0
+"""Below this a double has no exponential to speak of."""
+
+
+def log_odds(probability: float) -> float:
+    """Give the log-odds of a probability as it is shown: 0 may be half of the last decimal."""
+    inside = min(max(probability, PROBABILITY_MIN), 1.0 - PROBABILITY_MIN)
+    return math.log(inside / (1.0 - inside))
+
+
+def probability(log_odds: float) -> float:
+    """Give the probability of log-odds, however far from nought; it is never nought itself."""
+    if log_odds < 0.0:
+        odds = math.exp(max(log_odds, _FAR))
+        return odds / (1.0 + odds)
+    return 1.0 / (1.0 + math.exp(-log_odds))
+
 
 LEVEL: Final = 0.95
 
@@ -41,3 +71,258 @@ def deviations(level: float) -> float:
     """Give how many standard deviations on either side hold this share of a normal variable."""
     assert 0.0 < level < 1.0
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
+
+
+# Whether those who repaid had the higher scores: the area under the ROC curve, from counts.
+
+
+class Ranked(NamedTuple):
+    """The chance that of two loans, one repaid and one not, the one that was had the higher score.
+
+    A tie counts half. `low` and `high` are its 95 % interval; `goods` and `bads` are how many loans
+    of either kind it was worked out from.
+    """
+
+    auc: float
+    low: float
+    high: float
+    goods: int
+    bads: int
+
+
+def ranked(by_score: Mapping[int, tuple[int, int]]) -> Ranked | None:
+    """Rank loans by score, given how many of each were repaid and how many were not.
+
+    A higher score is safer. The variance is DeLong's, summed by score instead of by loan, so that a
+    million loans take as long as a thousand. The interval is made on the log-odds of the area and
+    hence within 0 and 1. None where there are no loans of either kind: there is nothing to rank.
+    """
+    goods = sum(good for good, _ in by_score.values())
+    bads = sum(bad for _, bad in by_score.values())
+    if not (goods and bads):
+        return None
+    # Of each score: the share of bads whom it beats, and of goods by whom it is beaten.
+    beaten = above = 0.0
+    places = []
+    bads_below, goods_above = 0, goods
+    for score in sorted(by_score):
+        good, bad = by_score[score]
+        goods_above -= good
+        beats = (bads_below + bad / 2.0) / bads
+        loses = (goods_above + good / 2.0) / goods
+        bads_below += bad
+        beaten += good * beats
+        above += bad * loses
+        places.append((good, beats, bad, loses))
+    auc = beaten / goods
+    assert math.isclose(auc, above / bads, abs_tol=1e-9)
+    error = _standard_error(places, auc, goods, bads)
+    low, high = _interval(auc, error, min(goods, bads))
+    return Ranked(auc, low, high, goods, bads)
+
+
+def _standard_error(
+    places: list[tuple[int, float, int, float]], auc: float, goods: int, bads: int
+) -> float | None:
+    """Give DeLong's; None where a single loan of its kind tells nothing of how they spread."""
+    if min(goods, bads) == 1:
+        return None
+    of_goods = math.fsum(good * (beats - auc) ** 2 for good, beats, _, _ in places)
+    of_bads = math.fsum(bad * (loses - auc) ** 2 for _, _, bad, loses in places)
+    return math.sqrt(of_goods / (goods - 1) / goods + of_bads / (bads - 1) / bads)
+
+
+def _interval(auc: float, error: float | None, fewer: int) -> tuple[float, float]:
+    if error is None:
+        return 0.0, 1.0
+    if not 0.0 < auc < 1.0:
+        # All in order, or none: the variance is nought, though few may have been seen. What is
+        # known is a share that was seen in as many as there are on the smaller side.
+        return wilson(round(auc) * fewer, fewer)
+    centre = math.log(auc / (1.0 - auc))
+    reach = deviations(LEVEL) * error / (auc * (1.0 - auc))
+    return probability(centre - reach), probability(centre + reach)
+
+
+# Which of two models ranks the same loans better, and whether chance explains it.
+#
+# Two areas under the ROC curve whose intervals overlap may still differ beyond doubt: both models
+# were asked about the same loans, and what is odd about these is odd for both. DeLong's test for
+# paired scores takes that out.
+
+
+class Difference(NamedTuple):
+    """By how much the second area is larger, and the 95 % interval of that.
+
+    Both ends are the value itself where the two put every one of the loans into the same order.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+class _Place(NamedTuple):
+    """Of a score: the share of bads whom it beats, and the share of goods who beat it."""
+
+    beats: float
+    loses: float
+
+
+def difference(cells: Mapping[tuple[int, int], tuple[int, int]]) -> Difference | None:
+    """Give how much better the second of two models ranks loans than the first.
+
+    `cells` has the count of loans that were repaid, and of those that were not, by the score of the
+    first and the score of the second; a higher score is safer. It is exactly what a sum over single
+    loans gives. None where there are no loans of either kind.
+    """
+    goods = sum(good for good, _ in cells.values())
+    bads = sum(bad for _, bad in cells.values())
+    if not (goods and bads):
+        return None
+    first, second = _places(cells, 0), _places(cells, 1)
+    # Of each cell: how many there are, and by how much the second model is better for one of them.
+    of_goods = [
+        (good, second[b].beats - first[a].beats) for (a, b), (good, _) in cells.items() if good
+    ]
+    of_bads = [(bad, second[b].loses - first[a].loses) for (a, b), (_, bad) in cells.items() if bad]
+    value = math.fsum(count * better for count, better in of_goods) / goods
+    if min(goods, bads) == 1:
+        return Difference(value, -1.0, 1.0)  # one loan tells nothing of how they spread
+    variance = _spread(of_goods, value, goods) + _spread(of_bads, value, bads)
+    reach = deviations(LEVEL) * math.sqrt(variance)
+    return Difference(value, max(-1.0, value - reach), min(1.0, value + reach))
+
+
+def _places(cells: Mapping[tuple[int, int], tuple[int, int]], which: int) -> dict[int, _Place]:
+    """Give the place of each score of one of the two models."""
+    by_score: dict[int, tuple[int, int]] = {}
+    for scores, (good, bad) in cells.items():
+        goods, bads = by_score.get(scores[which], (0, 0))
+        by_score[scores[which]] = (goods + good, bads + bad)
+    goods = sum(good for good, _ in by_score.values())
+    bads = sum(bad for _, bad in by_score.values())
+    places = {}
+    bads_below, goods_above = 0, goods
+    for score in sorted(by_score):
+        good, bad = by_score[score]
+        goods_above -= good
+        beats, loses = (bads_below + bad / 2.0) / bads, (goods_above + good / 2.0) / goods
+        bads_below += bad
+        places[score] = _Place(beats, loses)
+    return places
+
+
+def _spread(parts: list[tuple[int, float]], mean: float, count: int) -> float:
+    """Give the variance of a mean over loans."""
+    squares = math.fsum(times * (better - mean) ** 2 for times, better in parts)
+    return squares / (count - 1) / count
+
+
+# What defaults cost: the part of what was paid out that did not come back, and its interval.
+
+
+class Amounts(NamedTuple):
+    """Sums over defaults of which both amounts are known; `crossed` is of their products."""
+
+    defaults: int = 0
+    disbursed: float = 0.0
+    repaid: float = 0.0
+    disbursed_squared: float = 0.0
+    repaid_squared: float = 0.0
+    crossed: float = 0.0
+
+
+def lost(amounts: Amounts) -> Loss:
+    """Give the share that was lost, and between which bounds that of all such loans may lie.
+
+    A large loan weighs more, and its loss is no coin: the interval is that of a ratio of two means,
+    by how far each loan is from the common ratio. Of fewer than `COUNT_MIN` defaults none is given.
+    """
+    share = 1.0 - amounts.repaid / amounts.disbursed if amounts.disbursed else None
+    interval = None
+    if share is not None and amounts.defaults >= COUNT_MIN:
+        interval = _loss_interval(amounts, share)
+    return Loss(
+        defaults=amounts.defaults,
+        disbursed=amounts.disbursed,
+        repaid=amounts.repaid,
+        share=share,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        assumed=None,
+    )
+
+
+def _loss_interval(amounts: Amounts, share: float) -> Interval:
+    back = 1.0 - share
+    apart = (
+        amounts.repaid_squared
+        - 2.0 * back * amounts.crossed
+        + back * back * amounts.disbursed_squared
+    )
+    # Nought where all lost alike, but for the last bits.
+    of_one = max(apart, 0.0) / (amounts.defaults - 1)
+    reach = deviations(LEVEL) * math.sqrt(of_one * amounts.defaults) / amounts.disbursed
+    # No share is below nought or above one, but that of loans that paid more than they were.
+    return Interval(min(max(share - reach, 0.0), share), min(share + reach, 1.0))
+
+
+# Counts made into figures: a rate beside what was predicted, a share with its interval.
+
+
+class Loans(msgspec.Struct, frozen=True):
+    """Mature loans: how many, how many defaulted, and the sum of the probabilities given."""
+
+    count: int = 0
+    defaults: int = 0
+    predicted: float = 0.0
+
+
+def together(parts: Iterable[Loans]) -> Loans:
+    """Sum loans."""
+    count = defaults = 0
+    predicted = 0.0
+    for part in parts:
+        count += part.count
+        defaults += part.defaults
+        predicted += part.predicted
+    return Loans(count, defaults, predicted)
+
+
+def rate(loans: Loans) -> Rate:
+    """Give the realised rate of loans with its interval, beside the predicted one."""
+    count, defaults = loans.count, loans.defaults
+    interval = wilson(defaults, count)
+    return Rate(
+        count=count,
+        defaults=defaults,
+        realised=defaults / count if count else None,
+        low=interval.low,
+        high=interval.high,
+        predicted=loans.predicted / count if count else None,
+        verdict=verdict(loans),
+    )
+
+
+def verdict(loans: Loans, level: float = LEVEL) -> RateVerdict:
+    """Say whether the predicted rate lies in the interval that a level gives the realised one."""
+    if loans.count < COUNT_MIN:
+        return RateVerdict.TOO_FEW
+    interval = wilson(loans.defaults, loans.count, level)
+    mean = loans.predicted / loans.count
+    if mean < interval.low:
+        return RateVerdict.HIGHER
+    return RateVerdict.LOWER if mean > interval.high else RateVerdict.AS_PREDICTED
+
+
+def proportion(count: int, of: int) -> Proportion:
+    """Give a share with its interval."""
+    interval = wilson(count, of)
+    return Proportion(
+        count=count,
+        of=of,
+        share=count / of if of else None,
+        low=interval.low,
+        high=interval.high,
+    )

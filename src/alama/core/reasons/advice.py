@@ -9,18 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.core.lending.policy import Rule
-from alama.core.reasons import wording
-from alama.core.reasons.deciding import own_text
-from alama.core.reasons.dictionary import COUNTED, ChangeTexts, Shown
-from alama.core.reasons.known import is_ours, listed, name_of, shown_as
-from alama.core.recourse.answer import Hindrance
+from alama.core.reasons import dictionary
+from alama.core.reasons.dictionary import (
+    COUNTED,
+    ChangeTexts,
+    Language,
+    Shown,
+    is_ours,
+    listed,
+    name_of,
+    shown_as,
+)
+from alama.core.reasons.tell import own_text
+from alama.core.recourse.answer import FieldChange, Hindrance, Obstacle
 
 if TYPE_CHECKING:
     from alama.core.application import Value
     from alama.core.catalogue import Field
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.core.reasons.dictionary import Language
-    from alama.core.recourse.answer import FieldChange, Obstacle
 
 _UNIT_SAID_ONCE: Final = COUNTED | {Shown.OF_HUNDRED}
 """Old values of these stand as bare numbers beside the new one: 60 days instead of 30."""
@@ -40,18 +46,18 @@ class Advice:
         field = self._policy.model.catalogue.field(change.field)
         before, after = _number(change.before), _number(change.after)
         shown = shown_as(field, self._language)
-        new = wording.scaled(shown, after)
-        old = wording.plain_value(
+        new = dictionary.scaled(shown, after)
+        old = dictionary.plain_value(
             shown, before, lambda near: near < after if before < after else near > after
         )
         own, others = self._own_texts(field), self._language.advice
         template = (own.up or others.up) if before < after else (own.down or others.down)
         return template.format(
             name=name_of(field, change.field, self._language),
-            before=wording.number(self._language, old)
+            before=dictionary.number(self._language, old)
             if shown in _UNIT_SAID_ONCE
-            else wording.quantity(self._language, shown, old, self._policy.currency),
-            after=wording.quantity(self._language, shown, new, self._policy.currency),
+            else dictionary.quantity(self._language, shown, old, self._policy.currency),
+            after=dictionary.quantity(self._language, shown, new, self._policy.currency),
         )
 
     def obstacle(self, obstacle: Obstacle) -> str:
@@ -72,8 +78,10 @@ class Advice:
         texts = self._language.advice
         if days == 0:
             return texts.at_once
-        number = wording.scaled(Shown.DAYS, days)
-        return texts.within.format(days=wording.quantity(self._language, Shown.DAYS, number, None))
+        number = dictionary.scaled(Shown.DAYS, days)
+        return texts.within.format(
+            days=dictionary.quantity(self._language, Shown.DAYS, number, None)
+        )
 
     def _own_texts(self, field: Field) -> ChangeTexts:
         """Give the texts of a field; none if the model means something else by the name."""

@@ -12,26 +12,25 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from alama.core.kernel import Words
-from alama.files.columns import looks, plain, without_markers, words
-from alama.training.history import quality
+from alama.core.kernel import Column, Words
+from alama.platform.files.columns import looks, plain, without_markers, words
+from alama.training.history import columns as quality
+from alama.training.history.columns import MOSTLY, Giveaway
 from alama.training.history.report import FIRST_ROWS_MAX, Duplicate, DuplicateKind
-from alama.training.history.survey import MOSTLY
-from alama.training.history.tolerant import read_days, read_numbers
+from alama.training.history.rows import Book, read_days, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from alama.core.kernel import Column
-    from alama.files.table import Table
-    from alama.training.history.checks import Book
-    from alama.training.history.quality import Giveaway
+    from alama.platform.files.table import Table
     from alama.training.history.roles import Roles
 
     Labels = NDArray[np.int8]
+
     Places = NDArray[np.intp]
+
 
 SAMPLE_ROWS: Final = 20_000
 """Rows in which a column outside the catalogue is looked at."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from alama.core.kernel import Words
-from alama.service.onboarding.records import Enough
-from alama.training.history.report import Drift, Month
-from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN
+from alama.core.kernel import Column, Words
+from alama.training.history.report import Drift, Enough, Month
+from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN, OutOfTime
 from alama.training.recipe import PAIRS_NEED_DEFAULTS
 from alama.training.validation.metrics import psi
 
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.kernel import Column
-    from alama.training.history.split import OutOfTime
-
     Days = NDArray[np.datetime64]
+
     Labels = NDArray[np.int8]
+
     Mask = NDArray[np.bool_]
+
 
 DRIFT_MONTHS: Final = 3
 DRIFTED_PSI: Final = 0.25

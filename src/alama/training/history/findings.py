@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.product import PRODUCT
-from alama.training.history import checks, evidence, outcomes
+from alama.training.history import evidence
+from alama.training.history import rows as checks
+from alama.training.history import split as outcomes
 from alama.training.history.evidence import Calendar
 from alama.training.history.gather import VOCABULARY_MAX
-from alama.training.history.report import FIRST_ROWS_MAX, STALE_DAYS, Fault, HistoryReport
-from alama.training.history.roles import BORROWER_ID, OBSERVED_ON, REGION, RESTRUCTURED
-from alama.training.history.split import Counted
+from alama.training.history.report import (
+    FIRST_ROWS_MAX,
+    STALE_DAYS,
+    Drift,
+    Duplicate,
+    Fault,
+    HistoryReport,
+    Suspect,
+)
+from alama.training.history.roles import BORROWER_ID, OBSERVED_ON, REGION, RESTRUCTURED, Roles
+from alama.training.history.split import Counted, OutOfTime
 
 if TYPE_CHECKING:
     from datetime import date
@@ -21,11 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
-    from alama.training.history.checks import Book
-    from alama.training.history.report import Drift, Duplicate, Suspect
-    from alama.training.history.roles import Roles
-    from alama.training.history.rows import Rows
-    from alama.training.history.split import OutOfTime
+    from alama.training.history.rows import Book, Rows
+
 
 _MUCH: Final = 0.05
 """Where more of the rows are unsound, those that stay may not be like those that go."""

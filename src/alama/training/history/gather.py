@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from alama.core.application import fold, may_be_word
-from alama.core.catalogue import Kind
+from alama.core.catalogue import Field, Kind
 from alama.core.errors import FileProblem, TrainingProblem
-from alama.core.kernel import Words
-from alama.files.columns import MISSING_MARKERS, days, numbers_and_markers, words
+from alama.core.kernel import Column, Words
+from alama.platform.files.columns import MISSING_MARKERS, days, numbers_and_markers, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.catalogue import Field
-    from alama.core.kernel import Column
-    from alama.files.table import Table
+    from alama.platform.files.table import Table
 
     Mask = NDArray[np.bool_]
+
 
 PROBLEMS_MAX: Final = 10
 """Broken rules told at once; more would not be read."""

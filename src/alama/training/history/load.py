@@ -15,25 +15,22 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Use
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field, Use
 from alama.core.errors import AlamaError, FileProblem, InvalidCatalogue, TrainingProblem
-from alama.core.kernel import present
+from alama.core.kernel import Column, present
 from alama.core.product import PRODUCT
-from alama.files.reader import open_table
-from alama.files.table import columns_hint
+from alama.platform.files.reader import open_table
+from alama.platform.files.table import Table, columns_hint
 from alama.training.dataset import Dataset
-from alama.training.history import quality
+from alama.training.history import columns as quality
+from alama.training.history.columns import survey
 from alama.training.history.gather import VOCABULARY_MAX, Gathered, Request, gather
-from alama.training.history.survey import survey
 from alama.training.validation.gates import FOR_EVERYONE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from alama.core.catalogue import Field
-    from alama.core.kernel import Column
-    from alama.files.table import Table
 
 APPLIED_ON: Final = "applied_on"
 """The column that says when a loan was asked for, unless another is named."""

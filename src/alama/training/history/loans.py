@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alama.core.errors import TrainingProblem
-from alama.core.kernel import Words
+from alama.core.kernel import Column, Words
 from alama.core.product import PRODUCT
-from alama.files.limits import OWN
-from alama.files.reader import open_table
+from alama.platform.files.reader import open_table
+from alama.platform.files.table import OWN, Limits, Table
 from alama.training.dataset import Dataset, take_column
-from alama.training.history import doubts, outcomes, quality
+from alama.training.history import columns as quality
+from alama.training.history import doubts, split
 from alama.training.history.findings import Findings, report_of
 from alama.training.history.load import ROWS_MIN, Passes
-from alama.training.history.report import Standing, Suspect
-from alama.training.history.roles import REGION, Wishes, assign
-from alama.training.history.rows import read_rows
+from alama.training.history.report import Duplicate, HistoryReport, Standing, Suspect
+from alama.training.history.roles import REGION, Roles, Wishes, assign
+from alama.training.history.rows import Book, Rows, read_rows
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, out_of_time
 
 if TYPE_CHECKING:
@@ -33,14 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.kernel import Column
-    from alama.files.limits import Limits
-    from alama.files.table import Table
-    from alama.training.history.checks import Book
-    from alama.training.history.quality import Giveaway
-    from alama.training.history.report import Duplicate, HistoryReport
-    from alama.training.history.roles import Roles
-    from alama.training.history.rows import Rows
+    from alama.training.history.columns import Giveaway
+
 
 Watch = Callable[[float], None]
 """Called with the share of the reading that is done."""
@@ -160,11 +155,11 @@ def _sample(book: Book, shared: NDArray[np.intp], terms: Terms) -> NDArray[np.in
 
 
 def _mature(book: Book, terms: Terms) -> NDArray[np.bool_]:
-    return book.booked & outcomes.mature(book.due_on, book.observed_on, terms.days_past_due)
+    return book.booked & split.mature(book.due_on, book.observed_on, terms.days_past_due)
 
 
 def _labels(book: Book, terms: Terms) -> NDArray[np.int8]:
-    bad = outcomes.defaulted(book.days_past_due, book.restructured, terms.days_past_due)
+    bad = split.defaulted(book.days_past_due, book.restructured, terms.days_past_due)
     return bad.astype(np.int8)
 
 

@@ -11,7 +11,14 @@ from typing import Final
 
 import msgspec
 
-from alama.service.onboarding.records import Enough
+
+class Enough(StrEnum):
+    """What a history has enough defaults for."""
+
+    NOTHING = "nothing"
+    MAINS = "mains"
+    PAIRS = "pairs"
+
 
 STALE_DAYS: Final = 180
 """Books that nobody has looked at for longer say little about those who borrow now."""

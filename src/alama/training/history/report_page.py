@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.pages import bars, charts, numbers
-from alama.pages.bars import Bar
-from alama.pages.charts import Curve
-from alama.pages.render import render
+from alama.platform.pages import charts, numbers
+from alama.platform.pages import charts as bars
+from alama.platform.pages.charts import Bar, Curve
+from alama.platform.pages.render import Markup, render
 from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN
 from alama.training.recipe import PAIRS_NEED_DEFAULTS
 
 if TYPE_CHECKING:
-    from alama.pages.markup import Markup
     from alama.training.history.report import HistoryReport
 
 _PSI_WATCH: Final = 0.1

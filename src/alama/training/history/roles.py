@@ -10,13 +10,14 @@ import pyarrow as pa
 from alama.core.catalogue import Field, Kind, Use
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.product import PRODUCT
-from alama.files.columns import plain_type
+from alama.platform.files.columns import plain_type
 from alama.training.history.load import nearest_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from alama.files.table import Table
+    from alama.platform.files.table import Table
+
 
 BORROWER_ID: Final = "borrower_id"
 APPLIED_ON: Final = "applied_on"

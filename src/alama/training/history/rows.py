@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from alama.core.application import fold, may_be_word
-from alama.core.kernel import Words
-from alama.files.columns import plain, without_markers, words
+from alama.core.errors import FileProblem
+from alama.core.kernel import Column, Words
+from alama.platform.files import promise
+from alama.platform.files.columns import days, numbers_and_markers, plain, without_markers, words
 from alama.training.dataset import take_column
-from alama.training.history import checks
-from alama.training.history.checks import Book, Inspection
+from alama.training.history.columns import may_be_phone
 from alama.training.history.gather import VOCABULARY_MAX, breaks_rule
-from alama.training.history.phones import may_be_phone
-from alama.training.history.report import Missing
+from alama.training.history.report import FIRST_ROWS_MAX, Fault, Missing
 from alama.training.history.roles import (
     AMOUNT,
     APPLIED_ON,
@@ -28,24 +32,216 @@ from alama.training.history.roles import (
     OBSERVED_ON,
     RESTRUCTURED,
     TERM_DAYS,
+    Roles,
 )
-from alama.training.history.tolerant import read_days, read_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from alama.core.catalogue import Field
-    from alama.core.kernel import Column
-    from alama.files.table import Table
-    from alama.training.history.checks import BatchInspection
-    from alama.training.history.report import Fault
-    from alama.training.history.roles import Roles
+    from alama.platform.files.table import Table
 
     Floats = NDArray[np.float64]
+
+    Days = NDArray[np.datetime64]
+
     Mask = NDArray[np.bool_]
+
+
+GIVEN: Final = "must be given"
+A_DAY: Final = "must be a date such as 2024-03-31"
+A_NUMBER: Final = "must be a number"
+YES_OR_NO: Final = "must be yes or no"
+NOT_AHEAD: Final = "must not lie in the future"
+GIVEN_OF_LOAN: Final = "must be given where disbursed_on is"
+DISBURSED_IF_REPAID: Final = "must be given where largest_days_past_due or restructured is"
+AFTER_APPLIED: Final = "must not lie before applied_on"
+AFTER_DISBURSED: Final = "must not lie before disbursed_on"
+DAY_OF_THE_BOOKS: Final = "must be the day on which the books were read"
+POSSIBLE_DAYS: Final = "must not exceed the days from disbursed_on to observed_on"
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What rows say of their loans. NaT and NaN where nothing is said or it cannot be read.
+
+    Equal numbers in `borrower` are one person; 0 is nobody. An empty `restructured` says no.
+    """
+
+    borrower: NDArray[np.int64]
+    applied_on: Days
+    disbursed_on: Days
+    due_on: Days
+    observed_on: Days
+    days_past_due: Floats
+    restructured: Mask
+    amount: Floats
+    term_days: Floats
+
+    @property
+    def booked(self) -> Mask:
+        """Say which rows are loans, not only applications."""
+        return ~np.isnat(self.disbursed_on)
+
+    def take(self, rows: NDArray[np.intp]) -> Book:
+        """Give these rows."""
+        return Book(*(column[rows] for column in self.columns))
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Give the columns in their order."""
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+
+def joined(books: Sequence[Book]) -> Book:
+    """Put books below each other; there must be one at least."""
+    return Book(*(np.concatenate(parts) for parts in zip(*(b.columns for b in books), strict=True)))
+
+
+class Inspection:
+    """Judges the rows of a file batch by batch, and counts what they break."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], int] = {}
+        self._first: dict[tuple[str, str], list[int]] = {}
+        self.unsound = 0
+
+    def faults(self) -> tuple[Fault, ...]:
+        """Give the broken rules, those that most rows break first."""
+        told = [
+            Fault(column, rule, rows, tuple(self._first[column, rule]))
+            for (column, rule), rows in self._rows.items()
+        ]
+        return tuple(sorted(told, key=lambda f: (-f.rows, f.column, f.rule)))
+
+    def batch(self, rows: int, first_row: int) -> BatchInspection:
+        """Begin with the next rows of the file."""
+        return BatchInspection(self, rows, first_row)
+
+    def add(self, column: str, rule: str, rows: NDArray[np.intp]) -> None:
+        """Count rows, by their numbers in the file, that break a rule."""
+        key = column, rule
+        self._rows[key] = self._rows.get(key, 0) + len(rows)
+        first = self._first.setdefault(key, [])
+        first.extend(rows[: FIRST_ROWS_MAX - len(first)].tolist())
+
+
+class BatchInspection:
+    """The rows of one batch: which are sound so far."""
+
+    def __init__(self, whole: Inspection, rows: int, first_row: int) -> None:
+        self.sound: Mask = np.ones(rows, dtype=np.bool_)
+        self._whole = whole
+        self._first_row = first_row
+
+    def tell(self, column: str, rule: str, broken: Mask) -> None:
+        """Count the rows that break a rule."""
+        if broken.any():
+            self._whole.add(column, rule, np.flatnonzero(broken) + self._first_row)
+            self.sound &= ~broken
+
+    def done(self) -> Mask:
+        """Count the rows that are left out, and give those that stay."""
+        self._whole.unsound += int(np.count_nonzero(~self.sound))
+        return self.sound
+
+
+def inspect_book(
+    found: BatchInspection, book: Book, given: Mapping[str, Mask], today: np.datetime64
+) -> None:
+    """Check what rows say of their loans against each other and against the calendar.
+
+    `given` says for each column where something stands, be it readable or not: what cannot be
+    read has been told of, and is not told of again as missing. `today` is that of UTC.
+    """
+    # East of Greenwich it is tomorrow already, and a file may be written just after midnight.
+    last_day = today + np.timedelta64(1, "D")
+    booked = given[DISBURSED_ON]
+    for name in (BORROWER_ID, APPLIED_ON):
+        found.tell(name, GIVEN, ~given[name])
+    for name in (DUE_ON, OBSERVED_ON, LARGEST_DAYS_PAST_DUE):
+        found.tell(name, GIVEN_OF_LOAN, booked & ~given[name])
+    has_outcome = given[LARGEST_DAYS_PAST_DUE] | given[RESTRUCTURED]
+    found.tell(DISBURSED_ON, DISBURSED_IF_REPAID, ~booked & has_outcome)
+    # Comparing with NaT and NaN is False: what is missing breaks none of these.
+    for name, values in (
+        (APPLIED_ON, book.applied_on),
+        (DISBURSED_ON, book.disbursed_on),
+        (OBSERVED_ON, book.observed_on),
+    ):
+        found.tell(name, NOT_AHEAD, values > last_day)
+    found.tell(DISBURSED_ON, AFTER_APPLIED, book.disbursed_on < book.applied_on)
+    found.tell(DUE_ON, AFTER_DISBURSED, book.due_on < book.disbursed_on)
+    found.tell(OBSERVED_ON, AFTER_DISBURSED, book.observed_on < book.disbursed_on)
+    # An instalment can be late long before the last one is due, but none before there is a loan.
+    seen = (book.observed_on - book.disbursed_on) / np.timedelta64(1, "D")
+    found.tell(LARGEST_DAYS_PAST_DUE, POSSIBLE_DAYS, (seen >= 0) & (book.days_past_due > seen))
+
+
+_DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})([T ].*)?", re.ASCII | re.DOTALL)
+_NO_DAY: Final = np.datetime64("NaT", "D")
+
+
+def read_numbers(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
+    """Give doubles (NaN where nothing is said or cannot be read) and where it cannot be read."""
+    try:
+        values, _ = numbers_and_markers(column, name)
+    except FileProblem:
+        return _numbers_of(column, name)
+    return values, np.zeros(len(values), dtype=np.bool_)
+
+
+def _numbers_of(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
+    column = plain(column)
+    if _is_text(column.type):
+        bare = pc.utf8_trim_whitespace(without_markers(column))
+        given = pc.not_equal(bare, pa.scalar(""))
+        reads = pc.match_substring_regex(bare, promise.NUMBER)
+        parsed = pc.if_else(reads, bare, None).cast(pa.float64())
+        refused = _mask(pc.and_not(given, reads))
+    elif pa.types.is_floating(column.type):
+        parsed = column.cast(pa.float64())
+        refused = np.zeros(len(column), dtype=np.bool_)
+    else:
+        raise FileProblem(f"column {name} must hold numbers but holds values of another type")
+    values: Floats = parsed.to_numpy(zero_copy_only=False).astype(np.float64)
+    infinite = np.isinf(values)
+    return np.where(infinite, np.nan, values), refused | infinite
+
+
+def read_days(column: pa.Array[Any], name: str) -> tuple[Days, Mask]:
+    """Give days (NaT where nothing is said or cannot be read) and where it cannot be read."""
+    column = plain(column)
+    if not _is_text(column.type):
+        found = days(column, name)
+        return found, np.zeros(len(found), dtype=np.bool_)
+    texts = words(without_markers(column), name)
+    parsed = [_day(text) for text in texts.vocabulary]
+    refused = np.array([*(day is None for day in parsed), False], dtype=np.bool_)
+    known = np.array([*(_NO_DAY if d is None else d for d in parsed), _NO_DAY], dtype="M8[D]")
+    return known[texts.codes], refused[texts.codes]
+
+
+def _day(text: str) -> np.datetime64 | None:
+    shaped = _DAY.fullmatch(text)
+    if shaped is None:
+        return None
+    try:
+        return np.datetime64(date.fromisoformat(shaped[1]), "D")
+    except ValueError:
+        return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _mask(found: pa.Array[Any]) -> Mask:
+    told: Mask = found.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - Arrow's
+    return told
+
 
 _ANSWERS: Final = {
     **dict.fromkeys(("yes", "true", "1", "1.0"), 1),
@@ -126,7 +322,7 @@ class _Reader:
         }
         groups = {name: told.as_written(batch.column(name), name) for name in self._groups}
         book = _read_book(told, self._roles, numbers)
-        checks.inspect_book(found, book, told.given, today)
+        inspect_book(found, book, told.given, today)
         sound = np.flatnonzero(found.done())
         self._books.append(book.take(sound))
         self._numbers.append(sound + first_row)
@@ -151,7 +347,7 @@ class _Reader:
             if field.numeric or not self._words[field.name].overflowing
         }
         return Rows(
-            book=checks.joined(self._books),
+            book=joined(self._books),
             numbers=np.concatenate(self._numbers),
             fields=known,
             groups={n: g.column() for n, g in self._groups.items() if not g.overflowing},
@@ -177,16 +373,16 @@ class _Told:
     def numbers(self, name: str, field: Field) -> Floats:
         values, refused = read_numbers(self._batch.column(name), name)
         self.given[name] = ~np.isnan(values) | refused
-        self._found.tell(name, checks.A_NUMBER, refused)
+        self._found.tell(name, A_NUMBER, refused)
         self._found.tell(name, field.rule, breaks_rule(field, values))
         if field.required:
-            self._found.tell(name, checks.GIVEN, ~self.given[name])
+            self._found.tell(name, GIVEN, ~self.given[name])
         return values
 
     def days(self, name: str) -> NDArray[np.datetime64]:
         values, refused = read_days(self._batch.column(name), name)
         self.given[name] = ~np.isnat(values) | refused
-        self._found.tell(name, checks.A_DAY, refused)
+        self._found.tell(name, A_DAY, refused)
         return values
 
     def words(self, name: str, rule: str) -> Words:
@@ -211,7 +407,7 @@ class _Told:
         text = self.as_written(column, RESTRUCTURED)
         known = [_ANSWERS.get(fold(word), _NO_ANSWER) for word in text.vocabulary]
         answers = np.array([*known, 0], dtype=np.int8)[text.codes]
-        self._found.tell(RESTRUCTURED, checks.YES_OR_NO, answers == _NO_ANSWER)
+        self._found.tell(RESTRUCTURED, YES_OR_NO, answers == _NO_ANSWER)
         return np.asarray(answers == 1)
 
 

@@ -21,9 +21,51 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Days = NDArray[np.datetime64]
+
     Labels = NDArray[np.int8]
+
     Mask = NDArray[np.bool_]
+
     People = NDArray[np.int64]
+
+
+_NEARLY_ALL: Final = 0.99
+"""So many loans were observed by the day on which the books were read; the rest may be mistakes."""
+
+
+def mature(
+    due_on: NDArray[np.datetime64], observed_on: NDArray[np.datetime64], days_past_due: int
+) -> Mask:
+    """Say which loans are old enough; a loan without either day is not (NaT compares False)."""
+    known: Mask = observed_on >= due_on + np.timedelta64(days_past_due, "D")
+    return known
+
+
+def unread(
+    due_on: NDArray[np.datetime64], observed_on: NDArray[np.datetime64], days_past_due: int
+) -> Mask:
+    """Say which loans would be mature, had they been observed when the books were read.
+
+    Where the books are read on one day there is none. Where `observed_on` holds the day on which
+    a loan was closed, these are the loans that were repaid in time: setting them aside would leave
+    the defaults.
+    """
+    known = observed_on[~np.isnat(observed_on)]
+    if not len(known):
+        return np.zeros(len(observed_on), dtype=np.bool_)
+    # Not the last day of all: one wrong one would make every young loan look overlooked.
+    day = np.sort(known)[int(_NEARLY_ALL * (len(known) - 1))]
+    in_time: Mask = mature(due_on, np.full_like(observed_on, day), days_past_due)
+    return in_time & ~np.isnat(observed_on) & ~mature(due_on, observed_on, days_past_due)
+
+
+def defaulted(
+    largest_days_past_due: NDArray[np.float64], restructured: Mask, days_past_due: int
+) -> Mask:
+    """Say which loans defaulted, whether mature or not; NaN days past due are none."""
+    late: Mask = largest_days_past_due >= days_past_due
+    return late | restructured
+
 
 OUT_OF_TIME_SHARE: Final = 0.2
 OUT_OF_TIME_SHARE_MAX: Final = 0.5

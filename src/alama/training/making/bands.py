@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.catalogue import Kind
-from alama.training.making.draft import Axis, Draft, DraftPair
+from alama.training.making.fit import Axis, Draft, DraftPair
 from alama.training.portable import line_totals, total, totals_by
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
-    from alama.training.making.draft import Slots
+    from alama.training.making.fit import Slots
     from alama.training.recipe import Recipe
 
     Floats = NDArray[np.float64]
+
     Places = NDArray[np.intp]
+
 
 ROWS_MOVED_MAX: Final = 0.002
 """The share of rows that rounding one cut may move to the neighbouring band."""

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from alama.core.booking import Booking, FieldBooking, ends_in, on_step
-from alama.core.kernel import BatchScorecard, Words
+from alama.core.kernel import BatchScorecard, Column, Words
 from alama.training.making.masking import rows_for
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.core.catalogue import Catalogue
-    from alama.core.kernel import Column
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
 
     Floats = NDArray[np.float64]
+
     Mask = NDArray[np.bool_]
+
     Places = NDArray[np.intp]
+
 
 SUPPORT: Final = 0.5
 """Seldom is less than this times as often as on average. Measured: docs/decisions/0018."""

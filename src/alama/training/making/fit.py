@@ -7,9 +7,9 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from interpret import develop
@@ -17,16 +17,138 @@ from interpret.glassbox import ExplainableBoostingClassifier
 from joblib import parallel_config
 
 from alama.core.application import fold
-from alama.core.kernel import Words
-from alama.training.making.draft import Axis
+from alama.core.errors import TrainingProblem
+from alama.core.kernel import Column, Words
+from alama.training.portable import line_totals, total, totals_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
     from alama.training.recipe import Recipe
+
+    Floats = NDArray[np.float64]
+
+    Slots = NDArray[np.int16]
+
+    Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The slots of one field: `cuts` for numbers, `groups` of words otherwise."""
+
+    field: str
+    cuts: Floats | None = None
+    groups: tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def count(self) -> int:
+        """Count the slots, missing and (for words) other included."""
+        if self.cuts is not None:
+            return len(self.cuts) + 2
+        assert self.groups is not None
+        return len(self.groups) + 2
+
+    def slots(self, column: Column) -> Slots:
+        """Give the slot of each row."""
+        if isinstance(column, Words):
+            assert self.groups is not None
+            slot_of = {w: slot for slot, group in enumerate(self.groups, 1) for w in group}
+            of_code = [slot_of.get(fold(word), self.count - 1) for word in column.vocabulary]
+            by_code: Slots = np.array([*of_code, 0], dtype=np.int16)
+            return by_code[column.codes]
+        assert self.cuts is not None
+        slots: Slots = (np.searchsorted(self.cuts, column, side="right") + 1).astype(np.int16)
+        slots[np.isnan(column)] = 0
+        return slots
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPair:
+    """A pair's table; `rows` and `columns` map the slots of its two axes into it."""
+
+    first: int
+    second: int
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    table: Floats
+
+    def cells(self, slots: Sequence[Slots]) -> NDArray[np.intp]:
+        """Give the flat cell of each row."""
+        width = self.table.shape[1]
+        flat: NDArray[np.intp] = self.rows[slots[self.first]] * width
+        flat += self.columns[slots[self.second]]
+        return flat
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Log-odds of default = base + mains + pairs."""
+
+    axes: tuple[Axis, ...]
+    base: float
+    mains: tuple[Floats, ...]
+    pairs: tuple[DraftPair, ...]
+
+    def slots(self, columns: Mapping[str, Column]) -> list[Slots]:
+        """Give the slots of every axis for every row."""
+        return [axis.slots(columns[axis.field]) for axis in self.axes]
+
+    def margins(self, slots: Sequence[Slots]) -> Floats:
+        """Give the log-odds of default of every row."""
+        margins = np.full(len(slots[0]), self.base)
+        for main, slot in zip(self.mains, slots, strict=True):
+            margins += main[slot]
+        for pair in self.pairs:
+            margins += pair.table.ravel()[pair.cells(slots)]
+        return margins
+
+    def purified(self, shares: Sequence[Floats]) -> Draft:
+        """Move what pairs hold of mains, and mains of the base, to where it belongs.
+
+        Against the product of the marginals `shares` every row and column of a pair, and every
+        main, then averages to zero: the function is unchanged, and main + half of each pair is
+        the exact Shapley value of the game in which absent features are drawn from `shares`.
+        """
+        mains = [main.copy() for main in self.mains]
+        base = self.base
+        pairs = []
+        for pair in self.pairs:
+            height, width = pair.table.shape
+            row_shares = totals_by(pair.rows, shares[pair.first], height)
+            column_shares = totals_by(pair.columns, shares[pair.second], width)
+            row_means = weighted_mean(pair.table, column_shares, axis=1)
+            column_means = weighted_mean(pair.table, row_shares, axis=0)
+            mean = float(weighted_mean(row_means[None, :], row_shares, axis=1)[0])
+            mains[pair.first] += row_means[pair.rows] - mean
+            mains[pair.second] += column_means[pair.columns] - mean
+            base += mean
+            table = pair.table - row_means[:, None] - column_means[None, :] + mean
+            pairs.append(replace(pair, table=table))
+        for place, (main, share) in enumerate(zip(mains, shares, strict=True)):
+            mean = float(weighted_mean(main[None, :], share, axis=1)[0])
+            mains[place] = main - mean
+            base += mean
+        return replace(self, base=base, mains=tuple(mains), pairs=tuple(pairs))
+
+
+def weighted_mean(table: Floats, weights: Floats, axis: int) -> Floats:
+    """Average along an axis."""
+    weighted = table * (weights[None, :] if axis == 1 else weights[:, None])
+    return line_totals(weighted, axis) / total(weights)
+
+
+def shares_of(slots: Sequence[Slots], axes: Sequence[Axis]) -> list[Floats]:
+    """Give the distribution of rows over the slots of each axis."""
+    rows = len(slots[0])
+    return [
+        np.bincount(slot, minlength=axis.count) / rows
+        for slot, axis in zip(slots, axes, strict=True)
+    ]
+
 
 Watch = Callable[[int, float | None], None]
 """Called now and then with the boosting steps done so far and the mean validation log-loss."""
@@ -215,3 +337,101 @@ def _read_notes(folder: Path) -> tuple[dict[str, int], list[float]]:
             steps[path.name] = int(parts[0])
             scores.append(float(parts[1]))
     return steps, scores
+
+
+DIFFERENCE_MAX: Final = 1e-9
+"""Log-odds by which tables and trainer may differ: what is left of adding in another order."""
+
+_ROWS_AT_ONCE: Final = 100_000
+
+
+def compile_terms(fitted: Fitted) -> tuple[Draft, list[Draft]]:
+    """Give the averaged machine as a draft, and each bag as one on the same axes.
+
+    Pairs have coarser cuts than mains, and not a part of them; an axis takes the union of both,
+    so that one look-up a field serves all its tables.
+    """
+    machine = fitted.machine
+    axes = tuple(_axis(fitted, place) for place in range(len(fitted.fields)))
+    averaged = _draft(axes, machine, machine.term_scores_, float(np.ravel(machine.intercept_)[0]))
+    bags = [
+        _draft(
+            axes,
+            machine,
+            [scores[bag] for scores in machine.bagged_scores_],
+            float(np.ravel(machine.bagged_intercept_)[bag]),
+        )
+        for bag in range(len(np.ravel(machine.bagged_intercept_)))
+    ]
+    return averaged, bags
+
+
+def _axis(fitted: Fitted, place: int) -> Axis:
+    name = fitted.fields[place]
+    if name in fitted.word_axes:
+        return fitted.word_axes[name]
+    cuts = np.unique(np.concatenate([np.asarray(c) for c in fitted.machine.bins_[place]]))
+    return Axis(name, cuts=cuts + 0.0)
+
+
+def _draft(
+    axes: tuple[Axis, ...], machine: Machine, scores: Sequence[Floats], base: float
+) -> Draft:
+    mains = [np.zeros(axis.count) for axis in axes]
+    pairs = []
+    for term, table in zip(machine.term_features_, scores, strict=True):
+        maps = [_slot_map(machine.bins_[place], axes[place], len(term)) for place in term]
+        if len(term) == 1:
+            mains[term[0]] += table[maps[0]]
+        elif term[0] < term[1]:
+            pairs.append(DraftPair(term[0], term[1], maps[0], maps[1], table.copy()))
+        else:
+            pairs.append(DraftPair(term[1], term[0], maps[1], maps[0], table.T.copy()))
+    return Draft(axes, base, tuple(mains), tuple(pairs))
+
+
+def _slot_map(levels: Sequence[Any], axis: Axis, term_size: int) -> Places:
+    """Map the slots of an axis to the trainer's slots for a term of this size.
+
+    The trainer keeps one level of bins a term size and reuses the last one for the larger; its
+    slots are missing, bins, unknown.
+    """
+    level = levels[min(len(levels), term_size) - 1]
+    if axis.cuts is not None:
+        # A value on a cut belongs to the bin right of it: take each band at its left end.
+        left_ends = np.concatenate([[-np.inf], axis.cuts])
+        inner = np.searchsorted(np.asarray(level), left_ends, side="right") + 1
+        return np.concatenate([[0], inner]).astype(np.intp)
+    assert axis.groups is not None
+    unknown = max(level.values(), default=0) + 1
+    # The matrix held slot numbers, which the trainer keeps as their text.
+    inner = np.array([level.get(str(slot), unknown) for slot in range(1, axis.count)])
+    return np.concatenate([[0], inner]).astype(np.intp)
+
+
+def check_equal(draft: Draft, slots: Sequence[Slots], fitted: Fitted, data: Dataset) -> None:
+    """Hold the tables against the trainer's own margin on every row, or stop the run."""
+    for start in range(0, len(data), _ROWS_AT_ONCE):
+        rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(data)))
+        theirs = fitted.machine.decision_function(matrix_of(data.take(rows), fitted.word_axes))
+        difference = np.max(np.abs(draft.margins([slot[rows] for slot in slots]) - theirs))
+        if difference > DIFFERENCE_MAX:
+            raise TrainingProblem(
+                f"the tables differ from the trainer's machine by {difference:.3g} log-odds",
+                hint="this version of interpret-core lays its terms out in another way",
+            )
+
+
+def left_out_margins(
+    bags: Sequence[Draft], slots: Sequence[Slots], left_out: NDArray[np.int8]
+) -> Floats:
+    """Give each row the mean margin of the bags that never saw it."""
+    repeats = left_out.shape[1]
+    folds = len(bags) // repeats
+    margins = np.zeros(len(left_out))
+    for number, bag in enumerate(bags):
+        repeat, fold_number = divmod(number, folds)
+        rows = np.flatnonzero(left_out[:, repeat] == fold_number)
+        margins[rows] += bag.margins([slot[rows] for slot in slots])
+    mean: Floats = margins / repeats
+    return mean

@@ -17,7 +17,7 @@ import numpy as np
 
 from alama.core.kernel import BatchScorecard
 from alama.core.likeness import SHARES, Branch, Distribution, Likeness, Limit, moments
-from alama.core.tables import MISSING
+from alama.core.tables import MISSING, Card, Feature
 from alama.training.making.masking import rows_for
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.tables import Card, Feature
     from alama.training.dataset import Dataset
 
     Counts = NDArray[np.int64]
+
     Floats = NDArray[np.float64]
+
     Places = NDArray[np.intp]
+
 
 GROUPS_MAX: Final = 8
 """The most groups of a field. Measured: fewer see less, more see nothing new."""

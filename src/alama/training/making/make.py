@@ -15,16 +15,25 @@ import numpy as np
 
 from alama.training import portable
 from alama.training.making.bands import band
-from alama.training.making.calibrate import Calibration, calibrate, intercept_for
-from alama.training.making.card import card_of
-from alama.training.making.compile import check_equal, compile_terms, left_out_margins
-from alama.training.making.draft import Draft, shares_of
-from alama.training.making.fit import fit
-from alama.training.making.masking import rows_for, with_masked_copies
+from alama.training.making.card import Calibration, calibrate, card_of, intercept_for
+from alama.training.making.fit import (
+    Draft,
+    Fitted,
+    check_equal,
+    compile_terms,
+    fit,
+    left_out_margins,
+    shares_of,
+)
+from alama.training.making.masking import (
+    pairs_that_carry,
+    rows_for,
+    with_masked_copies,
+    with_pairs,
+    withheld_gains,
+)
 from alama.training.making.monotone import Projection
-from alama.training.making.select import pairs_that_carry, with_pairs
-from alama.training.making.withheld import withheld_gains
-from alama.training.notes import CardNotes, ConstraintPrice, Stage
+from alama.training.recipe import CardNotes, ConstraintPrice, Recipe, Stage
 from alama.training.validation.metrics import auc, log_loss
 
 if TYPE_CHECKING:
@@ -34,11 +43,10 @@ if TYPE_CHECKING:
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.draft import Slots
-    from alama.training.making.fit import Fitted
-    from alama.training.recipe import Recipe
+    from alama.training.making.fit import Slots
 
     Floats = NDArray[np.float64]
+
 
 Watch = Callable[[str, float, str], None]
 """Called with the stage, the share of the run that is done, and a figure worth showing."""

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.training.making.draft import Draft, Slots
+    from alama.training.making.fit import Draft, Slots
 
     Floats = NDArray[np.float64]
+
     Places = NDArray[np.intp]
+
 
 STEPS: Final = 40
 """Accelerated steps; a fixed number, because a stopping rule would hang on last bits."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from alama.service.outcomes.records import News, State
+from alama.core.monitoring.news import News, State
 from alama.training.population.people import PopulationOptions, batches
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.portable import Floats
+
 
 KNOWN: Final = ("applied_on", "default", "true_default_probability")
 """Columns of the population that no applicant would send."""

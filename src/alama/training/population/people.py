@@ -17,31 +17,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alama.core.errors import AlamaError
-from alama.core.money import REFERENCE_INFLOW_MONTHLY
-from alama.training.population import repayment
+from alama.core.model import REFERENCE_INFLOW_MONTHLY
+from alama.training.population import applicants
 from alama.training.population.applicants import (
     GENERIC_REGIONS,
     KENYAN_REGIONS,
     WORDS_PER_APPLICANT,
+    WORDS_PER_LOAN,
     Draws,
+    Repayment,
     draw_loans,
     draw_traits,
+    missing_fields,
 )
-from alama.training.population.missing import missing_fields
-from alama.training.population.repayment import WORDS_PER_LOAN, Repayment
 from alama.training.population.truth import (
     DEVICE_TYPES,
     LOAN_PURPOSES,
     Loans,
     true_default_probability,
 )
-from alama.training.portable import saturating
+from alama.training.portable import Floats, Words, saturating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from alama.training.population.missing import Mask
-    from alama.training.portable import Floats, Words
+    from alama.training.population.applicants import Mask
+
 
 CHUNK_ROWS: Final = 25_000
 FIRST_DAY: Final = date(2023, 7, 1)
@@ -80,7 +81,7 @@ class PopulationOptions:
     drift: float = 0.0
     prior_policy: bool = False
     history: bool = False
-    closed_on: date = repayment.OBSERVED_ON
+    closed_on: date = applicants.OBSERVED_ON
 
     def __post_init__(self) -> None:
         """Refuse what no population can be."""
@@ -114,7 +115,7 @@ def schema(options: PopulationOptions) -> pa.Schema:
     if options.prior_policy:
         columns.append(("booked", pa.int8()))
     if options.history:
-        columns += repayment.COLUMNS
+        columns += applicants.COLUMNS
     columns += [("default", pa.int8()), ("true_default_probability", pa.float64())]
     return pa.schema(columns)
 
@@ -193,7 +194,9 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
         columns += books.columns(_words(options.seed, (number, 1), WORDS_PER_LOAN), booked)
     columns.append(pa.array(defaulted.astype(np.int8), mask=~booked))
     columns.append(pa.array(risk))
-    moved = [_moved(column, (options.closed_on - repayment.OBSERVED_ON).days) for column in columns]
+    moved = [
+        _moved(column, (options.closed_on - applicants.OBSERVED_ON).days) for column in columns
+    ]
     return pa.RecordBatch.from_arrays(moved, schema=schema(options))
 
 

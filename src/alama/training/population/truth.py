@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from alama.training.portable import logistic, saturating
+from alama.training.portable import Floats, logistic, saturating
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from alama.training.portable import Floats
-
     Codes = npt.NDArray[np.int8]
+
     Integers = npt.NDArray[np.int32]
+
 
 DEVICE_TYPES: Final = ("smartphone", "feature_phone", "basic_phone", "tablet")
 LOAN_PURPOSES: Final = (
@@ -90,7 +90,7 @@ def true_default_probability(
 ) -> Floats:
     """Chance that each loan is ever 30 days past due by its due date + 30, to 9 decimals.
 
-    `reference_inflow` is the currency's (core/money.py); `shift` is added to the log-odds and is
+    `reference_inflow` is the currency's (core/model.py); `shift` is added to the log-odds and is
     not 0 only where the population drifts.
     """
     risk = logistic(true_log_odds(loans, reference_inflow=reference_inflow) + shift)

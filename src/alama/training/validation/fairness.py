@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from alama.core.application import fold
-from alama.training.validation.metrics import Interval
+from alama.training.validation.metrics import Floats, Interval, Labels
 from alama.training.validation.tiers import Light, chance_of, jeffreys, light_of
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.core.kernel import Words
-    from alama.training.validation.metrics import Floats, Labels
 
     Mask = NDArray[np.bool_]
+
     Places = NDArray[np.intp]
+
 
 FOUR_FIFTHS: Final = 0.8
 GROUPS_MAX: Final = 12

@@ -10,11 +10,18 @@ import msgspec
 import numpy as np
 
 from alama.core import calibration, kernel
+from alama.core.model import Model, money_factor
+from alama.training.dataset import take_column
 from alama.training.validation import metrics
-from alama.training.validation.metrics import Interval, ReliabilityBand
+from alama.training.validation.metrics import Floats, Interval, Labels, People, ReliabilityBand
 
 if TYPE_CHECKING:
-    from alama.training.validation.metrics import Floats, Labels, People
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from alama.core.kernel import Column
+
 
 CALIBRATION_BINS: Final = 20
 _HISTOGRAM_STEP_POINTS: Final = 10
@@ -173,3 +180,30 @@ def _histogram(labels: Labels, points: Floats) -> Histogram:
         tuple((repaid / repaid.sum()).tolist()),
         tuple((defaulted / defaulted.sum()).tolist()),
     )
+
+
+# Rows scored as they would be served: each by the smallest card that reads its given fields.
+
+
+def served_points(
+    model: Model, columns: Mapping[str, Column], rows: int, currency: str | None = None
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Give the points of each row before rounding, and the place of the card that gave them.
+
+    A field without a column is given by nobody. Money is in `currency`; None means the currency of
+    the model's own cuts.
+    """
+    nobody = np.full(rows, np.nan)
+    read = {feature.field for card in model.cards for feature in card.features}
+    complete = {**dict.fromkeys(read, nobody), **columns}
+    chosen = kernel.choose_card(model.cards, complete, rows)
+    factor = money_factor(model, currency)
+    points = np.empty(rows)
+    for place, card in enumerate(model.cards):
+        mine = np.flatnonzero(chosen == place)
+        if len(mine):
+            fields = (feature.field for feature in card.features)
+            some = {name: take_column(complete[name], mine) for name in fields}
+            scorecard = kernel.BatchScorecard(card, model.catalogue, factor)
+            points[mine] = scorecard.score(some).points
+    return points, chosen

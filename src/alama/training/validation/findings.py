@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.pages import numbers
+from alama.platform.pages import numbers
 from alama.training.validation import metrics
 from alama.training.validation.figures import Measure
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from alama.training.validation.metrics import Interval
     from alama.training.validation.validate import CardValidation, Validation
+
 
 _DEFAULTS_MIN: Final = 200
 _SLOPE_REACH: Final = 0.03

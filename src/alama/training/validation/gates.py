@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from alama.training.validation.tiers import TierRate
 
+
 TIER_LOANS_MIN: Final = 50
 """Loans that a tier needs to be compared alone; with fewer it is pooled with its neighbour."""
 

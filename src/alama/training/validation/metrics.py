@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
 Labels = NDArray[np.int8]
 Floats = NDArray[np.float64]
 People = NDArray[np.int64]

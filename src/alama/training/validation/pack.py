@@ -11,14 +11,12 @@ from typing import Final
 import msgspec
 
 from alama.training.history.report import HistoryReport
-from alama.training.notes import CardNotes
+from alama.training.recipe import CardNotes
 from alama.training.validation.fairness import Attribute
 from alama.training.validation.gates import GateResult, Gates
 from alama.training.validation.rivals import Comparison
-from alama.training.validation.selection import Selection
-from alama.training.validation.support import Support
-from alama.training.validation.term_bands import TermBand
-from alama.training.validation.tiers import LoanRate, TierRate
+from alama.training.validation.support import Selection, Support
+from alama.training.validation.tiers import LoanRate, TermBand, TierRate
 from alama.training.validation.validate import Validation
 
 SCHEMA: Final = "alama.pack/1"

@@ -6,27 +6,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from alama.core.tables import MISSING
-from alama.pages import bands, bars, charts, numbers, svg
-from alama.pages.bars import Bar, Difference
-from alama.pages.charts import Curve, Rate
-from alama.pages.markup import join
-from alama.pages.render import render
-from alama.pages.svg import Frame
-from alama.training.validation.fairness import FOUR_FIFTHS, GROUP_ROWS_MIN
-from alama.training.validation.sections import shared_values
-from alama.training.validation.term_bands import seldom_judged
-from alama.training.validation.tiers import AMBER_BELOW, RED_BELOW, lights
+from alama.core.tables import MISSING, Card, Feature
+from alama.platform.pages import charts, numbers, shapes, svg
+from alama.platform.pages import charts as bars
+from alama.platform.pages.charts import Bar, Curve, Difference, Rate
+from alama.platform.pages.render import Markup, join, render
+from alama.platform.pages.svg import Frame
+from alama.training.validation.fairness import FOUR_FIFTHS, GROUP_ROWS_MIN, Attribute
+from alama.training.validation.report import shared_values
+from alama.training.validation.tiers import AMBER_BELOW, RED_BELOW, lights, seldom_judged
 
 if TYPE_CHECKING:
     from alama.core.model import Model
-    from alama.core.tables import Card, Feature
-    from alama.pages.markup import Markup
     from alama.training.history.report import HistoryReport
-    from alama.training.validation.fairness import Attribute
     from alama.training.validation.pack import Pack
-    from alama.training.validation.selection import FieldSelection, Selection
-    from alama.training.validation.support import Support
+    from alama.training.validation.support import FieldSelection, Selection, Support
 
 _SHORT_ID: Final = 8
 _MISSING_SHOWN: Final = 0.0005
@@ -127,7 +121,7 @@ def _scorecard(model: Model, card: Card) -> Scorecard:
 def _bands(feature: Feature, *, always_given: bool) -> list[tuple[str, float, float, float | None]]:
     listed = list(
         zip(
-            bands.slot_labels(feature),
+            shapes.slot_labels(feature),
             feature.main,
             feature.shares,
             feature.default_rates,

@@ -14,18 +14,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
-from alama.core.kernel import Words
+from alama.core.kernel import Column, Words
 from alama.training.validation import metrics
-from alama.training.validation.metrics import Interval
+from alama.training.validation.metrics import Floats, Interval, Labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from alama.core.kernel import Column
     from alama.training.dataset import Dataset
-    from alama.training.validation.metrics import Floats, Labels
+
 
 ROWS_MAX: Final = 200_000
 """Rows a peer is trained on at most; more would take minutes and hardly change it."""

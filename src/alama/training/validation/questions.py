@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.pages import numbers
-from alama.training.validation.tiers import Light
+from alama.platform.pages import numbers
+from alama.training.validation.tiers import Light, LoanRate, TierRate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.training.validation.metrics import Interval
     from alama.training.validation.pack import Pack
-    from alama.training.validation.tiers import LoanRate, TierRate
+
 
 PSI_WATCH: Final = 0.1
 _ASKING: Final = frozenset({Light.AMBER, Light.RED})

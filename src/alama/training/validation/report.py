@@ -2,19 +2,342 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from alama.pages import numbers
-from alama.pages import render as pages
+from alama.core import tables
+from alama.core.catalogue import Direction, Field
+from alama.core.tables import MISSING, Card, Feature, Pair
+from alama.platform.pages import charts, numbers, shapes
+from alama.platform.pages import charts as bars
+from alama.platform.pages import render as pages
+from alama.platform.pages import shapes as bands
+from alama.platform.pages.charts import Bar, Curve, Difference, Rate
+from alama.platform.pages.shapes import Band, Heat
+from alama.training.validation.figures import Figure, Measure, Performance
 from alama.training.validation.findings import findings
-from alama.training.validation.sections import shared_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from alama.core.model import Model, Setting
-    from alama.training.notes import CardNotes
-    from alama.training.validation.validate import Validation
+    from alama.platform.pages.render import Markup
+    from alama.training.recipe import CardNotes
+    from alama.training.validation.stability import Stability
+    from alama.training.validation.validate import CardValidation, Validation
+
+
+_PSI_SHIFT: Final = 0.25
+_PSI_WATCH: Final = 0.1
+_SHARE_SHOWN: Final = 0.00005
+"""A slot that nobody in training fell into is left out of a picture of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    name: str
+    ideal: str
+    form: Callable[[float], str]
+
+
+_MEASURES: Final = {
+    Measure.AUC: _Wording("AUC", "1; 0.5 is chance", lambda v: numbers.fixed(v, 3)),
+    Measure.GINI: _Wording("Gini", "1; 0 is chance", lambda v: numbers.fixed(v, 3)),
+    Measure.KS: _Wording("KS", "1; 0 is chance", lambda v: numbers.fixed(v, 3)),
+    Measure.BRIER: _Wording("Brier score", "0", lambda v: numbers.fixed(v, 4)),
+    Measure.LOG_LOSS: _Wording("Log loss", "0", lambda v: numbers.fixed(v, 4)),
+    Measure.CALIBRATION_ERROR: _Wording("Calibration error", "0", lambda v: numbers.percent(v, 2)),
+    Measure.CALIBRATION_SLOPE: _Wording("Calibration slope", "1", lambda v: numbers.fixed(v, 3)),
+}
+"""How each figure is named and written, and what would be perfect."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFigure:
+    """A figure, and how it and its interval are written."""
+
+    figure: Figure
+    value: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A way of scoring and its figures by measure."""
+
+    performance: Performance
+    figures: dict[Measure, WrittenFigure]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCard:
+    """What the validation says of a card, with its drawings; `prices` where directions have any."""
+
+    name: str
+    measured: Measured
+    validation: CardValidation
+    ahead: Markup
+    reliability: Markup
+    missing_costs: Markup
+    prices: Markup | None
+
+
+@dataclass(frozen=True, slots=True)
+class MonthDrawings:
+    """Default rates and stability, month by month."""
+
+    rates: Markup
+    psi: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The table of one field of a card, its slots by label."""
+
+    field: Field
+    feature: Feature
+    labels: list[str]
+    drawing: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPair:
+    """The table of a pair."""
+
+    title: str
+    drawing: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCard:
+    """What is inside a card: fields by weight, pairs by strength."""
+
+    card: Card
+    breaks: tuple[str, ...]
+    importance: Markup
+    shapes: list[Shape]
+    pairs: list[DrawnPair]
+
+
+def shared_values(
+    model: Model, validation: Validation, notes: Sequence[CardNotes]
+) -> dict[str, object]:
+    """Give what templates/sections.html needs; cards stand largest first."""
+    cards = [_measured_card(card) for card in reversed(validation.cards)]
+    served = _measured(validation.served)
+    ways = [card.measured for card in cards]
+    if len(ways) > 1:
+        ways.insert(0, served)
+    largest = validation.cards[-1].stability
+    read = {feature.field for card in model.cards for feature in card.features}
+    return {
+        "model": model,
+        "validation": validation,
+        "notes": list(reversed(notes)),
+        "served": served,
+        "ways": ways,
+        "measures": _MEASURES,
+        "measured_cards": cards,
+        "drawn_cards": [_drawn_card(model, card) for card in reversed(model.cards)],
+        "directed": [
+            field
+            for field in model.catalogue.model_fields
+            if field.direction is not Direction.FREE and field.name in read
+        ],
+        "withheld": [
+            (note.card, gain)
+            for note in notes
+            for gain in sorted(note.withheld, key=lambda gain: -gain.share)
+            if gain.share > 0.0
+        ],
+        "roc": _roc(ways),
+        "scores_by_outcome": _scores_by_outcome(validation.served),
+        "psi_by_field": _psi_by_field(largest),
+        "by_month": _by_month(largest),
+    }
+
+
+def _measured(performance: Performance) -> Measured:
+    """Write the figures of a way of scoring."""
+    return Measured(performance, {f.measure: _written(f) for f in performance.figures})
+
+
+def _written(figure: Figure) -> WrittenFigure:
+    form = _MEASURES[figure.measure].form
+    interval = numbers.between(form(figure.interval.low), form(figure.interval.high))
+    return WrittenFigure(figure, form(figure.value), interval)
+
+
+def _measured_card(card: CardValidation) -> MeasuredCard:
+    return MeasuredCard(
+        name=card.card,
+        measured=_measured(card.performance),
+        validation=card,
+        ahead=_ahead(card),
+        reliability=_reliability(card),
+        missing_costs=bars.bars(
+            [
+                Bar(cost.field, cost.auc)
+                for cost in sorted(card.missing_costs, key=lambda c: -c.auc)
+            ],
+            lambda value: numbers.fixed(value, 4),
+            f"AUC lost without each field, {card.card} card",
+        ),
+        prices=_prices(card) if card.prices else None,
+    )
+
+
+def _ahead(card: CardValidation) -> Markup:
+    return bars.differences(
+        [
+            Difference(
+                f"ahead of {peer.name}",
+                peer.ahead,
+                peer.ahead_interval.low,
+                peer.ahead_interval.high,
+            )
+            for peer in card.peers
+        ],
+        lambda value: numbers.signed(value, 4),
+        f"AUC of the {card.card} card against its peers",
+        f"difference of AUC, {card.card} card",
+    )
+
+
+def _reliability(card: CardValidation) -> Markup:
+    rates = [
+        Rate(b.predicted, b.observed, b.interval.low, b.interval.high, b.rows)
+        for b in card.performance.reliability
+    ]
+    return charts.reliability(rates, f"Calibration of the {card.card} card")
+
+
+def _prices(card: CardValidation) -> Markup:
+    prices = sorted(card.prices, key=lambda price: -price.log_loss)
+    return bars.bars(
+        [Bar(price.field, 1e6 * price.log_loss) for price in prices],
+        lambda value: numbers.fixed(value, 1),
+        f"Price of each risk direction, {card.card} card",
+    )
+
+
+def _roc(ways: Sequence[Measured]) -> Markup:
+    curves = [
+        Curve(
+            f"{way.performance.name}, AUC {way.figures[Measure.AUC].value}",
+            way.performance.roc[0],
+            way.performance.roc[1],
+        )
+        for way in ways
+    ]
+    return charts.roc(curves, "ROC curves")
+
+
+def _scores_by_outcome(served: Performance) -> Markup:
+    histogram = served.histogram
+    return charts.mirrored_histogram(
+        histogram.edges, histogram.repaid, histogram.defaulted, "Scores by outcome"
+    )
+
+
+def _psi_by_field(stability: Stability) -> Markup:
+    moved = sorted(stability.features, key=lambda shift: -shift.psi)
+    return bars.bars(
+        [Bar(shift.field, shift.psi) for shift in moved],
+        numbers.fixed,
+        "PSI of each field, training against hold-out",
+        full_at_least=_PSI_WATCH * 1.1,
+        limits=((_PSI_WATCH, "0.1 watch"), (_PSI_SHIFT, "0.25 shift")),
+    )
+
+
+def _by_month(stability: Stability) -> MonthDrawings | None:
+    months, shifts = stability.months, stability.features
+    if len(months) <= 1:
+        return None
+    names, places = [month.month for month in months], list(range(len(months)))
+    series = [
+        Curve("predicted", places, [month.predicted_rate for month in months]),
+        Curve("observed", places, [month.default_rate for month in months]),
+    ]
+    return MonthDrawings(
+        charts.trend(names, series, "Predicted and observed default rate by month", "month"),
+        bars.grid(
+            ["score", *(shift.field for shift in shifts)],
+            names,
+            [[month.score_psi for month in months], *(list(shift.by_month) for shift in shifts)],
+            _PSI_SHIFT,
+            "PSI by field and month",
+        ),
+    )
+
+
+def _drawn_card(model: Model, card: Card) -> DrawnCard:
+    weightiest_first = sorted(card.features, key=lambda feature: (-_weight(feature), feature.field))
+    return DrawnCard(
+        card=card,
+        breaks=tuple(tables.monotone_breaks(card, model.catalogue)),
+        importance=bars.bars(
+            [Bar(feature.field, _weight(feature)) for feature in weightiest_first],
+            lambda points: numbers.fixed(points, 1),
+            f"Mean points moved by each field, {card.name} card",
+        ),
+        shapes=[
+            _shape(feature, model.catalogue.field(feature.field)) for feature in weightiest_first
+        ],
+        pairs=[
+            _pair(model, card, pair) for pair in sorted(card.pairs, key=_strength, reverse=True)
+        ],
+    )
+
+
+def _weight(feature: Feature) -> float:
+    weighed = zip(feature.main, feature.shares, strict=True)
+    return sum(abs(points) * share for points, share in weighed)
+
+
+def _shape(feature: Feature, field: Field) -> Shape:
+    labels = bands.slot_labels(feature)
+    listed = [
+        Band(label, points, share)
+        for label, points, share in zip(labels, feature.main, feature.shares, strict=True)
+    ]
+    title = f"Points by {field.name}"
+    if feature.words:
+        shown = [band for band in listed if band.share >= _SHARE_SHOWN] or listed
+        drawing = shapes.words(shown, title)
+    else:
+        cuts = [numbers.short(cut) for cut in feature.cuts]
+        missing = None if field.required else listed[MISSING]
+        drawing = shapes.steps(missing, listed[1:], cuts, title, field.unit or field.name)
+    return Shape(field, feature, labels, drawing)
+
+
+def _strength(pair: Pair) -> float:
+    return max(abs(half) for row in pair.halves for half in row)
+
+
+def _pair(model: Model, card: Card, pair: Pair) -> DrawnPair:
+    first, second = card.features[pair.first], card.features[pair.second]
+    rows, columns = (
+        _lines(places, model.catalogue.field(feature.field))
+        for places, feature in ((pair.rows, first), (pair.columns, second))
+    )
+    heat = Heat(
+        rows=[bands.group_label(first, slots) for _, slots in rows],
+        columns=[bands.group_label(second, slots) for _, slots in columns],
+        cells=[[2.0 * pair.halves[row][column] for column, _ in columns] for row, _ in rows],
+    )
+    title = f"{first.field} \u00d7 {second.field}"
+    drawing = shapes.heat_map(heat, first.field, second.field, f"Points of {title}")
+    return DrawnPair(title, drawing)
+
+
+def _lines(places: Sequence[int], field: Field) -> list[tuple[int, list[int]]]:
+    """Give the rows (or columns) of a pair that an application can fall into, with their slots."""
+    never = {MISSING} if field.required else set()
+    lines = ((place, set(slots) - never) for place, slots in enumerate(bands.groups(places)))
+    return [(place, sorted(slots)) for place, slots in lines if slots]
 
 
 def render(model: Model, validation: Validation, notes: Sequence[CardNotes]) -> str:

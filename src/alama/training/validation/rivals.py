@@ -11,12 +11,10 @@ import numpy as np
 from alama.core import kernel
 from alama.training.validation import metrics
 from alama.training.validation.figures import log_odds_of
-from alama.training.validation.metrics import Interval
+from alama.training.validation.metrics import Floats, Interval, Labels, People
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from alama.training.validation.metrics import Floats, Labels, People
 
 
 class Ranked(msgspec.Struct, frozen=True):

@@ -8,30 +8,232 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
 
-from alama.core import kernel
-from alama.core.model import money_factor
+from alama.core import calibration, kernel
+from alama.core.application import Application, Value
+from alama.core.catalogue import Field, Kind
+from alama.core.kernel import Column, Words
+from alama.core.lending.decision import decide
+from alama.core.lending.policy import Decision, Rule
+from alama.core.model import Model, money_factor
 from alama.training.dataset import take_column
 from alama.training.making.booking import log_odds_by_field
+from alama.training.validation import metrics
 from alama.training.validation.tiers import LoanRate, loan_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from alama.core.booking import Booking
-    from alama.core.kernel import Column
-    from alama.core.model import Model
-    from alama.training.validation.decided import Decided
+    from alama.core.lending.ready_policy import ReadyPolicy
     from alama.training.validation.metrics import Floats, Labels
 
     Mask = NDArray[np.bool_]
+
     Places = NDArray[np.intp]
+
+
+_OUTSIDE: Final = frozenset({Rule.VALUE_OUTSIDE_TRAINING.value, Rule.UNLIKE_TRAINING.value})
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """For each application: approved, left to a person; and whether it is unlike the training.
+
+    `seldom` are those whose like were seldom booked, whether or not the policy looks at that; they
+    are outside as well. `unaffordable` are those to whom not even the smallest loan can be offered
+    that they could repay.
+    """
+
+    approved: Mask
+    review: Mask
+    outside: Mask
+    seldom: Mask
+    unaffordable: Mask
+
+    @property
+    def declined(self) -> Mask:
+        """Say which were declined, by whatever rule."""
+        return ~self.approved & ~self.review
+
+    @property
+    def seldom_declined_by_score(self) -> Mask:
+        """Say which of the seldom booked were declined although they could repay some loan.
+
+        Where a policy has no rules of its own that decline, nothing but a score is left.
+        """
+        return self.seldom & self.declined & ~self.unaffordable
+
+
+def decide_rows(policy: ReadyPolicy, columns: Mapping[str, Column], rows: int) -> Decided:
+    """Decide on every row. A field that the policy forbids is not looked at: nobody may send it."""
+    found = np.zeros((5, rows), dtype=np.bool_)
+    for row, values in enumerate(_rows_of_values(policy, columns, rows)):
+        scorecard = policy.model.scorecard_for(Application(values))
+        asked = policy.as_asked(values)
+        scored = scorecard.score(asked)
+        verdict = decide(policy, scorecard, asked, scored)
+        booking = policy.model.booking_of(scorecard)
+        seldom = booking is not None and booking.is_seldom(asked, scored.slots)
+        found[0, row] = verdict.decision is Decision.APPROVED
+        found[1, row] = verdict.decision is Decision.REVIEW
+        found[2, row] = seldom or not _OUTSIDE.isdisjoint(verdict.rules)
+        found[3, row] = seldom
+        found[4, row] = Rule.UNAFFORDABLE.value in verdict.rules
+    return Decided(*found)
+
+
+def _rows_of_values(
+    policy: ReadyPolicy, columns: Mapping[str, Column], rows: int
+) -> Iterator[tuple[Value, ...]]:
+    forbidden = {name for _, name in policy.forbidden}
+    lists: list[Iterable[Value]] = []
+    for field in policy.model.catalogue.fields:
+        column = None if field.name in forbidden else columns.get(field.name)
+        lists.append(repeat(None, rows) if column is None else _values(column, field))
+    return zip(*lists, strict=True)
+
+
+def _values(column: Column, field: Field) -> list[Value]:
+    if isinstance(column, Words):
+        # The last entry is for what is missing, where code -1 finds it.
+        words = [*column.vocabulary, None]
+        return [words[code] for code in column.codes.tolist()]
+    whole = field.kind is Kind.INTEGER
+    return [
+        None if value != value else int(value) if whole else value  # noqa: PLR0124  # NaN is not itself
+        for value in column.tolist()
+    ]
+
+
+_SCORE_STEP_POINTS: Final = 20
+_SCORE_BANDS: Final = 10
+
+
+class FieldSelection(msgspec.Struct, frozen=True):
+    """How far a field of the booked differs from that of all who applied (PSI); medians."""
+
+    field: str
+    psi: float
+    applied_median: float | None
+    booked_median: float | None
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Booked against applied, scored by the candidate. Shares are 0 to 1.
+
+    `outside_` are the shares of those unlike the booked loans that the model learned from, but
+    `outside_approved` and `outside_declined` count applications; `predicted_` are the mean
+    probabilities of those inside.
+    """
+
+    applications: int
+    booked: int
+    score_psi: float
+    score_edges: tuple[float, ...]
+    applied_shares: tuple[float, ...]
+    booked_shares: tuple[float, ...]
+    fields: tuple[FieldSelection, ...]
+    outside_booked: float
+    outside_not_booked: float
+    outside_to_review: float
+    outside_approved: int
+    outside_declined: int
+    predicted_booked: float
+    predicted_not_booked: float
+
+    @property
+    def booked_share(self) -> float:
+        """Give the share of the applications that were booked."""
+        return self.booked / max(self.applications, 1)
+
+
+def select(
+    model: Model,
+    columns: Mapping[str, Column],
+    booked: Mask,
+    points: Floats,
+    decided: Decided,
+) -> Selection:
+    """Compare the booked with all who applied; `points` and `decided` are of every application."""
+    edges = _score_edges(points)
+    scores = np.clip(points, calibration.SCORE_MIN, calibration.SCORE_MAX)
+    cuts = np.quantile(points, np.linspace(0.0, 1.0, _SCORE_BANDS + 1)[1:-1])
+    bands = np.searchsorted(cuts, points, side="right")
+    inside = ~decided.outside
+    chances = kernel.probabilities(points)
+    outside = decided.outside
+    return Selection(
+        applications=len(booked),
+        booked=int(np.count_nonzero(booked)),
+        score_psi=_psi(bands, booked, _SCORE_BANDS),
+        score_edges=tuple(edges.tolist()),
+        applied_shares=_histogram(scores, edges),
+        booked_shares=_histogram(scores[booked], edges),
+        fields=_fields(model, columns, booked),
+        outside_booked=_mean(outside[booked]),
+        outside_not_booked=_mean(outside[~booked]),
+        outside_to_review=_mean(decided.review[outside]),
+        outside_approved=int(np.count_nonzero(outside & decided.approved)),
+        outside_declined=int(np.count_nonzero(outside & decided.declined)),
+        predicted_booked=_mean(chances[booked & inside]),
+        predicted_not_booked=_mean(chances[~booked & inside]),
+    )
+
+
+def _fields(
+    model: Model, columns: Mapping[str, Column], booked: Mask
+) -> tuple[FieldSelection, ...]:
+    card = model.cards[-1]
+    slots = kernel.BatchScorecard(card, model.catalogue).slots(columns)
+    found = [
+        FieldSelection(
+            feature.field,
+            _psi(slot, booked, len(feature.main)),
+            _median(columns[feature.field]),
+            _median(columns[feature.field], booked),
+        )
+        for feature, slot in zip(card.features, slots, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda field: (-field.psi, field.field)))
+
+
+def _psi(bands: NDArray[np.intp], booked: Mask, size: int) -> float:
+    applied = np.bincount(bands, minlength=size) / len(bands)
+    kept = np.bincount(bands[booked], minlength=size) / max(int(np.count_nonzero(booked)), 1)
+    return metrics.psi(applied, kept)
+
+
+def _median(column: Column, rows: Mask | None = None) -> float | None:
+    if isinstance(column, Words):
+        return None
+    given = column if rows is None else column[rows]
+    given = given[~np.isnan(given)]
+    return float(np.median(given)) if len(given) else None
+
+
+def _score_edges(points: Floats) -> Floats:
+    step = _SCORE_STEP_POINTS
+    shown = np.clip(points, calibration.SCORE_MIN, calibration.SCORE_MAX)
+    first, last = (np.floor(end / step) * step for end in (shown.min(), shown.max()))
+    return np.arange(first, last + 2 * step, step, dtype=np.float64)
+
+
+def _histogram(scores: Floats, edges: Floats) -> tuple[float, ...]:
+    counts, _ = np.histogram(scores, bins=edges)
+    return tuple((counts / max(len(scores), 1)).tolist())
+
+
+def _mean(values: Floats | Mask) -> float:
+    """Give the mean; 0 of nothing, which the counts beside it tell apart."""
+    return float(np.mean(values)) if len(values) else 0.0
 
 
 class KeptOut(msgspec.Struct, frozen=True):

@@ -15,15 +15,17 @@ from scipy import special
 
 from alama.core.lending.policy import Decision
 from alama.core.units import Points
-from alama.training.validation.metrics import Interval
+from alama.training.validation.metrics import Floats, Interval, Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from alama.core.lending.ready_policy import ReadyPolicy
-    from alama.training.validation.metrics import Floats, Labels
+
+    Days = NDArray[np.float64]
+
 
 AMBER_BELOW: Final = 0.05
 RED_BELOW: Final = 0.01
@@ -153,3 +155,62 @@ def _rate(
 def lights(tiers: Sequence[TierRate]) -> dict[Light, int]:
     """Count the tiers under each light."""
     return {light: sum(tier.light is light for tier in tiers) for light in Light}
+
+
+_LAST_DAYS: Final = (7, 14, 30, 60, 90, 180, 365)
+"""The longest term of each band, in days; one more band is open."""
+
+JUDGED_MIN: Final = 50
+"""Loans that a band needs before the figures of the whole say anything about it."""
+
+
+class TermBand(msgspec.Struct, frozen=True):
+    """Loans whose term lies in a band, in days; without `last` it has no end."""
+
+    first: int
+    last: int | None
+    learned: int
+    judged: int
+
+    @property
+    def words(self) -> str:
+        """Name the band."""
+        if self.first == 1:
+            return f"up to {self.last} days"
+        if self.last is None:
+            return f"more than {self.first - 1} days"
+        return f"{self.first} to {self.last} days"
+
+    @property
+    def thin(self) -> bool:
+        """Say whether the model learned from such loans, and too few of them judge it."""
+        return self.learned > 0 and self.judged < JUDGED_MIN
+
+
+def term_bands(learned: Days, judged: Days) -> tuple[TermBand, ...]:
+    """Count the terms (days) of the loans on either side, leaving out bands without any loan."""
+    counts = [
+        np.bincount(np.searchsorted(_LAST_DAYS, terms), minlength=len(_LAST_DAYS) + 1).tolist()
+        for terms in (learned, judged)
+    ]
+    firsts = (1, *(day + 1 for day in _LAST_DAYS))
+    return tuple(
+        TermBand(*band)
+        for band in zip(firsts, (*_LAST_DAYS, None), *counts, strict=True)
+        if any(band[2:])
+    )
+
+
+def seldom_judged(bands: Iterable[TermBand]) -> str | None:
+    """Say which terms the figures of a pack hardly speak of, None where there is none."""
+    thin = [
+        f"{band.words} ({band.judged:,} of those that judge, {band.learned:,} learned from)"
+        for band in bands
+        if band.thin
+    ]
+    if not thin:
+        return None
+    return (
+        f"Of these terms fewer than {JUDGED_MIN} loans judge the model, mostly because long loans "
+        f"of late are not yet due: {'; '.join(thin)}. How well it does for them is not known."
+    )

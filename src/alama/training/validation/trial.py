@@ -15,19 +15,16 @@ from alama.core.kernel import Words
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model
 from alama.core.product import PRODUCT
-from alama.training.dataset import take_column
+from alama.training.dataset import Dataset, take_column
 from alama.training.history.roles import REGION
-from alama.training.validation.decided import decide_rows
-from alama.training.validation.fairness import Approvals, Repayments, attribute
-from alama.training.validation.figures import Measure
-from alama.training.validation.gates import Measured, judge_gates
-from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect
+from alama.training.validation.fairness import Approvals, Attribute, Repayments, attribute
+from alama.training.validation.figures import Measure, served_points
+from alama.training.validation.gates import Gates, Measured, judge_gates
+from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect, SplitFacts
 from alama.training.validation.questions import open_questions
 from alama.training.validation.rivals import Comparison, Entrant, compare
-from alama.training.validation.selection import select
-from alama.training.validation.served import served_points
 from alama.training.validation.stability import lately, score_psi
-from alama.training.validation.support import Applied, support_of
+from alama.training.validation.support import Applied, Decided, decide_rows, select, support_of
 from alama.training.validation.tiers import loan_rate, tier_rates
 
 if TYPE_CHECKING:
@@ -35,16 +32,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.training.dataset import Dataset
     from alama.training.history.loans import History
     from alama.training.pipeline import Judged
-    from alama.training.validation.decided import Decided
-    from alama.training.validation.fairness import Attribute
-    from alama.training.validation.gates import Gates
-    from alama.training.validation.pack import SplitFacts
     from alama.training.validation.validate import Validation
 
     Places = NDArray[np.intp]
+
 
 PolicyFor = Callable[[Model], ReadyPolicy]
 """Lays the lender's policy out for a model."""

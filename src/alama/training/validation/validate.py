@@ -13,27 +13,23 @@ import numpy as np
 
 from alama.core import kernel
 from alama.core.errors import TrainingProblem
-from alama.core.kernel import Words
-from alama.core.model import Metric
-from alama.training.notes import ConstraintPrice
+from alama.core.kernel import Column, Words
+from alama.core.model import Metric, Model
+from alama.training.recipe import CardNotes, ConstraintPrice
 from alama.training.validation import metrics, peers
-from alama.training.validation.figures import Performance, performance
+from alama.training.validation.figures import Performance, performance, served_points
 from alama.training.validation.peers import PeerComparison
-from alama.training.validation.served import served_points
-from alama.training.validation.stability import Stability, stability
-from alama.training.validation.unlike import UnlikeShare, unlike_shares
+from alama.training.validation.stability import Stability, UnlikeShare, stability, unlike_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from alama.core.kernel import Column
-    from alama.core.model import Model
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.notes import CardNotes
     from alama.training.validation.metrics import Floats, Labels
+
 
 AS_SERVED: Final = "as served"
 

@@ -19,7 +19,7 @@ from alama.core.likeness import Branch, Distribution, Likeness, Limit
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tables import Card
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from tests.policies import with_parts
 
 MODEL = builtin()

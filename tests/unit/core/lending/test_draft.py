@@ -12,8 +12,8 @@ from alama.core.lending.draft import NEUTRAL, default_policy, default_text, draf
 from alama.core.lending.policy import Decision
 from alama.core.lending.policy_check import unsteady
 from alama.core.lending.policy_text import read
-from alama.core.money import REFERENCE_INFLOW_MONTHLY
-from alama.files.jurisdictions import jurisdiction, jurisdictions
+from alama.core.model import REFERENCE_INFLOW_MONTHLY
+from alama.platform.files.packaged import jurisdiction, jurisdictions
 
 CURRENCIES: Final = sorted(REFERENCE_INFLOW_MONTHLY)
 PLACES: Final = [

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.errors import InvalidJurisdiction
-from alama.core.lending.jurisdiction import Jurisdiction, Sourced, read
+from alama.core.lending.jurisdiction import Jurisdiction, Sourced, read_jurisdiction
 from tests.tries import tries
 
 PACK = """\
@@ -33,7 +33,7 @@ dated = 2021-01-01
 
 
 def test_a_pack_is_read_with_the_source_of_each_figure() -> None:
-    assert read(PACK) == Jurisdiction(
+    assert read_jurisdiction(PACK) == Jurisdiction(
         code="XA",
         name="Atlantis",
         currencies=("USD",),
@@ -54,7 +54,7 @@ def test_a_pack_is_read_with_the_source_of_each_figure() -> None:
 
 
 def test_a_figure_that_no_rule_gives_is_none() -> None:
-    pack = read(PACK)
+    pack = read_jurisdiction(PACK)
     assert pack.charges_max is None
     assert pack.inflow_share_max is None
     assert pack.retention_days is None
@@ -67,7 +67,7 @@ def test_a_figure_without_its_value_rule_source_or_date_is_refused(line: str) ->
     key = line.partition(" ")[0]
     message = rf"missing required field `{key}` - at `\$\.(apr_max|forbidden_fields)`"
     with pytest.raises(InvalidJurisdiction, match=message):
-        read("\n".join(lines))
+        read_jurisdiction("\n".join(lines))
 
 
 def test_a_value_that_cannot_be_is_refused_with_its_place(subtests: pytest.Subtests) -> None:
@@ -92,7 +92,7 @@ def test_a_value_that_cannot_be_is_refused_with_its_place(subtests: pytest.Subte
     ]:
         with subtests.test(good=good, bad=bad, where=where):
             with pytest.raises(InvalidJurisdiction) as refused:
-                read(PACK.replace(good, bad))
+                read_jurisdiction(PACK.replace(good, bad))
             assert f"at `$.{where}" in str(refused.value)
             assert refused.value.hint == "docs/jurisdictions.md says what a pack holds"
 
@@ -110,12 +110,12 @@ def test_a_value_that_cannot_be_is_refused_with_its_place(subtests: pytest.Subte
 def test_a_figure_beyond_its_unit_is_refused(figure: str, value: str) -> None:
     pack = PACK.replace("[apr_max]", f"[{figure}]").replace("value = 36", f"value = {value}")
     with pytest.raises(InvalidJurisdiction, match=rf"at `\$\.{figure}\.value`"):
-        read(pack)
+        read_jurisdiction(pack)
 
 
 def test_a_misspelled_figure_is_refused() -> None:
     with pytest.raises(InvalidJurisdiction, match="unknown field `apr_maximum`"):
-        read(PACK.replace("[apr_max]", "[apr_maximum]"))
+        read_jurisdiction(PACK.replace("[apr_max]", "[apr_maximum]"))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_misspelled_figure_is_refused() -> None:
 )
 def test_text_that_is_no_toml_is_refused(text: str, fault: str) -> None:
     with pytest.raises(InvalidJurisdiction, match=f"not a jurisdiction pack: .*{fault}"):
-        read(text)
+        read_jurisdiction(text)
 
 
 @tries(250)
@@ -137,4 +137,4 @@ def test_text_that_is_no_toml_is_refused(text: str, fault: str) -> None:
 def test_one_changed_character_gives_a_pack_or_a_clear_error(place: int, character: str) -> None:
     changed = PACK[:place] + character + PACK[place + 1 :]
     with suppress(InvalidJurisdiction):
-        assert isinstance(read(changed), Jurisdiction)
+        assert isinstance(read_jurisdiction(changed), Jurisdiction)

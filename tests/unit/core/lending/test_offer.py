@@ -15,7 +15,7 @@ from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from tests.policies import with_parts
 
 MODEL = builtin()

@@ -1,8 +1,14 @@
 import pytest
 
-from alama.core.lending.offer_changes import OfferChanges, offer_changes, told, what_changes
 from alama.core.lending.policy import Decision
-from alama.core.lending.simulation import Stance, Switch
+from alama.core.lending.simulation import (
+    OfferChanges,
+    Stance,
+    Switch,
+    offer_changes,
+    told,
+    what_changes,
+)
 from alama.core.units import Apr, Money
 
 OLD = Stance(660, "B", Decision.APPROVED, (), 12_000, 60, Apr(54.0), Money(300.0))

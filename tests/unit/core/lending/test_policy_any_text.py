@@ -19,7 +19,7 @@ from alama.core.lending.policy_text import decode, read
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from tests.tries import tries
 from tests.unit.core.lending.test_policy_text import HUGE, RULED, TEXT, refusal_of
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Law
-from alama.core.lending.policy_changes import Change, changes
+from alama.core.lending.policy import Change, Law, changes
 from alama.core.lending.policy_check import seal
 from tests.policies import random_policy
 from tests.simulations import a_wider_policy

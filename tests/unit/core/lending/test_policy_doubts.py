@@ -10,10 +10,9 @@ import pytest
 from alama.core.lending.draft import default_policy, draft
 from alama.core.lending.jurisdiction import Jurisdiction
 from alama.core.lending.policy import Decision, OwnRule, Policy
-from alama.core.lending.policy_check import spell
-from alama.core.lending.policy_doubts import doubts_about
+from alama.core.lending.policy_check import doubts_about, spell
 from alama.core.product import PRODUCT
-from alama.files.jurisdictions import jurisdiction, jurisdictions
+from alama.platform.files.packaged import jurisdiction, jurisdictions
 
 PACKS = jurisdictions()
 LENDING = [pack for pack in PACKS if pack.currencies]

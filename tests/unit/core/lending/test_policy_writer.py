@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.lending.draft import default_policy
+from alama.core.lending.draft import default_policy, write
 from alama.core.lending.policy import Affordability, Caps, Daily, Decision, Law, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.policy_text import read
-from alama.core.lending.policy_writer import write
 from alama.core.units import Apr, Money
 from tests.policies import random_policy
 from tests.tries import tries

@@ -16,7 +16,7 @@ from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from tests.factories import a_model
 from tests.policies import with_parts
 

@@ -6,8 +6,7 @@ import pytest
 
 from alama.core.errors import InvalidPolicy
 from alama.core.lending.draft import default_text
-from alama.core.lending.policy_text import read
-from alama.core.lending.toml_advice import SHOWN_MAX
+from alama.core.lending.policy_text import SHOWN_MAX, read
 
 TEXT = default_text("KES").decode()
 TWO_BRACKETS = "write [[tiers]], with two brackets, above each of the tiers"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.monitoring.calibration_shift import shift
+from alama.core.monitoring.recalibration import shift
 from tests.tries import tries
 
 LOANS = st.integers(1, 2_000).flatmap(

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.monitoring.drift import SCORE, Figure, Yardstick, banded, newly_drifted
-from alama.core.monitoring.stability import PSI_MIN
+from alama.core.monitoring.drift import PSI_MIN, SCORE, Figure, Yardstick, banded, newly_drifted
 from alama.core.tally import CardTally
 from tests.drifting import MOVING, card_named, drawn, the_model
 

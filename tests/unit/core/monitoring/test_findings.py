@@ -16,8 +16,7 @@ from alama.core.monitoring.figures import (
     Urgency,
 )
 from alama.core.monitoring.findings import findings
-from alama.core.monitoring.rates import wilson
-from alama.core.monitoring.summing import Loans, proportion, rate, together, verdict
+from alama.core.monitoring.rates import Loans, proportion, rate, together, verdict, wilson
 from tests.reports import repaid, report, reviewed, scored, states
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from alama.core.monitoring import level
-from alama.core.monitoring.level import Given
-from alama.core.monitoring.odds import log_odds
+from alama.core.monitoring import recalibration
+from alama.core.monitoring.rates import log_odds
+from alama.core.monitoring.recalibration import Given
 
 
 def drawn(steep: float, shift: float, loans: int = 400, seed: int = 1) -> list[Given]:
@@ -32,14 +32,14 @@ def test_the_slope_is_that_of_a_logistic_regression() -> None:
         [1] * len(sample) + [0] * len(sample),
         [one.defaults for one in sample] + [one.loans - one.defaults for one in sample],
     )
-    found = level.slope(sample)
+    found = recalibration.slope_of(sample)
     assert found is not None
     assert found.value == pytest.approx(float(fitted.coef_[0, 0]), abs=1e-4)
     assert abs(found.value - 0.8) < 3.0 * found.standard_error
 
 
 def test_the_standard_error_of_the_slope_is_how_far_slopes_spread() -> None:
-    found = [level.slope(drawn(1.0, 0.0, loans=100, seed=seed)) for seed in range(200)]
+    found = [recalibration.slope_of(drawn(1.0, 0.0, loans=100, seed=seed)) for seed in range(200)]
     slopes = [one.value for one in found if one is not None]
     assert len(slopes) == 200
     assert found[0] is not None
@@ -55,19 +55,19 @@ def test_the_standard_error_of_the_slope_is_how_far_slopes_spread() -> None:
     ids=["one probability", "outcomes parted by it"],
 )
 def test_where_the_loans_cannot_tell_there_is_no_slope(sample: list[Given]) -> None:
-    assert level.slope(sample) is None
+    assert recalibration.slope_of(sample) is None
 
 
 def test_the_loss_is_the_mean_of_minus_log_of_what_came() -> None:
     sample = [Given(0.2, 10, 3)]
     expected = -(3 * math.log(0.2) + 7 * math.log(0.8)) / 10
-    assert level.loss(sample) == pytest.approx(expected)
-    assert level.loss(sample, math.log(3 / 7) - math.log(0.25)) < expected
+    assert recalibration.loss(sample) == pytest.approx(expected)
+    assert recalibration.loss(sample, math.log(3 / 7) - math.log(0.25)) < expected
 
 
 def test_bands_hold_every_loan_once_in_order_of_risk() -> None:
     sample = drawn(1.0, 0.0)
-    found = level.bands(sample, 10)
+    found = recalibration.bands(sample, 10)
     assert len(found) == 10
     assert sum(band.loans for band in found) == 40 * 400
     assert [band.predicted for band in found] == sorted(band.predicted for band in found)
@@ -75,11 +75,11 @@ def test_bands_hold_every_loan_once_in_order_of_risk() -> None:
 
 
 def test_few_rows_make_fewer_bands() -> None:
-    found = level.bands([Given(0.1, 90, 9), Given(0.3, 10, 3)], 10)
+    found = recalibration.bands([Given(0.1, 90, 9), Given(0.3, 10, 3)], 10)
     assert [(band.loans, band.observed) for band in found] == [(90, 0.1), (10, 0.3)]
 
 
 def test_a_sample_without_a_part_is_the_rest_of_it() -> None:
     whole = [Given(0.1, 10, 2), Given(0.2, 5, 1), Given(0.3, 4, 4)]
     part = [Given(0.1, 4, 1), Given(0.3, 4, 4)]
-    assert level.without(whole, part) == [Given(0.1, 6, 1), Given(0.2, 5, 1)]
+    assert recalibration.without(whole, part) == [Given(0.1, 6, 1), Given(0.2, 5, 1)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.monitoring.figures import COUNT_MIN, Loss
-from alama.core.monitoring.losses import Amounts, lost
+from alama.core.monitoring.rates import Amounts, lost
 
 amount = st.floats(1.0, 1e7)
 loans = st.lists(st.tuples(amount, amount), min_size=1, max_size=100)

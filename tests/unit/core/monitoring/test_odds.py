@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.monitoring.odds import PROBABILITY_MIN, log_odds, probability
+from alama.core.monitoring.rates import PROBABILITY_MIN, log_odds, probability
 
 
 @given(st.floats(PROBABILITY_MIN, 1.0 - PROBABILITY_MIN))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.core.monitoring.paired import Difference, difference
-from alama.core.monitoring.ranking import ranked
+from alama.core.monitoring.rates import Difference, difference, ranked
 from tests.tries import tries
 
 CELLS = st.dictionaries(

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from alama.core.monitoring.ranking import Ranked, ranked
-from alama.core.monitoring.rates import wilson
+from alama.core.monitoring.rates import Ranked, ranked, wilson
 from tests.tries import tries
 
 BY_SCORE = st.dictionaries(

@@ -8,17 +8,18 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from alama.core.monitoring import recalibration_pack as packs
-from alama.core.monitoring.level import Given, moved
-from alama.core.monitoring.odds import log_odds
-from alama.core.monitoring.recalibration_pack import (
+from alama.core.monitoring import recalibration
+from alama.core.monitoring.rates import log_odds
+from alama.core.monitoring.recalibration import (
     Coverage,
     Evidence,
+    Given,
     Pack,
     Recalibration,
+    moved,
     recalibrate,
 )
-from alama.pages.recalibration import recalibration_page
+from alama.monitoring.page import recalibration_page
 from tests.factories import a_model
 
 MODEL = a_model()
@@ -164,4 +165,4 @@ def test_the_page_shows_questions_and_what_could_not_be_judged() -> None:
 
 def test_the_pack_is_one_json_document_that_reads_back() -> None:
     pack = made(halves(1_000, 0.4, 0.4)).pack
-    assert msgspec.json.decode(packs.encode(pack), type=Pack) == pack
+    assert msgspec.json.decode(recalibration.encode(pack), type=Pack) == pack

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from alama.core.monitoring.stability import (
+from alama.core.monitoring.drift import (
     ALPHA,
     PSI_MIN,
     bands_in_use,
@@ -17,7 +17,7 @@ from alama.core.monitoring.stability import (
     psi,
     rows_behind,
 )
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from tests.tries import tries
 
 COUNTS = st.lists(st.integers(0, 5_000), min_size=2, max_size=30)

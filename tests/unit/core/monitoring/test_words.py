@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from alama.core.monitoring.words import days, plural
+from alama.core.monitoring.findings import days, plural
 
 
 @pytest.mark.parametrize(

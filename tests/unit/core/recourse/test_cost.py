@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.recourse.cost import TROUBLE, Ladder, change_costs
+from alama.core.recourse.values import TROUBLE, Ladder, change_costs
 from alama.core.tables import Feature
 
 # A fifth say nothing. Of the others a quarter stand below 10, a half below 20, a quarter up to 40.

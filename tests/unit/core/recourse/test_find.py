@@ -10,18 +10,18 @@ from alama.core.lending.policy import Decision
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
-from alama.core.recourse import (
+from alama.core.recourse.answer import (
     Hindrance,
     Obstacle,
-    ReadyRecourse,
     Recourse,
     ScoreAtLeast,
     Sought,
     Status,
     TierAtLeast,
-    find_recourse,
 )
-from alama.files.models import builtin
+from alama.core.recourse.find import find_recourse
+from alama.core.recourse.ready import ReadyRecourse
+from alama.platform.files.packaged import builtin
 from tests.advised import (
     COMPACT,
     GOOD,

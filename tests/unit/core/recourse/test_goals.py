@@ -8,8 +8,14 @@ import pytest
 from alama.core.errors import UnknownGoal
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision
-from alama.core.recourse import APPROVAL, ScoreAtLeast, TierAtLeast, read_goal
-from alama.core.recourse.goals import Goal, score_needed
+from alama.core.recourse.answer import (
+    APPROVAL,
+    Goal,
+    ScoreAtLeast,
+    TierAtLeast,
+    read_goal,
+    score_needed,
+)
 
 POLICY = default_policy("KES")
 

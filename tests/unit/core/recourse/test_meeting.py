@@ -9,13 +9,9 @@ from alama.core.application import read
 from alama.core.assess import assess
 from alama.core.lending.policy import Decision
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.recourse import (
-    ReadyRecourse,
-    ScoreAtLeast,
-    Sought,
-    Status,
-    find_recourse,
-)
+from alama.core.recourse.answer import ScoreAtLeast, Sought, Status
+from alama.core.recourse.find import find_recourse
+from alama.core.recourse.ready import ReadyRecourse
 from tests.advised import GOOD, MODEL, POLICY, POOR, advice, by_rule, find, sent_again
 from tests.policies import with_parts
 

@@ -6,11 +6,8 @@ from alama.core.application import read
 from alama.core.assess import assess
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.recourse import (
-    Hindrance,
-    ReadyRecourse,
-    ScoreAtLeast,
-)
+from alama.core.recourse.answer import Hindrance, ScoreAtLeast
+from alama.core.recourse.ready import ReadyRecourse
 from tests.advised import GOOD, MODEL, POLICY, POOR, READY, by_rule, find, obstacles
 
 

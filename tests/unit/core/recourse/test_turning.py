@@ -10,10 +10,10 @@ import pytest
 from alama.core import calibration
 from alama.core.application import Value, read
 from alama.core.lending.draft import default_policy
+from alama.core.lending.offer import owed_monthly, room_monthly
 from alama.core.lending.policy import Decision, OwnRule, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.lending.room import owed_monthly, room_monthly
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.recourse import turning

@@ -7,11 +7,11 @@ import pytest
 from alama.core.lending import draft
 from alama.core.monitoring.figures import Movement, RateVerdict
 from alama.core.tally import Tally
-from alama.service.book import Book, Mode
-from alama.service.days import first_day_of
-from alama.service.errors import UnknownModel
-from alama.service.monitoring.challengers import Challenger
-from alama.service.monitoring.ports import DayTally, KnownRow, RateRow, ScoreCount
+from alama.lenders.records import UnknownModel
+from alama.monitoring.challengers import Challenger
+from alama.monitoring.records import DayTally, KnownRow, RateRow, ScoreCount
+from alama.platform.book import Book, Mode
+from alama.platform.days import first_day_of
 from tests.entries import DEMO, NOON_US
 from tests.reports import (
     LATER,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from alama.files.jurisdictions import jurisdiction
-from alama.files.models import builtin
-from alama.service import ids
-from alama.service.onboarding import orders
-from alama.service.onboarding.orders import Decided
-from alama.service.onboarding.remote import Remote
-from alama.service.onboarding.terms import Agreement
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.onboarding import orders
+from alama.onboarding.orders import Decided
+from alama.onboarding.remote import OnboardingApi
+from alama.onboarding.terms import Agreement
+from alama.platform import ids
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.files.packaged import builtin, jurisdiction
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.onboarded import House, a_history, a_pilot
@@ -26,7 +25,7 @@ def test_without_an_id_the_history_of_the_standing_is_trained_on(tmp_path: Path)
         house.begin()
         stores = house.stores
         agreement = Agreement(stores, lambda: NOON_US, jurisdiction, builtin)
-        remote = Remote(stores, lambda: NOON_US, lambda: bytes(ids.RANDOM_BYTES), agreement)
+        remote = OnboardingApi(stores, lambda: NOON_US, lambda: bytes(ids.RANDOM_BYTES), agreement)
         stores.pilots.set(a_pilot())
         older, newer = a_history(), a_history()
         for one in (older, newer):

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from alama.service import keys
-from alama.service.errors import InvalidName, OnboardingIncomplete, UnknownLender
-from alama.service.onboarding.live_keys import LiveKeys
-from alama.service.onboarding.records import LEASE_US, Enough, JobKind
-from alama.service.onboarding.steps import Standing, State, Step, standing
-from alama.service.policies import Pause
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.lenders import keys
+from alama.lenders.records import OnboardingIncomplete, Pause, UnknownLender
+from alama.onboarding.approval import LiveKeys
+from alama.onboarding.records import LEASE_US, JobKind
+from alama.onboarding.steps import Standing, State, Step, standing
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.errors import InvalidName
+from alama.training.history.report import Enough
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import LIVE, NOON_US

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import AlamaError
-from alama.service.errors import InvalidName, MasterKeyMissing, StoreUnavailable
-from alama.service.onboarding import work
-from alama.service.onboarding.records import LEASE_US, Job, JobState
-from alama.storage import database as databases
-from alama.storage.upgrading import migrate
+from alama.onboarding import work
+from alama.onboarding.records import LEASE_US, Job, JobState
+from alama.platform.database import database as databases
+from alama.platform.database import migrate
+from alama.platform.errors import InvalidName, MasterKeyMissing, StoreUnavailable
 from tests.databases import sqlite_url
 from tests.entries import NOON_US
 from tests.onboarded import House

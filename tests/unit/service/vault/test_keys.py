@@ -3,10 +3,9 @@
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from alama.service.errors import StoreUnfit
-from alama.service.vault import keys
-from alama.service.vault.keys import Purpose
-from alama.service.vault.master import Masters, is_master, master
+from alama.platform.errors import StoreUnfit
+from alama.vault import keys
+from alama.vault.keys import Masters, Purpose, is_master, master
 from tests.entries import NOON_US
 from tests.vaults import MASTER_KEY, MASTERS
 

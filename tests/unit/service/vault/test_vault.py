@@ -2,14 +2,14 @@
 
 import pytest
 
-from alama.service.book import Book, Mode
-from alama.service.errors import StoreUnfit
-from alama.service.opening import open_reply, open_score
-from alama.service.records import ApplicantKey, Earlier, ScoreRow, StoredScore
-from alama.service.vault import envelope
-from alama.service.vault.envelope import RECORD, REPLY, place, place_in
-from alama.service.vault.ring import Ring
-from alama.service.vault.vault import Vault
+from alama.platform.book import Book, Mode
+from alama.platform.errors import StoreUnfit
+from alama.scoring.records import Earlier, ScoreRow, StoredScore
+from alama.scoring.replay import open_reply, open_score
+from alama.vault import envelope
+from alama.vault.envelope import RECORD, REPLY, place, place_in
+from alama.vault.ring import ApplicantKey, Ring
+from alama.vault.vault import Vault
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.vaults import MASTERS, KeysInMemory, a_record, a_vault, an_entry_of
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alama.service.webhooks.addresses import (
+from alama.platform.addresses import (
     GLOBAL_UNICAST_V6,
     SPECIAL_V4,
     SPECIAL_V6,

@@ -7,9 +7,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.service import ids
-from alama.service.webhooks import events
-from alama.service.webhooks.events import EventKind, ScoreGiven, event, score_created
+from alama.platform import events, ids
+from alama.platform.events import EventKind, ScoreGiven, event, score_created
 from tests.entries import DEMO, NOON_US, a_request_id
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

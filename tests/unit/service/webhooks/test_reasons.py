@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alama.service.webhooks.reasons import ADDRESS_REFUSED, SendError, told_to_lenders
+from alama.webhooks.records import ADDRESS_REFUSED, SendError, told_to_lenders
 
 HIDDEN = {SendError.NAME_NOT_RESOLVED, SendError.ADDRESS_FORBIDDEN}
 

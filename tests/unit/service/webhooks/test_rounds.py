@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.service.webhooks.rounds import rounds
+from alama.webhooks.slots import rounds
 
 
 @given(st.lists(st.integers(0, 5), max_size=6))

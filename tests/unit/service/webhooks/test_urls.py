@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.service.webhooks.addresses import networks
-from alama.service.webhooks.urls import (
+from alama.platform.addresses import (
     DEVELOPMENT,
     LENGTH_MAX,
     InvalidUrl,
     Reach,
     check,
+    networks,
     normal,
 )
 

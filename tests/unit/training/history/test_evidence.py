@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 
 from alama.core.kernel import Column, Words
-from alama.service.onboarding.records import Enough
 from alama.training.history import evidence
 from alama.training.history.evidence import Calendar
+from alama.training.history.report import Enough
 from alama.training.history.split import OutOfTime, out_of_time
 
 FIRST = np.datetime64("2024-01-01")

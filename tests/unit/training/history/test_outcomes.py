@@ -4,18 +4,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.training.history import outcomes
+from alama.training.history import split
 
 DAYS = st.dates(date(2015, 1, 1), date(2035, 1, 1)).map(lambda day: np.datetime64(day, "D"))
 K = st.integers(1, 365)
 
 
 def mature(due: np.datetime64, observed: np.datetime64, k: int) -> bool:
-    return bool(outcomes.mature(np.array([due]), np.array([observed]), k)[0])
+    return bool(split.mature(np.array([due]), np.array([observed]), k)[0])
 
 
 def defaulted(late: float, k: int, *, restructured: bool = False) -> bool:
-    return bool(outcomes.defaulted(np.array([late]), np.array([restructured]), k)[0])
+    return bool(split.defaulted(np.array([late]), np.array([restructured]), k)[0])
 
 
 @given(due=DAYS, k=K, more=st.integers(0, 4_000))

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from alama.core.kernel import Words
-from alama.training.history import quality
+from alama.training.history import columns as quality
 from tests.loans import (
     ROWS,
     Columns,

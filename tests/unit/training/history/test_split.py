@@ -5,12 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from alama.training.history.split import (
-    JUDGING_DEFAULTS_MIN,
-    OUT_OF_TIME_SHARE,
-    out_of_time,
-    sides,
-)
+from alama.training.history.split import JUDGING_DEFAULTS_MIN, OUT_OF_TIME_SHARE, out_of_time, sides
 
 FIRST = np.datetime64("2024-01-01")
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.training.history.tolerant import read_days, read_numbers
+from alama.training.history.rows import read_days, read_numbers
 
 
 @pytest.mark.parametrize(

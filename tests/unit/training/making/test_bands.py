@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from alama.core.catalogue import Catalogue, Field, Kind
 from alama.training.dataset import Dataset
 from alama.training.making.bands import ROWS_MOVED_MAX, band, readable_cuts, segments
-from alama.training.making.compile import compile_terms
-from alama.training.making.fit import fit
+from alama.training.making.fit import compile_terms, fit
 from alama.training.validation.metrics import auc
 from tests.patterned import QUICK, patterned, unwatched
 from tests.tries import tries

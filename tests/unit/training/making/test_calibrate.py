@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from alama.training import portable
-from alama.training.making.calibrate import SLOPE_MAX, calibrate, intercept_for
+from alama.training.making.card import SLOPE_MAX, calibrate, intercept_for
 
 
 def drawn(slope: float, intercept: float, rows: int = 200_000) -> tuple[np.ndarray, np.ndarray]:

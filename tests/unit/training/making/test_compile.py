@@ -5,9 +5,7 @@ import pytest
 
 from alama.core.kernel import Words
 from alama.training.dataset import Dataset
-from alama.training.making.compile import compile_terms, left_out_margins
-from alama.training.making.draft import Draft
-from alama.training.making.fit import Fitted, fit, matrix_of
+from alama.training.making.fit import Draft, Fitted, compile_terms, fit, left_out_margins, matrix_of
 from tests.patterned import QUICK, patterned, unwatched
 
 # One worker makes what the tests here share, once.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.training.making.draft import Axis, Draft, DraftPair, shares_of
+from alama.training.making.fit import Axis, Draft, DraftPair, shares_of
 from alama.training.portable import totals_by
 
 

@@ -7,17 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from alama.core import likeness as likenesses
+from alama.core import likeness
 from alama.core.catalogue import Catalogue, Field, Kind
 from alama.core.kernel import BatchScorecard, Words
 from alama.core.likeness import SHARES, Likeness, ReadyLikeness
 from alama.core.tables import Card, Feature
 from alama.training.dataset import Dataset
-from alama.training.making.likeness import (
-    GROUPS_MAX,
-    learn_likeness,
-    strangeness_of_rows,
-)
+from alama.training.making.likeness import GROUPS_MAX, learn_likeness, strangeness_of_rows
 from alama.training.making.masking import rows_for
 from tests.factories import a_dataset, a_model
 
@@ -100,7 +96,7 @@ def test_each_field_hangs_on_the_one_that_tells_most_about_it(learned: Likeness)
 
 
 def test_what_is_learned_is_sound(learned: Likeness) -> None:
-    assert not list(likenesses.faults(learned, CARD))
+    assert not list(likeness.faults(learned, CARD))
 
 
 def test_surprises_are_those_of_the_rows(learned: Likeness) -> None:
@@ -189,7 +185,7 @@ def test_a_field_that_nobody_gave_is_no_obstacle() -> None:
     data = rows(1_000)
     columns = {**data.columns, "noise": np.full(len(data), np.nan)}
     learned = learn_likeness(CARD, replace(data, columns=columns), RARE)
-    assert not list(likenesses.faults(learned, CARD))
+    assert not list(likeness.faults(learned, CARD))
     # Its only group cannot surprise.
     ready = ReadyLikeness(learned)
     assert ready.strangeness([0, 5, 5, 2]) == ready.strangeness([7, 5, 5, 2])
@@ -198,7 +194,7 @@ def test_a_field_that_nobody_gave_is_no_obstacle() -> None:
 @pytest.mark.parametrize("count", [1, 2, 30])
 def test_a_handful_of_rows_has_a_likeness_too(count: int) -> None:
     learned = learn_likeness(CARD, rows(count), RARE)
-    assert not list(likenesses.faults(learned, CARD))
+    assert not list(likeness.faults(learned, CARD))
     strange = strangeness_of_rows(learned, slots_of(rows(count)))
     assert learned.limits[-1].strangeness == pytest.approx(strange.max(), abs=1e-6)
 

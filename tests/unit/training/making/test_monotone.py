@@ -9,11 +9,8 @@ from alama.core.tables import Card
 from alama.training import portable
 from alama.training.dataset import Dataset
 from alama.training.making.bands import band
-from alama.training.making.calibrate import Calibration
-from alama.training.making.card import card_of
-from alama.training.making.compile import compile_terms
-from alama.training.making.draft import Draft, shares_of
-from alama.training.making.fit import fit
+from alama.training.making.card import Calibration, card_of
+from alama.training.making.fit import Draft, compile_terms, fit, shares_of
 from alama.training.making.monotone import Cone, Layout, Projection
 from tests.patterned import QUICK, patterned, unwatched
 from tests.property.test_shapley import brute_force_shapley

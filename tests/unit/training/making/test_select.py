@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from alama.training.making.draft import shares_of
-from alama.training.making.select import pairs_that_carry, with_pairs
+from alama.training.making.fit import shares_of
+from alama.training.making.masking import pairs_that_carry, with_pairs
 from tests.unit.training.making.test_draft import random_draft
 
 

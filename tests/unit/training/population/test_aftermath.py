@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from alama.core.intake import Intake
+from alama.core.monitoring.news import News, State
 from alama.core.product import PRODUCT
-from alama.service.outcomes.records import DEFAULTS, News, State
+from alama.scoring.sequels import DEFAULTS
 from alama.training.population.aftermath import Lent, applicants, news_of, worse
 from alama.training.population.people import PopulationOptions, batches
 

@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from alama.core.money import REFERENCE_INFLOW_MONTHLY
+from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.core.product import PRODUCT
-from alama.training.population.applicants import KENYAN_REGIONS, TERMS_DAYS
-from alama.training.population.missing import CHANNELS, CORE_FIELDS
+from alama.training.population.applicants import CHANNELS, CORE_FIELDS, KENYAN_REGIONS, TERMS_DAYS
 from alama.training.population.people import (
     CHUNK_ROWS,
     FIRST_DAY,

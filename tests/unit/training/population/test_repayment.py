@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from alama.training.history.loans import Options, Terms, read_history
+from alama.training.population.applicants import COLUMNS, DAYS_PAST_DUE, OBSERVED_ON
 from alama.training.population.people import CHUNK_ROWS, PopulationOptions, batches, schema
-from alama.training.population.repayment import COLUMNS, DAYS_PAST_DUE, OBSERVED_ON
 from tests.histories import TODAY
 
 ROWS = 60_000

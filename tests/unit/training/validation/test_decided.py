@@ -18,12 +18,11 @@ from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.history.loans import History
 from alama.training.population.people import PopulationOptions
-from alama.training.validation.decided import Decided, decide_rows
-from alama.training.validation.selection import Selection, select
-from alama.training.validation.served import served_points
+from alama.training.validation.figures import served_points
+from alama.training.validation.support import Decided, Selection, decide_rows, select
 from bench.pilot.loans import loan_table
 from tests.pilots import policy_for, read_loans
 from tests.recourse import random_booking

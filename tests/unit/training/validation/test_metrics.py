@@ -12,9 +12,10 @@ from sklearn import metrics as peers
 from sklearn.linear_model import LogisticRegression
 
 from alama.training.validation import metrics
+from alama.training.validation.metrics import Floats, Labels
 
 if TYPE_CHECKING:
-    from alama.training.validation.metrics import Floats, Labels
+    pass
 
 
 @st.composite

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from alama.core import model as models
+from alama.core import model
 from alama.core.tables import Card
 from alama.training.history.loans import History
 from alama.training.pilot import Candidate, PilotOrder, train_pilot
@@ -84,7 +84,7 @@ def test_a_candidate_that_ranks_worse_than_the_model_in_use_is_asked_why(
         return msgspec.structs.replace(card, features=features)
 
     cards = tuple(blunt(card) for card in candidate.model.cards)
-    worse = models.seal(msgspec.structs.replace(candidate.model, cards=cards))
+    worse = model.seal(msgspec.structs.replace(candidate.model, cards=cards))
     pack = judged_again(history, worse, current=candidate.model)
     assert pack.current is not None
     assert pack.current.behind

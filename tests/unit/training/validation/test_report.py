@@ -11,7 +11,7 @@ import pytest
 from alama.core import model as models
 from alama.core.catalogue import Catalogue, Field, Kind
 from alama.core.model import Model
-from alama.training.notes import CardNotes, ConstraintPrice, Stage, WithheldGain
+from alama.training.recipe import CardNotes, ConstraintPrice, Stage, WithheldGain
 from alama.training.validation.report import render
 from alama.training.validation.validate import Validation, validate
 from tests.coarse import coarse_training

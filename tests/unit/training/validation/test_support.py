@@ -23,9 +23,9 @@ from alama.training.history.loans import History
 from alama.training.pilot import Candidate, PilotOrder, train_pilot
 from alama.training.population.people import PopulationOptions
 from alama.training.validation import pack as packs
-from alama.training.validation.decided import decide_rows
+from alama.training.validation.figures import served_points
 from alama.training.validation.pack_page import pack_page
-from alama.training.validation.served import served_points
+from alama.training.validation.support import decide_rows
 from bench.pilot.__main__ import Fresh, fresh_applications
 from bench.pilot.loans import loan_table
 from tests.coarse import coarse_training

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from alama.training.validation.term_bands import TermBand, seldom_judged, term_bands
+from alama.training.validation.tiers import TermBand, seldom_judged, term_bands
 
 
 def test_terms_are_counted_on_either_side_and_empty_bands_left_out() -> None:

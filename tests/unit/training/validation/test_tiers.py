@@ -14,7 +14,7 @@ from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.units import Points
-from alama.files.models import builtin
+from alama.platform.files.packaged import builtin
 from alama.training.validation.tiers import (
     Light,
     chance_of,

@@ -8,7 +8,7 @@ from alama.core.kernel import choose_card
 from alama.core.model import Model
 from alama.training.making.likeness import learn_likeness
 from alama.training.validation.report import render
-from alama.training.validation.unlike import SHOWN_SHARES, dealt_anew, unlike_shares
+from alama.training.validation.stability import SHOWN_SHARES, dealt_anew, unlike_shares
 from alama.training.validation.validate import validate
 from tests.factories import a_dataset, a_model
 

@@ -13,7 +13,7 @@ from alama.core import model as models
 from alama.core.application import Application
 from alama.core.errors import TrainingProblem
 from alama.core.model import Model, ReadyModel
-from alama.training.notes import CardNotes, ConstraintPrice
+from alama.training.recipe import CardNotes, ConstraintPrice
 from alama.training.validation import metrics
 from alama.training.validation.figures import Measure, log_odds_of
 from alama.training.validation.findings import findings

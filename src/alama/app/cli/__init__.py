@@ -1,0 +1,1 @@
+"""The front door of the command line, and the commands of several rooms."""

@@ -1,0 +1,400 @@
+"""`alama train`: a history of loans in, a model and its validation report out."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.table import Table
+from rich.text import Text
+
+from alama.core import model as models
+from alama.core.catalogue import Direction
+from alama.core.errors import FileProblem, TrainingProblem
+from alama.core.model import REFERENCE_INFLOW_MONTHLY, Model
+from alama.platform.files.promise import promised
+from alama.platform.terminal import terminal
+from alama.platform.terminal.command import names, whole
+from alama.platform.terminal.terminal import usable_cores
+from alama.training.recipe import CardNotes, Recipe
+from alama.training.validation.figures import Measure, Performance
+from alama.training.validation.report import render
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from alama.training.dataset import Dataset
+    from alama.training.history.load import Loaded
+    from alama.training.pipeline import Judged, Order
+    from alama.training.validation.validate import Validation
+
+
+HOLDOUT_MAX: Final = 0.5
+HOME_CURRENCY: Final = "KES"
+
+DESCRIPTION: Final = """\
+Train a model on loans whose outcome is known.
+
+FILE is CSV or Parquet, one row a loan: what was known about the applicant when the loan was
+made, and a label, 1 (true, yes) where it defaulted and 0 (false, no) where it was repaid.
+Rows without a label are left out. Missing values are left empty: they are learnt from, too.
+
+A file with mm_months, avg_inflow, balance_stability and airtime_regularity (or their compact
+spellings) is read by the product's catalogue: its fields, their ranges and risk directions.
+With --fields it is read by yours. Any other file by what its columns hold: numbers or words.
+
+The model is boosted in bags, turned into tables, held to its risk directions exactly and
+calibrated on rows the boosting did not see. A share of the rows (--holdout) is set apart and
+judges the result. The same rows and seed give the same model, byte for byte, whatever the
+order of the rows, the number of jobs or the machine. Above all: leave out of FILE what was
+not known before the loan was made."""
+
+EXAMPLES: Final = """\
+examples:
+  # a first model, on people who do not exist
+  alama population --rows 100_000 --seed 1 --out loans.parquet
+  alama train loans.parquet --label default --out model.json --report report.html
+
+  # any table of loans; more income costs no points, more debt earns none
+  alama train history.csv --label bad --out model.json \\
+      --exclude customer_id,closed_on --monotone income=safer,debt_ratio=riskier
+
+  # fields of your own: names, ranges and directions in a file
+  alama train history.csv --label bad --fields fields.toml --out model.json
+
+fields.toml:
+  [[fields]]
+  name = "income"
+  kind = "number"                  # or "integer", "word"
+  minimum = 0
+  money = true
+  direction = "safer with more"    # or "riskier with more"; free where nothing is said"""
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    _add_data_arguments(parser)
+    _add_run_arguments(parser)
+    parser.set_defaults(run=run, extra="train")
+
+
+def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="loans, ends in .csv, .csv.gz or .parquet")
+    add("--label", required=True, metavar="COLUMN", help="the column that says who defaulted")
+    add("--out", type=Path, required=True, metavar="MODEL", help="the model, a JSON file")
+    add("--report", type=Path, metavar="PAGE", help="the validation report, an HTML page")
+    add("--fields", type=Path, metavar="FILE", help="a field catalogue, .toml or .json")
+    add(
+        "--monotone",
+        type=_directions,
+        default={},
+        metavar="A=safer,B=riskier",
+        help="risk directions: safer, riskier or free with more; over those of the catalogue",
+    )
+    add(
+        "--exclude",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="columns that the model must not see",
+    )
+    add(
+        "--date",
+        metavar="COLUMN",
+        help="when the loan was asked for (default: applied_on, if the file has it)",
+    )
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--seed", type=whole(0), default=0, metavar="N", help="equal seed, equal model")
+    add(
+        "--name",
+        default="scorecard",
+        metavar="NAME",
+        help="what people call it (default: scorecard)",
+    )
+    add(
+        "--currency",
+        type=_currency,
+        metavar="CODE",
+        help=f"of money in the file (default: {HOME_CURRENCY}, where the catalogue has money)",
+    )
+    add(
+        "--holdout",
+        type=_share,
+        default=0.2,
+        metavar="SHARE",
+        help="set apart to judge the model, 0 to 0.5 (default: 0.2)",
+    )
+    add("--jobs", type=whole(1), metavar="N", help="bags boosted at once (default: all cores)")
+    add(
+        "--days-past-due",
+        type=whole(1),
+        default=30,
+        metavar="K",
+        help="what the label calls a default: ever K days late (default: 30)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, train, judge, write both files or none, and say how good the model is."""
+    _refuse_contradictions(args)
+    with ExitStack() as outputs:
+        # The model comes last into its place: where it is, all is.
+        out = outputs.enter_context(promised(args.out))
+        report = None if args.report is None else outputs.enter_context(promised(args.report))
+        loaded = _load(args)
+        judged = _train(args, loaded.dataset)
+        if report is not None and judged.validation is not None:
+            report.write(render(judged.model, judged.validation, judged.notes).encode())
+        out.write(models.encode(judged.model))
+    _show_summary(judged, terminal.stdout())
+    for path in filter(None, (args.out, args.report)):
+        size_kb = path.stat().st_size / 1e3
+        terminal.stdout().print(f"wrote {path} ({size_kb:,.0f} kB)", markup=False, soft_wrap=True)
+    return 0
+
+
+def _load(args: argparse.Namespace) -> Loaded:
+    # Here, not above: the training libraries take seconds to load, and may not be installed.
+    from alama.training.history.load import load, read_catalogue  # noqa: PLC0415
+
+    catalogue = None if args.fields is None else read_catalogue(args.fields)
+    with terminal.share(f"Reading {args.file.name}") as watch:
+        loaded = load(
+            args.file,
+            label=args.label,
+            catalogue=catalogue,
+            monotone=args.monotone,
+            exclude=args.exclude,
+            date_column=args.date,
+            watch=lambda share: watch("", share, ""),
+        )
+    for warning in loaded.warnings:
+        terminal.warn(warning)
+    if loaded.ignored:
+        listed = ", ".join(name or "(a column without a name)" for name in loaded.ignored)
+        terminal.stderr().print(
+            f"ignored, not fields of the model: {listed}", markup=False, soft_wrap=True
+        )
+    if args.currency is None and _has_money(loaded.dataset):
+        terminal.warn(f"money is taken to be in {HOME_CURRENCY}; say --currency where it is not")
+    if args.currency is not None and not _has_money(loaded.dataset):
+        terminal.warn("no field of this model is money, so --currency says nothing")
+    return loaded
+
+
+def _train(args: argparse.Namespace, data: Dataset) -> Judged:
+    from alama.training.pipeline import judge, train  # noqa: PLC0415  see `_load`
+
+    order = _order(args, data)
+    with terminal.share("Training") as watch:
+        trained = train(data, order, watch)
+    for warning in trained.warnings:
+        terminal.warn(warning)
+    with terminal.share("Measuring") as watch:
+        return judge(trained, args.seed, watch)
+
+
+def _order(args: argparse.Namespace, data: Dataset) -> Order:
+    from alama.training.pipeline import Order  # noqa: PLC0415  see `_load`
+
+    return Order(
+        name=args.name,
+        label=args.label,
+        recipe=Recipe(seed=args.seed),
+        currency=(args.currency or HOME_CURRENCY) if _has_money(data) else None,
+        days_past_due=args.days_past_due,
+        holdout=args.holdout,
+        jobs=args.jobs or usable_cores(),
+    )
+
+
+def _has_money(data: Dataset) -> bool:
+    return any(field.money for field in data.catalogue.model_fields)
+
+
+# ----------------------------------------------------------------------------------- arguments
+
+
+def _refuse_contradictions(args: argparse.Namespace) -> None:
+    """Refuse at once what would be found out only after the training."""
+    if args.report is not None and args.holdout == 0.0:
+        message = "--report needs rows that the model has not seen"
+        raise TrainingProblem(message, hint="leave out --holdout 0, or leave out --report")
+    places: dict[Path, str] = {}
+    for option, path in (
+        ("FILE", args.file),
+        ("--fields", args.fields),
+        ("--out", args.out),
+        ("--report", args.report),
+    ):
+        if path is not None and places.setdefault(path.resolve(), option) != option:
+            message = f"{option} and {places[path.resolve()]} are the same file, {path}"
+            raise FileProblem(message)
+
+
+def _directions(text: str) -> dict[str, Direction]:
+    known = {direction.value.partition(" ")[0]: direction for direction in Direction}
+    found: dict[str, Direction] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, word = (piece.strip() for piece in part.partition("="))
+        if not equals or not name or word not in known:
+            message = f"{part!r} is not of the form FIELD=safer, FIELD=riskier or FIELD=free"
+            raise argparse.ArgumentTypeError(message)
+        if found.setdefault(name, known[word]) is not known[word]:
+            message = f"{name} cannot go both ways"
+            raise argparse.ArgumentTypeError(message)
+    return found
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= HOLDOUT_MAX:  # NaN fails this, too
+        message = f"{text!r} is not a share of 0 to {HOLDOUT_MAX}"
+        raise argparse.ArgumentTypeError(message)
+    return share
+
+
+def _currency(text: str) -> str:
+    code = text.strip().upper()
+    if code not in REFERENCE_INFLOW_MONTHLY:
+        message = f"{text!r} is none of {', '.join(REFERENCE_INFLOW_MONTHLY)}"
+        raise argparse.ArgumentTypeError(message)
+    return code
+
+
+# -------------------------------------------------------------------------------------- the summary
+
+
+_LINES_MAX: Final = 8
+"""Fields listed of each kind; the report has them all."""
+
+_SHARE_WORTH_SAYING: Final = 0.001
+
+
+def _show_summary(judged: Judged, console: Console) -> None:
+    """Print the figures of each card, what each step of the making cost, and the model's id."""
+    model, validation = judged.model, judged.validation
+    rows, bad = model.lineage.rows, model.lineage.defaults
+    _line(console, f"\n{model.name}: learned from {rows:,} loans, {bad / rows:.2%} defaulted")
+    if validation is None:
+        _line(console, "nothing was set apart: the figures below are of rows it learned from")
+    else:
+        _line(console, f"judged on {validation.holdout.rows:,} loans it has not seen")
+        _section(console, "How good it is (95 % intervals)", _figures(model, validation))
+    _section(console, "What each step of its making cost", _stages(judged.notes))
+    prices = _prices(judged.notes)
+    if prices.rows:
+        _section(console, "What each risk direction costs (log-loss a row)", prices)
+    withheld = _withheld(judged.notes[-1])
+    if withheld.rows:
+        _section(console, "Who would score higher by withholding a field", withheld)
+    _line(console, f"\nmodel {model.id}")
+    if model.money is not None:
+        _line(console, f"money in {model.money.currency}")
+
+
+def _figures(model: Model, validation: Validation) -> Table:
+    fields = {card.name: str(len(card.features)) for card in model.cards}
+    table = _table()
+    for heading in ("fields", "AUC", "calibration slope", "calibration error"):
+        table.add_column(heading, justify="right")
+    measured = [card.performance for card in validation.cards]
+    if len(measured) > 1:
+        measured.append(validation.served)
+    for performed in measured:
+        table.add_row(
+            Text(performed.name),
+            fields.get(performed.name, ""),
+            _with_interval(performed, Measure.AUC, 4),
+            _with_interval(performed, Measure.CALIBRATION_SLOPE, 3),
+            _with_interval(performed, Measure.CALIBRATION_ERROR, 4),
+        )
+    return table
+
+
+def _with_interval(performed: Performance, measure: Measure, decimals: int) -> str:
+    figure = performed.figure(measure)
+    low, high = figure.interval.low, figure.interval.high
+    return f"{figure.value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
+
+
+def _stages(notes: tuple[CardNotes, ...]) -> Table:
+    table = _table()
+    for heading in ("step", "AUC", "change", "log-loss", "change"):
+        table.add_column(heading, justify="left" if heading == "step" else "right")
+    for note in notes:
+        before = None
+        for stage in note.stages:
+            first = before is None
+            table.add_row(
+                Text(note.card if first else ""),
+                stage.name,
+                f"{stage.auc:.5f}",
+                "" if before is None else f"{stage.auc - before.auc:+.5f}",
+                f"{stage.log_loss:.6f}",
+                "" if before is None else f"{stage.log_loss - before.log_loss:+.6f}",
+            )
+            before = stage
+    return table
+
+
+def _prices(notes: tuple[CardNotes, ...]) -> Table:
+    """What each risk direction costs, the dearest of any card first."""
+    by_card = {note.card: {p.field: p.log_loss for p in note.prices} for note in notes}
+    dearest: dict[str, float] = {}
+    for prices in by_card.values():
+        for field, price in prices.items():
+            dearest[field] = max(price, dearest.get(field, 0.0))
+    table = _table()
+    for card in by_card:
+        table.add_column(Text(card), justify="right")
+    fields = sorted(dearest, key=lambda field: -dearest[field])
+    for field in fields[:_LINES_MAX]:
+        cells = [prices.get(field) for prices in by_card.values()]
+        table.add_row(Text(field), *("" if cell is None else f"{cell:.6f}" for cell in cells))
+    _mention_rest(table, len(fields))
+    return table
+
+
+def _withheld(notes: CardNotes) -> Table:
+    """Who would gain by not giving a field."""
+    gains = [gain for gain in notes.withheld if gain.share >= _SHARE_WORTH_SAYING]
+    gains.sort(key=lambda gain: -gain.share)
+    table = _table()
+    table.add_column("of those who gave it", justify="right")
+    table.add_column("points gained", justify="right")
+    for gain in gains[:_LINES_MAX]:
+        table.add_row(Text(gain.field), f"{gain.share:.1%}", f"{gain.mean_points:.1f}")
+    _mention_rest(table, len(gains))
+    return table
+
+
+def _mention_rest(table: Table, count: int) -> None:
+    if count > _LINES_MAX:
+        table.add_row(Text(f"and {count - _LINES_MAX} more", style="dim"))
+
+
+def _table() -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", justify="left")
+    return table
+
+
+def _section(console: Console, title: str, table: Table) -> None:
+    console.print(Text(f"\n{title}", style="bold"), soft_wrap=True)
+    console.print(table)
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(text, markup=False, soft_wrap=True)

@@ -1,0 +1,232 @@
+"""The service of one process, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import os
+import signal
+import time
+from contextlib import asynccontextmanager
+from multiprocessing import connection
+from typing import TYPE_CHECKING, Final
+
+from alama.app.asgi import DocumentEndpoints, Endpoints, application
+from alama.app.installation import Installation, open_installation
+from alama.app.upkeep import Keepers, Upkeep
+from alama.app.watching import watching
+from alama.core.errors import AlamaError
+from alama.core.intake import Intake
+from alama.core.product import PRODUCT
+from alama.lenders.limits import Pace, RateLimit, Sharing
+from alama.lenders.store import Registry, SqlRates
+from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX, MonitoringEndpoint
+from alama.monitoring.outcomes_api import OutcomeEndpoints
+from alama.monitoring.reviews_api import ReviewEndpoints
+from alama.onboarding.api import OnboardingEndpoints
+from alama.platform import settings as settings_module
+from alama.platform.clock import follow, stopwatch_us, wall_us
+from alama.platform.database import database as databases
+from alama.platform.errors import StoreUnavailable
+from alama.platform.files import packaged
+from alama.platform.files.packaged import builtin
+from alama.platform.http.status import HealthCheck, StatusEndpoints
+from alama.platform.timeouts import WorkQueue
+from alama.protection.audit.checks import damaged_copy
+from alama.scoring.admission import Admission
+from alama.scoring.api import ScoreEndpoints
+from alama.scoring.directory import Directory
+from alama.scoring.explain_api import ExplainEndpoint
+from alama.scoring.explaining import Explaining
+from alama.scoring.group_commit import GroupCommit, LivingLedger
+from alama.scoring.scoring import Scoring
+from alama.webhooks.api import EventEndpoints, WebhookEndpoints
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.routing import Router
+    from starlette.types import ASGIApp
+
+    from alama.platform.settings import Settings
+    from alama.scoring.telemetry import Watch
+
+
+BURST: Final = 2
+"""How many seconds' worth of its rate a key may use at once."""
+
+PACE: Final = Pace(every_s=0.25, hurried_s=0.005)
+PACE_OF_A_FILE: Final = Pace(every_s=1.0, hurried_s=0.25)
+"""How often processes tell each other of requests; a file has one writer at a time."""
+
+AWAY_S: Final = 1.0
+"""Until a database that did not answer is asked again."""
+
+GARBAGE_THRESHOLD: Final = 20_000
+"""New objects before the collector looks at them; 700 by default."""
+
+
+def service() -> ASGIApp:
+    """Make the application of one worker process, as the environment says."""
+    settings = settings_module.read(os.environ)
+    watch = watching(settings.log, settings.metrics_port)
+    try:
+        databases.require_file(settings.database_address)
+        installed = _opened(settings, watch)
+        ledger = GroupCommit(watch.writer(installed.scores), watch.committed)
+        checkpoints = installed.database.checkpoints
+        watch.follow(lambda: ledger.depth, checkpoints)
+        if checkpoints is not None:
+            checkpoints.tell = watch.log.fail
+        return watch.around(assemble(settings, installed, watch.ledger(ledger), watch))
+    except AlamaError as error:
+        watch.log.fail("worker_failed", message=str(error), hint=error.hint)
+        raise SystemExit(1) from None
+
+
+def _opened(settings: Settings, watch: Watch) -> Installation:
+    """Open the installation; a worker that takes the place of another waits for its database.
+
+    Were it to die of it, the next would, and to start one after the other keeps a core busy.
+    """
+    supervisor = multiprocessing.parent_process()
+    is_told = False
+    while True:
+        try:
+            return open_installation(settings)
+        except StoreUnavailable as error:
+            if supervisor is None:
+                raise
+            if not is_told:
+                watch.log.fail("worker_failed", message=str(error), hint=error.hint)
+                is_told = True
+            if connection.wait([supervisor.sentinel], AWAY_S):
+                raise SystemExit(1) from None  # nobody is left to work for
+
+
+def assemble(
+    settings: Settings, installed: Installation, ledger: LivingLedger, watch: Watch
+) -> ASGIApp:
+    """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
+    registry, scores, clock = installed.registry, installed.scores, installed.clock
+    vault = installed.vault
+    directory = Directory(registry, scores, clock, stopwatch_us, installed.pepper, builtin, vault)
+    _warm(directory, registry, watch)
+    health = HealthCheck(registry, ledger, vault, stopwatch_us)
+    upkeep = _upkeep(installed, directory, watch)
+    limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
+    admission = Admission(directory, limit)
+    intake, languages = Intake(PRODUCT), packaged.languages()
+    scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
+    reviews, receipt_of = installed.reviews, installed.receipts.find
+    reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
+    served = Endpoints(
+        scores=ScoreEndpoints(
+            admission, scoring, scores, vault, receipt_of, reviews.sequel, languages
+        ),
+        explain=ExplainEndpoint(admission, explaining, languages),
+        reviews=ReviewEndpoints(admission, reviews),
+        outcomes=OutcomeEndpoints(admission, installed.outcomes),
+        monitoring=MonitoringEndpoint(admission, installed.monitoring, reports),
+        webhooks=WebhookEndpoints(
+            admission, installed.webhook_endpoints(settings.webhook_reach), installed.events
+        ),
+        events=EventEndpoints(admission, installed.events),
+        onboarding=OnboardingEndpoints(admission, installed.remote_onboarding, installed.approval),
+        status=StatusEndpoints(health, builtin().id),
+        documents=DocumentEndpoints(),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Router) -> AsyncIterator[dict[str, object]]:
+        _stop_with_parent()
+        _settle_memory()
+        watch.start()
+        ledger.start()
+        chores = [upkeep.run(), follow(clock, wall_us, watch)]
+        if settings.workers > 1 or not installed.database.embedded:  # others may be there
+            chores.append(_sharing(installed, limit, watch).run())
+        tasks = [asyncio.create_task(chore) for chore in chores]
+        yield {"watch": watch, "clock": clock}  # for the protocol, which refuses by itself
+        # The server has answered every request by now; what is left is to put things away.
+        for task in tasks:
+            task.cancel()
+        explaining.close()
+        reports.close()
+        await ledger.close()
+        await upkeep.note_key_use()
+        await upkeep.close_chain()
+        installed.close()
+        watch.close()
+
+    return application(served, clock, watch, lifespan)
+
+
+def _warm(directory: Directory, registry: Registry, watch: Watch) -> None:
+    """Make ready what answers in each book, and say where it cannot be used.
+
+    That keeps what the package brings anew, so that damage there has to be told before.
+    """
+    if (damaged := damaged_copy(registry, builtin())) is not None:
+        message = f"{damaged}; it is kept anew from the package"
+        watch.log.fail("copy_damaged", None, message=message)
+    for book, error in directory.warm():
+        watch.model_unavailable(book, error)
+
+
+def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upkeep:
+    return Upkeep(
+        directory,
+        installed.registry,
+        Keepers(
+            installed.scores,
+            installed.retention,
+            installed.onboarding.histories,
+            installed.drift,
+            installed.witness,
+        ),
+        installed.clock,
+        watch,
+    )
+
+
+def _sharing(installed: Installation, limit: RateLimit, watch: Watch) -> Sharing:
+    database = installed.database
+    pace = PACE_OF_A_FILE if database.embedded else PACE
+    return Sharing(
+        limit, SqlRates(database, installed.clock), pace, _requests_us, watch.chore_failed
+    )
+
+
+def _requests_us() -> int:
+    """Give microseconds by the stopwatch that requests are timed with."""
+    return time.perf_counter_ns() // 1_000
+
+
+def _settle_memory() -> None:
+    """Take what lives for ever out of the garbage collector's rounds, and make them rarer.
+
+    A request leaves no cycles behind; looking for them after every few would cost some 5 % of it.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def _stop_with_parent() -> None:
+    """Stop this worker when its supervisor is gone, however it went.
+
+    A worker that outlives a killed supervisor holds the port, and the next start fails.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    loop = asyncio.get_running_loop()
+    sentinel = parent.sentinel
+
+    def stop() -> None:
+        loop.remove_reader(sentinel)  # it stays readable for ever
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    loop.add_reader(sentinel, stop)

@@ -1,1 +1,0 @@
-"""The command line: one module a noun, gathered by `alama.cli.main`."""

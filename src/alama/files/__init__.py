@@ -1,1 +1,0 @@
-"""Tables in and out of files; the only package that knows the formats."""

@@ -1,0 +1,1 @@
+"""Lenders, their keys and their limits, and what answers in their books."""

@@ -1,0 +1,555 @@
+"""Lenders, keys, models, policies and what answers in each book, in a database.
+
+Hosts may disagree about the time, so none of them is asked for it. A row says when the bucket of
+its key is full again; a process that let requests through moves it on by what they are worth.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    bindparam,
+    cast,
+    delete,
+    extract,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from alama.lenders import acts
+from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
+from alama.platform.book import Book, Mode, Scope
+from alama.platform.database import tables
+from alama.platform.database.database import Clash, Database
+from alama.platform.database.statements import insert_into, insert_new
+from alama.platform.database.tables import rates
+from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
+from alama.platform.event_bundles import BROUGHT, announce
+from alama.platform.events import EventKind, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Row, Table
+
+    from alama.lenders.limits import Use
+    from alama.platform.acts import Act, ActLog
+    from alama.platform.clock import Clock
+
+
+def announce_deployment(
+    connection: Connection, book: Book, kind: EventKind, deployment: Deployment
+) -> None:
+    """Say what answers in a book from now on; None stands for what the package brings."""
+    model_id, policy_id, signed = deployment
+    subject_id = model_id if kind is EventKind.MODEL_ACTIVATED else policy_id
+    data = {"model": model_id, "policy": policy_id, "activated_at": moment(signed.at_us)}
+    announce(connection, book, kind, subject_id or BROUGHT, data, signed.at_us)
+
+
+# What answers in a book, written and read within a transaction that does other things too.
+
+
+def lock_lender(connection: Connection, lender: str) -> bool:
+    """Let one at a time deploy for a lender; False where there is no such lender.
+
+    A policy that is deployed at the moment when a model is must not bring back the model before it.
+    """
+    whose = tables.lenders.c.id
+    query = select(whose).where(whose == lender).with_for_update()
+    return connection.execute(query).first() is not None
+
+
+def deployments(connection: Connection, book: Book) -> Sequence[Deployment]:
+    """Give all that ever answered in a book, oldest first."""
+    table = tables.deployments
+    query = select(table).where(in_book(table, book)).order_by(table.c.id)
+    return [
+        Deployment(row.model_id, row.policy_id, Signed(row.created_us, row.signed_by, row.note))
+        for row in connection.execute(query)
+    ]
+
+
+def deployed(connection: Connection, book: Book) -> tuple[str | None, str | None] | None:
+    """Give the model and the policy that answer in a book; None: nothing was ever deployed."""
+    table = tables.deployments
+    query = (
+        select(table.c.model_id, table.c.policy_id)
+        .where(in_book(table, book))
+        .order_by(table.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else (row.model_id, row.policy_id)
+
+
+def deploy(connection: Connection, book: Book, kind: EventKind, deployment: Deployment) -> None:
+    """Set what answers in a book, and announce it; the act is for who deploys to note."""
+    signed = deployment.signed
+    row = {
+        "model_id": deployment.model_id,
+        "policy_id": deployment.policy_id,
+        "created_us": signed.at_us,
+        "signed_by": signed.by,
+        "note": signed.note,
+    }
+    connection.execute(insert(tables.deployments), of_book(book) | row)
+    announce_deployment(connection, book, kind, deployment)
+
+
+def keep_document(
+    connection: Connection, table: Table, document_id: str, document: bytes, created_us: int
+) -> None:
+    """Keep a model or a policy; the newest writing of it stands."""
+    row = {"id": document_id, "document": document, "created_us": created_us}
+    insert_new(connection, table, row)
+    # The same content in other words, or what was there is damaged.
+    newest = update(table).where(table.c.id == document_id).values(document=document)
+    connection.execute(newest)
+
+
+def of_book(book: Book) -> dict[str, object]:
+    """Give the columns that say whose a row is."""
+    return {"lender": book.lender, "mode": book.mode.value}
+
+
+def in_book(table: Table, book: Book) -> ColumnElement[bool]:
+    """Choose the rows of a book."""
+    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
+
+
+# Lenders, keys, models, policies and what answers in each book.
+
+
+_PULSE: Final = "pulse"
+
+REFUSAL_STANDS_S: Final = 1.0
+"""How long scores that could not be kept speak for the database: about as long as a health report.
+
+Longer, and a service from which all traffic was taken would not see that there is room again.
+"""
+
+
+class Registry:
+    """The registry in a database; see `alama.scoring.group_commit.Registry`."""
+
+    def __init__(self, database: Database, log: ActLog | None = None) -> None:
+        """Use an open database; whoever changes anything needs the log of acts."""
+        self._database = database
+        self._log = log
+
+    def _note(self, connection: Connection, act: Act) -> None:
+        assert self._log is not None, "a registry without a log of acts is for reading"
+        self._log.append(connection, act)
+
+    # -------------------------------------------------------------------------------- lenders
+
+    def add_lender(self, lender: Lender) -> None:
+        """Add one; `InvalidName` if the id is taken."""
+        try:
+            with self._database.writing() as connection:
+                connection.execute(
+                    insert(tables.lenders),
+                    {
+                        "id": lender.id,
+                        "name": lender.name,
+                        "currency": lender.currency,
+                        "created_us": lender.created_us,
+                    },
+                )
+                self._note(connection, acts.lender_added(lender))
+        except Clash:
+            raise InvalidName(f"there is a lender {lender.id} already") from None
+
+    def lenders(self) -> Sequence[Lender]:
+        """All of them, oldest first."""
+        table = tables.lenders
+        with self._database.reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.created_us, table.c.id))
+            return [Lender(**row._mapping) for row in rows]  # noqa: SLF001  public in spite of it
+
+    def lender(self, lender_id: str) -> Lender:
+        """One of them, or `UnknownLender`."""
+        table = tables.lenders
+        with self._database.reading() as connection:
+            row = connection.execute(select(table).where(table.c.id == lender_id)).first()
+        if row is None:
+            raise UnknownLender(lender_id)
+        return Lender(**row._mapping)  # noqa: SLF001  public in spite of it
+
+    # -------------------------------------------------------------------------------- keys
+
+    def add_key(self, key: Key) -> None:
+        """Keep a new key; `UnknownLender` if it is nobody's, `InvalidName` if it is taken."""
+        with self._adding(key) as connection:
+            connection.execute(insert(tables.keys), _row(key))
+            self._note(connection, acts.key_issued(key))
+
+    def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
+        """Keep a new key and let an old one expire at a time, both or neither.
+
+        `UnknownKey` if the old one is not there or was revoked.
+        """
+        table = tables.keys
+        still_good = (table.c.id == old_id) & table.c.revoked_us.is_(None)
+        end = update(table).where(still_good).values(expires_us=expires_us)
+        with self._adding(new) as connection:
+            if connection.execute(end).rowcount == 0:
+                raise UnknownKey(old_id)
+            connection.execute(insert(table), _row(new))
+            self._note(connection, acts.key_rotated(new, old_id, expires_us))
+
+    @contextmanager
+    def _adding(self, key: Key) -> Iterator[Connection]:
+        """Give a connection to write a key with; say why where the schema does not let it in."""
+        try:
+            with self._database.writing() as connection:
+                yield connection
+        except Clash:
+            self.lender(key.lender)
+            raise InvalidName(f"there is a key {key.id} already, or one like it") from None
+
+    def keys(self, lender_id: str | None = None) -> Sequence[Key]:
+        """Keys of one lender or of all, oldest first."""
+        table = tables.keys
+        query = select(table).order_by(table.c.created_us, table.c.id)
+        if lender_id is not None:
+            query = query.where(table.c.lender == lender_id)
+        with self._database.reading() as connection:
+            return [_key(row) for row in connection.execute(query)]
+
+    def key(self, key_id: str) -> Key:
+        """One of them, or `UnknownKey`."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(tables.keys).where(tables.keys.c.id == key_id)).first()
+        if row is None:
+            raise UnknownKey(key_id)
+        return _key(row)
+
+    def key_of(self, digest: bytes) -> Key | None:
+        """The key with this keyed hash, whatever has become of it since."""
+        query = select(tables.keys).where(tables.keys.c.digest == digest)
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else _key(row)
+
+    def revoke_key(self, key_id: str, revoked_us: int) -> None:
+        """Revoke a key; the first time stands."""
+        table = tables.keys
+        first_time = (table.c.id == key_id) & table.c.revoked_us.is_(None)
+        query = select(table).where(table.c.id == key_id)
+        with self._database.writing() as connection:
+            end = update(table).where(first_time).values(revoked_us=revoked_us)
+            if connection.execute(end).rowcount:
+                revoked = _key(connection.execute(query).one())
+                self._note(connection, acts.key_revoked(revoked))
+
+    def note_key_use(self, last_used_us: Mapping[str, int]) -> None:
+        """Note when keys were last used; a later use that was noted before stands."""
+        table = tables.keys
+        # Another process may have seen a later use, and written it down before us.
+        later = func.coalesce(table.c.last_used_us, -1) < bindparam("used_us")
+        statement = (
+            update(table)
+            .where(table.c.id == bindparam("key_id"), later)
+            .values(last_used_us=bindparam("used_us"))
+        )
+        uses = [{"key_id": key, "used_us": used} for key, used in sorted(last_used_us.items())]
+        if uses:
+            with self._database.writing() as connection:
+                connection.execute(statement, uses)
+
+    # -------------------------------------------------------------------------------- artefacts
+
+    def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
+        """Keep an artefact for as long as a score may name it; the newest writing of it stands."""
+        self._keep(tables.models, model_id, document, created_us)
+
+    def model(self, model_id: str) -> bytes:
+        """The artefact with this id, or `StoreUnfit`."""
+        return self._document(tables.models, model_id)
+
+    def keep_policy(self, policy_id: str, document: bytes, created_us: int) -> None:
+        """Keep a policy, as `keep_model` does."""
+        self._keep(tables.policies, policy_id, document, created_us)
+
+    def policy(self, policy_id: str) -> bytes:
+        """The policy with this id, or `StoreUnfit`."""
+        return self._document(tables.policies, policy_id)
+
+    def _keep(self, table: Table, document_id: str, document: bytes, created_us: int) -> None:
+        query = select(table.c.document).where(table.c.id == document_id)
+        with self._database.reading() as connection:
+            if connection.execute(query).scalar() == document:
+                return
+        with self._database.writing() as connection:
+            keep_document(connection, table, document_id, document, created_us)
+
+    def _document(self, table: Table, document_id: str) -> bytes:
+        query = select(table.c.document).where(table.c.id == document_id)
+        with self._database.reading() as connection:
+            document: object = connection.execute(query).scalar()
+        if document is None:
+            raise StoreUnfit(f"the database does not hold {document_id} of {table.name}")
+        # SQLite takes text in any column. Its hash is another, which whoever reads it sees.
+        return document if isinstance(document, bytes) else str(document).encode()
+
+    # -------------------------------------------------------------------------------- deployments
+
+    def deploy(self, book: Book, model_id: str | None, policy_id: str | None, at_us: int) -> None:
+        """Set what answers in a book; None stands for what comes with the package.
+
+        `UnknownLender` or `StoreUnfit` if the lender, the model or the policy is not there.
+        """
+        deployment = Deployment(model_id, policy_id, Signed(at_us))
+        with self._deploying(book, model_id, policy_id) as connection:
+            deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
+            self._note(connection, acts.deployed(book, deployment))
+
+    def deploy_policy(self, book: Book, policy_id: str | None, signed: Signed) -> None:
+        """Set the policy of a book and leave its model as it is; errors as in `deploy`."""
+        with self._deploying(book, None, policy_id) as connection:
+            model_id, _ = deployed(connection, book) or (None, None)
+            deployment = Deployment(model_id, policy_id, signed)
+            deploy(connection, book, EventKind.POLICY_ACTIVATED, deployment)
+            self._note(connection, acts.policy_deployed(book, deployment))
+
+    @contextmanager
+    def _deploying(
+        self, book: Book, model_id: str | None, policy_id: str | None
+    ) -> Iterator[Connection]:
+        """Give a connection to deploy with, one at a time, or say what is missing."""
+        try:
+            with self._database.writing() as connection:
+                lock_lender(connection, book.lender)
+                yield connection
+        except Clash as error:
+            self._say_what_is_missing(book, model_id, policy_id)
+            raise StoreUnavailable("the deployment could not be written") from error
+
+    def _say_what_is_missing(self, book: Book, model_id: str | None, policy_id: str | None) -> None:
+        """Look for what a deployment refers to: whoever does not find it says so."""
+        self.lender(book.lender)
+        for table, document_id in ((tables.models, model_id), (tables.policies, policy_id)):
+            if document_id is not None:
+                self._document(table, document_id)
+
+    def deployments(self, book: Book) -> Sequence[Deployment]:
+        """All that ever answered in a book, oldest first."""
+        with self._database.reading() as connection:
+            return deployments(connection, book)
+
+    def deployed(self, book: Book) -> tuple[str | None, str | None] | None:
+        """What answers in a book: model and policy id; None if nothing was ever deployed."""
+        with self._database.reading() as connection:
+            return deployed(connection, book)
+
+    def in_shadow(self, book: Book) -> bool:
+        """Whether a live book is answered though the lender has no model of its own yet."""
+        table = tables.onboarding.pilots
+        since = select(table.c.shadow_us).where(table.c.lender == book.lender)
+        if book.mode is not Mode.LIVE:
+            return False
+        with self._database.reading() as connection:
+            return connection.execute(since).scalar() is not None
+
+    # -------------------------------------------------------------------------------- pauses
+
+    def pause(self, book: Book, pause: Pause) -> None:
+        """Leave every decision of a book to a person; the first pause stands."""
+        row = of_book(book) | {"paused_us": pause.since_us, "reason": pause.reason}
+        try:
+            with self._database.writing() as connection:
+                if insert_new(connection, tables.pauses, row):
+                    self._note(connection, acts.paused(book, pause))
+        except Clash:
+            raise UnknownLender(book.lender) from None
+
+    def resume(self, book: Book) -> Pause | None:
+        """End the pause of a book, and give the one that was; None if there was none."""
+        table = tables.pauses
+        # Read first: not every SQLite gives back what it deletes.
+        with self._database.writing() as connection:
+            found = connection.execute(select(table).where(in_book(table, book))).first()
+            if found is None:
+                return None
+            connection.execute(delete(table).where(in_book(table, book)))
+            ended = Pause(found.paused_us, found.reason)
+            self._note(connection, acts.resumed(book, ended))
+        return ended
+
+    def pause_of(self, book: Book) -> Pause | None:
+        """The pause of a book, if it is paused."""
+        table = tables.pauses
+        with self._database.reading() as connection:
+            found = connection.execute(select(table).where(in_book(table, book))).first()
+        return None if found is None else Pause(found.paused_us, found.reason)
+
+    def wants(self, book: Book, kind: EventKind) -> bool:
+        """Whether a webhook endpoint of a book is to hear of such events.
+
+        One that is disabled counts: it may ask for them when it is enabled again.
+        """
+        table = tables.webhook_endpoints
+        query = select(table.c.kinds).where(in_book(table, book))
+        with self._database.reading() as connection:
+            wanted = connection.execute(query).scalars().all()
+        return any(not kinds or kind in kinds.split() for kinds in wanted)
+
+    # -------------------------------------------------------------------------------- facts
+
+    def fact(self, name: str) -> str | None:
+        """Give a fact, if it was ever settled."""
+        query = select(tables.facts.c.value).where(tables.facts.c.name == name)
+        with self._database.reading() as connection:
+            found: str | None = connection.execute(query).scalar()
+        return found
+
+    def settle_fact(self, name: str, value: str) -> str:
+        """Write a fact down unless it stands already, and give the one that stands."""
+        found = self.fact(name)
+        if found is not None:
+            return found
+        table = tables.facts
+        query = select(table.c.value).where(table.c.name == name)
+        with self._database.writing() as connection:
+            insert_new(connection, table, {"name": name, "value": value})
+            return str(connection.execute(query).scalar_one())
+
+    # -------------------------------------------------------------------------------- pulse
+
+    def ping(self) -> None:
+        """Read what every request needs: a database that was emptied still answers `SELECT 1`."""
+        with self._database.reading() as connection:
+            connection.execute(select(tables.keys).limit(1))
+
+    def write_something(self) -> None:
+        """Write something, durably; what it is does not matter, if it is not what stands there.
+
+        Where scores were refused a moment ago it is not tried: what is left of a full disk may hold
+        these few bytes, and would not hold a score.
+        """
+        self._database.require_no_refusal(within_s=REFUSAL_STANDS_S)
+        beat = {"name": _PULSE, "value": secrets.token_hex(4)}
+        with self._database.writing() as connection:
+            insert = insert_into(connection, tables.facts)
+            connection.execute(
+                insert.on_conflict_do_update(
+                    index_elements=["name"], set_={"value": insert.excluded.value}
+                ),
+                beat,
+            )
+
+
+def _row(key: Key) -> Mapping[str, Any]:
+    return {
+        "id": key.id,
+        "lender": key.lender,
+        "mode": key.mode.value,
+        "digest": key.digest,
+        "hint": key.hint,
+        "scopes": " ".join(key.scopes),
+        "created_us": key.created_us,
+        "days": key.days,
+        "expires_us": key.expires_us,
+    }
+
+
+def _key(row: Row[Any]) -> Key:
+    return Key(
+        id=row.id,
+        lender=row.lender,
+        mode=Mode(row.mode),
+        digest=row.digest,
+        hint=row.hint,
+        scopes=tuple(Scope(scope) for scope in row.scopes.split()),
+        created_us=row.created_us,
+        days=row.days,
+        expires_us=row.expires_us,
+        revoked_us=row.revoked_us,
+        last_used_us=row.last_used_us,
+    )
+
+
+OWED_US_MAX: Final = 60 * 1_000_000
+"""A clock that is set back keeps no key waiting for longer than this."""
+
+FORGOTTEN_US: Final = 3_600 * 1_000_000
+AT_ONCE: Final = 100
+"""Keys of one transaction: others who want the same wait for its end."""
+
+
+class SqlRates:
+    """The rates of keys, on SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        """Take an open database; the clock stands in for that of a file, which has none."""
+        self._database = database
+        self._clock = clock
+
+    def exchange(self, uses: Sequence[Use]) -> Mapping[str, int]:
+        """Add what one process let through; see `alama.lenders.limits.Rates`."""
+        # In one order everywhere: two processes that each want what the other has would both wait.
+        ordered = sorted(uses)
+        owed_us: dict[str, int] = {}
+        for start in range(0, len(ordered), AT_ONCE):
+            with self._database.writing() as connection:
+                for use in ordered[start : start + AT_ONCE]:
+                    owed_us[use.key_id] = self._add(connection, use)
+        return owed_us
+
+    def forget(self) -> None:
+        """Drop keys that have owed nothing for an hour."""
+        long_full = rates.c.full_at_us < self._now - FORGOTTEN_US
+        with self._database.writing() as connection:
+            connection.execute(rates.delete().where(long_full), self._time())
+
+    def _add(self, connection: Connection, use: Use) -> int:
+        told = {
+            "key_id": use.key_id,
+            "cost_us": use.cost_us,
+            "owed_us": use.owed_us,
+            "floor_us": use.floor_us,
+        }
+        owed_us: int = connection.execute(self._adding, told | self._time()).scalar_one()
+        return owed_us
+
+    @cached_property
+    def _adding(self) -> Any:  # noqa: ANN401  an insert of either dialect
+        largest, least = (
+            (func.max, func.min) if self._database.embedded else (func.greatest, func.least)
+        )
+        cost, owed, floor = (
+            bindparam(name, type_=BigInteger) for name in ("cost_us", "owed_us", "floor_us")
+        )
+        # What a process knows to be owed counts where nothing else is known: the row of a new key,
+        # or of any key after PostgreSQL has crashed.
+        added = largest(rates.c.full_at_us + cost, self._now + floor)
+        dialect = sqlite if self._database.embedded else postgresql
+        return (
+            dialect.insert(rates)
+            .values(key_id=bindparam("key_id"), full_at_us=self._now + owed)
+            .on_conflict_do_update(
+                index_elements=[rates.c.key_id],
+                set_={"full_at_us": least(added, self._now + OWED_US_MAX)},
+            )
+            .returning(rates.c.full_at_us - self._now)
+        )
+
+    @cached_property
+    def _now(self) -> ColumnElement[int]:
+        """The time in SQL; not that of the transaction, which may have waited since it began."""
+        if self._database.embedded:
+            return bindparam("now_us", type_=BigInteger)
+        return cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger)
+
+    def _time(self) -> dict[str, int]:
+        return {"now_us": self._clock()} if self._database.embedded else {}

@@ -1,0 +1,1 @@
+"""What became of scores, and whether it was predicted: outcomes, reviews, drift, challengers."""

@@ -1,0 +1,323 @@
+"""Reviews: an officer decides where the service left it to a person, or otherwise than it did."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import select
+
+from alama.core.application import visible_lines
+from alama.core.chain import SALT_BYTES, digest
+from alama.core.errors import AlamaError
+from alama.lenders.store import in_book, of_book
+from alama.monitoring.sequels import reviews_of, sequels_of
+from alama.onboarding.records import require_person
+from alama.platform.acts import DIGEST, Act, ActKind, ActLog, Detail, act_in_book
+from alama.platform.database import tables
+from alama.platform.database.statements import insert_new
+from alama.platform.errors import Erased, InvalidName, Kind
+from alama.platform.event_bundles import announce
+from alama.platform.events import EventKind
+from alama.scoring.records import ScoreRow, StoredScore, UnknownScore
+from alama.scoring.sequels import RULINGS, Judgement, Review, Sequel, StoredReview, StoredSequel
+from alama.scoring.store import stored_score, whole_scores
+from alama.scoring.wire import listed_reply
+from alama.vault import envelope
+from alama.vault.sealed_texts import Resealed
+from alama.vault.store import LenderKeys
+from alama.vault.vault import Locked, Vault, damaged
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection
+
+    from alama.platform.book import Book
+    from alama.platform.clock import Clock
+    from alama.platform.database.database import Database
+    from alama.vault.ring import ApplicantKey
+
+
+class AlreadyReviewed(AlamaError):
+    """Somebody has decided on a score before, and otherwise."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "already_reviewed", "Already reviewed")
+
+    def __init__(self, reviewed_us: int) -> None:
+        """Say when, UTC; the lender can read who it was and what they said."""
+        when = datetime.fromtimestamp(reviewed_us / 1_000_000, UTC)
+        super().__init__(
+            f"this score was reviewed on {when:%Y-%m-%d at %H:%M} UTC, and the first review stands",
+            hint="read the score: its review says what was decided, by whom and why",
+        )
+        self.reviewed_us = reviewed_us
+
+
+# What an officer noted, as it is sealed: behind a salt, for the audit is to prove it.
+#
+# The audit keeps a digest of the reason and the note under that salt. Once nobody can open the
+# note,
+# nobody can hold a guess at either against the digest.
+
+
+class Noted(NamedTuple):
+    """A note in clear, and its salt."""
+
+    salt: bytes
+    text: str
+
+    @property
+    def packed(self) -> bytes:
+        """Both as one text, to be sealed."""
+        return self.salt + self.text.encode()
+
+    def digest(self, reason: str) -> str:
+        """Give what the audit knows the reason and the note by."""
+        return digest(self.salt, (reason,), self.text.encode()).hex()
+
+
+def unpack(packed: bytes) -> Noted:
+    """Read again what was packed; `ValueError` if it is none."""
+    if len(packed) < SALT_BYTES:
+        raise ValueError
+    return Noted(packed[:SALT_BYTES], packed[SALT_BYTES:].decode())
+
+
+def open_note(vault: Vault, stored: StoredReview) -> Review:
+    """Read what an officer decided, with their own words; `Erased`, or `StoreUnfit`."""
+    book, review, sealed, seal_key_id, applicant_key = stored
+    noted = open_noted(vault, book, review.request_id, sealed, seal_key_id, applicant_key)
+    return review._replace(note=noted.text)
+
+
+def open_noted(
+    vault: Vault,
+    book: Book,
+    request_id: str,
+    sealed: bytes,
+    seal_key_id: str | None,
+    applicant_key: ApplicantKey | None,
+) -> Noted:
+    """Read the words of an officer on a score; errors as in `open_note`."""
+    locked = Locked(book, request_id, envelope.REVIEW, sealed)
+    packed = vault.opened(locked, seal_key_id, applicant_key)
+    try:
+        return unpack(packed)
+    except ValueError:
+        raise damaged(request_id) from None
+
+
+# Reviews: an officer decides where the service left it to a person, or otherwise than it did.
+#
+# The first review of a score stands. Two who decide at once would else undo each other unseen, and
+# what an officer has lent on could be rewritten later.
+
+
+NOTE_MAX: Final = 500
+"""Letters of an officer's own words."""
+
+
+class Kept(NamedTuple):
+    """The review of a score that stands, and whether it was kept just now."""
+
+    stored: StoredReview
+    is_new: bool
+
+
+class Reviewed(NamedTuple):
+    """The same, with the note in clear."""
+
+    review: Review
+    is_new: bool
+
+
+class Reviews:
+    """What officers decide, and what became of scores."""
+
+    def __init__(self, store: ReviewStore, vault: Vault, clock: Clock) -> None:
+        """Use a store, and the vault that opens what officers noted."""
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    def review(
+        self, book: Book, request_id: str, said: Judgement, key_id: str | None = None
+    ) -> Reviewed:
+        """Keep what an officer decided. The same said again gives what was kept the first time.
+
+        `AlreadyReviewed` where something else was said before; `UnknownScore`; `Erased`, for nobody
+        can look any more at what would be decided on; `InvalidName` where the name or the note
+        cannot be one.
+        """
+        assert said.decision in RULINGS
+        note = require_note(said.note)
+        said = said._replace(person=require_person(said.person), note=note)
+        kept = self._store.keep(book, request_id, said, key_id, self._clock())
+        review = open_note(self._vault, kept.stored)
+        if review.judgement != said:
+            raise AlreadyReviewed(review.reviewed_us)
+        return Reviewed(review, kept.is_new)
+
+    def sequel(self, book: Book, request_id: str) -> Sequel:
+        """Give what became of a score, as far as it is known; `Erased` as in `open_note`."""
+        return opened(self._vault, self._store.sequel(book, request_id))
+
+
+def opened(vault: Vault, stored: StoredSequel) -> Sequel:
+    """Give what became of a score with the note in clear."""
+    review = None if stored.review is None else open_note(vault, stored.review)
+    return Sequel(review, stored.outcome)
+
+
+def require_note(note: str) -> str:
+    """Give a note without the space around it, or raise `InvalidName`."""
+    if not is_note(note):
+        raise InvalidName(
+            f"a note has at most {NOTE_MAX} characters, and none that steers a terminal",
+            hint="say what decided it; what is longer belongs into the file of the loan",
+        )
+    return note.strip()
+
+
+def is_note(text: str) -> bool:
+    """Say whether a text may be a note: lines of plain text, or nothing at all."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a terminal can hand over what is no text
+        return False
+    return len(text) <= NOTE_MAX and visible_lines(text) == text
+
+
+# What officers decided, as the log of acts has it: the decision, and a digest of why.
+#
+# Neither the reason nor their own words: the log is kept for ever, and both tell of the applicant.
+
+
+def score_reviewed(book: Book, review: Review, digest: str) -> Act:
+    """Say who decided what on which score, and what the service had said.
+
+    `digest` is that of `Noted`.
+    """
+    details: dict[str, Detail] = {
+        "decision": review.decision,
+        "given_decision": review.given_decision,
+        "reviewed_us": review.reviewed_us,
+        "key_id": review.key_id,
+        DIGEST: digest,
+    }
+    return act_in_book(ActKind.SCORE_REVIEWED, book, review.request_id, details, review.person)
+
+
+_SAID: Final = ("model_id", "score", "tier", "default_probability")
+"""Columns of a score that its review repeats under the same names."""
+
+
+class ReviewStore:
+    """The reviews in a database; see `alama.monitoring.reviews.ReviewStore`."""
+
+    def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
+        """Use an open database and the keys of its lenders; every review is written down."""
+        self._database = database
+        self._log = log
+        self._vault = vault
+        self._lender_keys = LenderKeys(database, vault)
+
+    def keep(
+        self, book: Book, request_id: str, said: Judgement, key_id: str | None, at_us: int
+    ) -> Kept:
+        """Keep the first review of a score, announce it and note it in the audit, all or nothing.
+
+        Where the score has one already, that is given and nothing is done. `UnknownScore`; `Erased`
+        with what remains of the score. `key_id` is the API key that it came with, if one did.
+        """
+        self._vault.ring(book.lender)  # may make keys: not within a transaction
+        with self._database.writing() as connection:
+            score = _held(connection, book, request_id)
+            stands = reviews_of(connection, book, [request_id]).get(request_id)
+            if stands is not None:
+                return Kept(stands, is_new=False)
+            noted = Noted(os.urandom(SALT_BYTES), said.note)
+            sealed = self._sealed(connection, score, noted.packed)
+            came = {"key_id": key_id, "reviewed_us": at_us}
+            values = _columns(score.row, said, sealed) | came
+            is_new = insert_new(connection, tables.reviews, values)
+            # Unless it is ours, another process was quicker just now.
+            kept = reviews_of(connection, book, [request_id])[request_id]
+            if is_new:
+                _announce(connection, kept, score.row)
+                digest = noted.digest(said.reason.value)
+                self._log.append(connection, score_reviewed(book, kept.review, digest))
+            return Kept(kept, is_new)
+
+    def sequel(self, book: Book, request_id: str) -> StoredSequel:
+        """What became of a score; of one that is not there, nothing."""
+        with self._database.reading() as connection:
+            return sequels_of(connection, book, [request_id])[request_id]
+
+    def _sealed(self, connection: Connection, score: StoredScore, note: bytes) -> Resealed:
+        """Seal a note as the record of its score is, also where that is empty: none stands out."""
+        row = score.row
+        where = envelope.place_in(row.book, row.request_id, envelope.REVIEW)
+        if score.applicant is not None:
+            data_key = self._vault.data_key(row.lender, row.mode, score.applicant)
+            return Resealed(envelope.seal(data_key, note, where), None, score.applicant.id)
+        ring = self._lender_keys.ring(connection.connection.cursor(), row.lender)
+        return Resealed(ring.own_key(where).seal(note, where), ring.seal_key_id, None)
+
+
+def _columns(row: ScoreRow, said: Judgement, note: Resealed) -> dict[str, object]:
+    """Give a review of a score as its table has it, but for when and with which key it came."""
+    return {
+        **of_book(row.book),
+        "request_id": row.request_id,
+        "decision": said.decision,
+        "reason": said.reason.value,
+        "person": said.person,
+        "score_us": row.created_us,
+        "given_decision": row.decision,
+        **{name: getattr(row, name) for name in _SAID},
+        "note": note.text,
+        "seal_key_id": note.seal_key_id,
+        "applicant_key_id": note.applicant_key_id,
+    }
+
+
+def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
+    """Give a score that nobody can erase or delete until the commit.
+
+    The key of its applicant first, and then the score, as whoever deletes both does. `Erased` where
+    the key is no more.
+    """
+    scores, keys = tables.scores, tables.applicant_keys
+    this = in_book(scores, book) & (scores.c.request_id == request_id)
+    key_id = connection.execute(select(scores.c.applicant_key_id).where(this)).scalar()
+    _hold(connection, keys.c.id, keys.c.id == key_id)
+    _hold(connection, scores.c.request_id, this)
+    row = connection.execute(whole_scores().where(this)).first()
+    if row is None:
+        raise UnknownScore
+    score = stored_score(row)
+    if score.applicant is not None and score.applicant.erased_us is not None:
+        raise Erased(score.applicant.erased_us, listed_reply(score.row.summary))
+    return score
+
+
+def _hold(connection: Connection, column: ColumnElement[str], this: ColumnElement[bool]) -> None:
+    # A rotation of the lender's key goes on meanwhile: it changes no column that names a row.
+    connection.execute(select(column).where(this).with_for_update(read=True, key_share=True))
+
+
+def _announce(connection: Connection, kept: StoredReview, row: ScoreRow) -> None:
+    """Tell what was decided. Neither who decided nor why is for others to know."""
+    review = kept.review
+    data = {
+        "request_id": review.request_id,
+        "decision": review.decision,
+        "given_decision": review.given_decision,
+        "overrides": review.overrides,
+        "tier": row.tier,
+        "model": row.model_id,
+    }
+    kind = EventKind.SCORE_REVIEWED
+    announce(connection, kept.book, kind, review.request_id, data, review.reviewed_us)

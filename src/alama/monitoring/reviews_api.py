@@ -1,0 +1,233 @@
+"""Reviews over HTTP: POST /v1/scores/{request_id}/review, the end of REVIEW."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from alama.core.application import HIDDEN
+from alama.core.errors import MalformedDocument
+from alama.core.monitoring.news import State
+from alama.monitoring import reviews as monitoring_reviews
+from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviews, is_note
+from alama.onboarding.records import TEXT_MAX, is_line
+from alama.onboarding.wire import Person
+from alama.platform import errors as platform_errors
+from alama.platform.book import Scope
+from alama.platform.days import DAY_US
+from alama.platform.http import fields, parameters
+from alama.platform.http.bodies import json_body
+from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.fields import Rule
+from alama.platform.http.operation import AT_US, RATE, REQUEST_ID, Operation, Success, reference
+from alama.platform.http.problems import (
+    BadParameter,
+    BodyTooLarge,
+    InvalidRequest,
+    UnsupportedMediaType,
+)
+from alama.platform.timeouts import run_with_timeout
+from alama.scoring import api as render
+from alama.scoring import api as scoring_api
+from alama.scoring import records as errors
+from alama.scoring.sequels import RULINGS, Judgement, Outcome, Review, ReviewReason, Sequel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from alama.platform.http.fields import Check
+    from alama.scoring.admission import Admission
+
+
+REASONS: Final = tuple(reason.value for reason in ReviewReason)
+
+_LINES: Final = rf"^([^{HIDDEN}]|[\n\t]|\r\n)*$"
+
+RULES: Final = {
+    "decision": Rule(str, f"must be {' or '.join(RULINGS)}"),
+    "reason": Rule(str, f"must be one of {', '.join(REASONS)}"),
+    "name": Rule(str, f"must be a name on one line, at most {TEXT_MAX} characters"),
+    "note": Rule(str, f"must be plain text, at most {NOTE_MAX} characters"),
+}
+"""What the fields of the body must be, by their names."""
+
+
+class NewReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an officer decides on a score."""
+
+    decision: Annotated[
+        str,
+        Meta(
+            description="What the officer decides.",
+            examples=["APPROVED"],
+            extra_json_schema={"enum": list(RULINGS)},
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Meta(
+            description="What weighed most. Reasons are counted; `other` says that none fits.",
+            examples=["income_verified"],
+            extra_json_schema={"enum": list(REASONS)},
+        ),
+    ]
+    name: Person
+    note: Annotated[
+        str,
+        Meta(
+            description="In the officer's own words. It may tell of the applicant: it is sealed, "
+            "is in no event and in no log, and is erased with the applicant.",
+            examples=["payslips of three months seen"],
+            extra_json_schema={"maxLength": NOTE_MAX, "pattern": _LINES},
+        ),
+    ] = ""
+
+
+REQUESTS: Final = (NewReview,)
+
+
+# Reviews: POST /v1/scores/{request_id}/review, the end of REVIEW.
+
+
+class ReviewEndpoints:
+    """What an officer can do with scores."""
+
+    def __init__(self, admission: Admission, reviews: Reviews) -> None:
+        """Use the use case."""
+        self._admission = admission
+        self._reviews = reviews
+
+    async def review(self, call: Call) -> Reply:
+        """POST /v1/scores/{request_id}/review: what a person decided."""
+        caller, headers = await self._admission.admit(call, Scope.REVIEWS_WRITE)
+        parameters.read(call, ())
+        request_id = scoring_api.request_id_asked(call)
+        sent = fields.read(NewReview, await json_body(call), RULES, _CHECKS)
+        said = Judgement(sent.decision, ReviewReason(sent.reason), sent.name, sent.note)
+        book, key_id = caller.book, caller.key.id
+        reviewed = await run_with_timeout(
+            lambda: self._reviews.review(book, request_id, said, key_id)
+        )
+        status = HTTPStatus.CREATED if reviewed.is_new else HTTPStatus.OK
+        return private_json(render.review_reply(reviewed.review), headers, status)
+
+
+def _must(holds: Callable[[str], bool]) -> Check:
+    def check(text: str) -> None:
+        if not holds(text):
+            raise ValueError
+
+    return check
+
+
+_CHECKS: Final[Mapping[str, Check]] = {
+    "decision": _must(RULINGS.__contains__),
+    "reason": _must(REASONS.__contains__),
+    "name": _must(is_line),
+    "note": _must(is_note),
+}
+
+
+# The operation of reviews, as the OpenAPI document tells it.
+
+
+def _review(description: str) -> Success:
+    return Success(
+        description,
+        reference("ScoreReview"),
+        headers=RATE,
+        examples=("review",),
+        links=("getScore",),
+    )
+
+
+REVIEW_OPERATIONS: Final = (
+    Operation(
+        path="/v1/scores/{request_id}/review",
+        method="POST",
+        id="reviewScore",
+        tag="Scores",
+        summary="Say what a person decided on a score",
+        description="Where the decision is REVIEW a person decides, and says so here. Any other "
+        "score may be reviewed too: an applicant may contest what was decided without a person, "
+        "and the officer confirms or overrides it. The first review of a score stands; the same "
+        "sent again gets the same reply, so no `Idempotency-Key` is needed, and anything else is "
+        "refused. The score itself stays as it was given. Overrides are counted, and held against "
+        "what becomes of the loans.",
+        scope=Scope.REVIEWS_WRITE,
+        parameters=("request_id",),
+        body="NewReview",
+        body_told="The fields. At most 64 KiB of UTF-8, not compressed.",
+        requests=("new_review",),
+        replies={
+            201: _review("It is kept."),
+            200: _review("The same was said before, and is kept."),
+        },
+        refusals=(
+            MalformedDocument,
+            BadParameter,
+            errors.UnknownScore,
+            monitoring_reviews.AlreadyReviewed,
+            platform_errors.Erased,
+            BodyTooLarge,
+            UnsupportedMediaType,
+            InvalidRequest,
+        ),
+    ),
+)
+
+
+Json = dict[str, Any]
+
+_HOUR_US: Final = 3_600 * 1_000_000
+_KEY: Final = "key_4f1d2c7b9a035e68"
+
+REVIEW: Final = Review(
+    request_id=REQUEST_ID,
+    decision="APPROVED",
+    reason=ReviewReason.INCOME_VERIFIED,
+    person="W. Mutua",
+    note="payslips of three months seen",
+    reviewed_us=AT_US + _HOUR_US,
+    key_id=_KEY,
+    given_decision="REVIEW",
+)
+_REPAID_US: Final = AT_US + 61 * DAY_US
+_OUTCOME: Final = Outcome(
+    request_id=REQUEST_ID,
+    state=State.REPAID,
+    happened_on=_REPAID_US // DAY_US,
+    defaulted_on=None,
+    disbursed_amount=12_000.0,
+    repaid_amount=12_900.0,
+    recorded_us=_REPAID_US + _HOUR_US,
+    key_id=_KEY,
+)
+
+SEQUEL: Final = Sequel(None, _OUTCOME)
+"""What became of a score that nobody had to look at."""
+
+
+def requests() -> dict[str, Json]:
+    """Give the bodies of requests by name, each with what it is for."""
+    said = {
+        "decision": REVIEW.decision,
+        "reason": REVIEW.reason.value,
+        "name": REVIEW.person,
+        "note": REVIEW.note,
+    }
+    return {"new_review": {"summary": "An officer approves what was left to them", "value": said}}
+
+
+def replies() -> dict[str, Json]:
+    """Give the bodies of replies by name."""
+    return {"review": {"summary": "A review", "value": json.loads(render.review_reply(REVIEW))}}
+
+
+def already_reviewed() -> AlreadyReviewed:
+    """Give what is said to the second who decides."""
+    return AlreadyReviewed(REVIEW.reviewed_us)

@@ -1,0 +1,361 @@
+"""Loan histories in a database, sealed part by part.
+
+A file is sealed in parts, each kept in a transaction of its own: scores wait for every one of them
+on SQLite, and a file may be long. Their keys are their own, wrapped by the lender's, and they are
+bound to their history and their place in it: none opens as another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import delete, func, insert, literal, or_, select, update
+
+from alama.lenders.records import UnknownLender
+from alama.lenders.store import lock_lender
+from alama.onboarding import acts
+from alama.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
+from alama.onboarding.ports import Forgotten
+from alama.onboarding.records import (
+    HISTORIES_BYTES_MAX,
+    HISTORY_PREFIX,
+    JOB_PREFIX,
+    FileFormat,
+    HistoryRecord,
+    JobState,
+)
+from alama.platform import ids
+from alama.platform.database import tables
+from alama.platform.errors import StoreUnavailable, StoreUnfit
+from alama.training.history.report import Enough
+from alama.vault import envelope
+from alama.vault.store import LenderKeys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Row, Select
+
+    from alama.platform.acts import ActLog
+    from alama.platform.database.database import Database
+    from alama.vault.envelope import OwnKey
+    from alama.vault.ring import Ring
+    from alama.vault.vault import Vault
+
+
+ABANDONED_US: Final = 24 * 3_600 * 1_000_000
+"""After so long, parts of which no history came are what a dead process has left."""
+
+MOVED_AT_ONCE: Final = 16
+"""Parts that are handed to another key in one transaction: 16 MiB."""
+
+SWEPT_AT_ONCE: Final = 16
+"""Parts that are erased in one transaction, while scores wait."""
+
+MovePart = Callable[["Ring", str, bytes, bytes], bytes]
+"""Given the new ring, the history's id, where a part stands and the part; gives what it becomes."""
+
+_RECORD: Final = [tables.onboarding.histories.c[name] for name in HistoryRecord.__struct_fields__]
+
+
+class Histories:
+    """Histories in a database."""
+
+    def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
+        """Use an open database; the vault has the keys under which files are sealed."""
+        self._database = database
+        self._log = log
+        self._vault = vault
+        self._lender_keys = LenderKeys(database, vault)
+
+    # -------------------------------------------------------------------------------- keeping
+
+    def keep(self, record: HistoryRecord, report: bytes, parts: Iterable[bytes]) -> None:
+        """Seal a file part by part, and then let it be found; an earlier failure leaves nothing.
+
+        `part_count` of the record is what it will be once all parts are kept. `UnknownLender`.
+        """
+        self._require_lender(record.lender)
+        try:
+            count = self._keep_parts(record, parts)
+            self._keep_record(msgspec.structs.replace(record, part_count=count), report)
+        except BaseException:
+            # Which may come after the commit: what is kept by then stays.
+            self.drop(record.lender, record.id)
+            raise
+
+    def _require_lender(self, lender: str) -> None:
+        whose = tables.lenders.c.id
+        with self._database.reading() as connection:
+            if connection.execute(select(whose).where(whose == lender)).first() is None:
+                raise UnknownLender(lender)
+
+    def _keep_parts(self, record: HistoryRecord, parts: Iterable[bytes]) -> int:
+        self._vault.ring(record.lender)  # the first call for a lender makes its keys, by itself
+        number, key, under = 0, None, None
+        for number, part in enumerate(parts, start=1):
+            with self._database.writing() as connection:
+                ring = self._lender_keys.ring(connection.connection.cursor(), record.lender)
+                if key is None or under != ring.seal_key_id:
+                    key, under = (
+                        ring.own_key(envelope.place_in_history(record.lender, record.id, 0)),
+                        ring.seal_key_id,
+                    )
+                row = _part_row(record.lender, record.id, number, under, key, part)
+                connection.execute(insert(tables.onboarding.history_parts), row)
+        return number
+
+    def _keep_record(self, record: HistoryRecord, report: bytes) -> None:
+        table = tables.onboarding.histories
+        with self._database.writing() as connection:
+            if _count_parts(connection, record) != record.part_count:
+                raise StoreUnavailable("a part of the loan history was lost while it was kept")
+            connection.execute(insert(table), _row(record) | {"report": report})
+            self._log.append(connection, acts.history_kept(record, report))
+
+    # -------------------------------------------------------------------------------- receiving
+
+    def receive(self, lender: str, history_id: str, number: int, part: bytes) -> None:
+        """Seal one part of a file that nobody has read yet; the first is number 1.
+
+        What is received is found by nobody before it is settled. It goes after a day, unless the
+        job that is to read it is open. `HistoriesFull` beyond `HISTORIES_BYTES_MAX` of the lender.
+        """
+        if number == 1:
+            self._vault.ring(lender)  # as above
+        with self._database.writing() as connection:
+            ring = self._lender_keys.ring(connection.connection.cursor(), lender)
+            if _bytes_of(connection, lender) + len(part) > HISTORIES_BYTES_MAX:
+                raise HistoriesFull
+            # Nobody keeps a key from one part to the next: each of these has one of its own.
+            key = ring.own_key(envelope.place_in_history(lender, history_id, 0))
+            row = _part_row(lender, history_id, number, ring.seal_key_id, key, part)
+            connection.execute(insert(tables.onboarding.history_parts), row)
+
+    def received(self, record: HistoryRecord) -> Iterator[bytes]:
+        """Give a file that was received, part by part; `StoreUnfit` where it is not whole."""
+        return self._opened_parts(record)
+
+    def settle(self, record: HistoryRecord, report: bytes) -> None:
+        """Let a file be found that was received, and has been read; twice is as once."""
+        try:
+            self.find(record.lender, record.id)
+        except UnknownHistory:
+            self._keep_record(record, report)
+
+    def drop(self, lender: str, history_id: str) -> None:
+        """Erase a file that was received, unless it is settled or an open job is to read it."""
+        chosen = _parts_of(lender, history_id) & _unwanted()
+        with self._database.writing() as connection:
+            connection.execute(delete(tables.onboarding.history_parts).where(chosen))
+
+    def sweep(self, now_us: int) -> bool:
+        """Erase some of what was received in vain, of any lender; says whether some is left.
+
+        Of those files no history came: the job that was to read them has failed, or there has been
+        none for a day.
+        """
+        table = tables.onboarding.history_parts
+        query = select(table.c.history_id, table.c.number).where(_abandoned(now_us))
+        with self._database.reading() as connection:
+            found = connection.execute(query.limit(SWEPT_AT_ONCE)).all()
+        if not found:
+            return False
+        with self._database.writing() as connection:
+            for history_id, number in found:
+                one = (table.c.history_id == history_id) & (table.c.number == number)
+                connection.execute(delete(table).where(one))
+        self._database.empty_journal()
+        return len(found) == SWEPT_AT_ONCE
+
+    # -------------------------------------------------------------------------------- reading
+
+    def of(self, lender: str) -> Sequence[HistoryRecord]:
+        """Those of a lender, newest first."""
+        table = tables.onboarding.histories
+        query = select(*_RECORD).where(table.c.lender == lender).order_by(table.c.id.desc())
+        with self._database.reading() as connection:
+            return [_record(row) for row in connection.execute(query)]
+
+    def find(self, lender: str, history_id: str) -> HistoryRecord:
+        """One of them, or `UnknownHistory`."""
+        with self._database.reading() as connection:
+            return _found(connection, lender, history_id)
+
+    def report(self, lender: str, history_id: str) -> bytes:
+        """What was found out about it, as JSON, or `UnknownHistory`."""
+        table = tables.onboarding.histories
+        query = select(table.c.report).where(_one(lender, history_id))
+        with self._database.reading() as connection:
+            report: bytes | None = connection.execute(query).scalar()
+        if report is None:
+            raise UnknownHistory
+        return report
+
+    def parts(self, lender: str, history_id: str) -> Iterator[bytes]:
+        """The file again, part by part; `UnknownHistory`, `HistoryForgotten`, `StoreUnfit`."""
+        record = self.find(lender, history_id)
+        if record.forgotten_us is not None:
+            raise HistoryForgotten
+        return self._opened_parts(record)
+
+    def _opened_parts(self, record: HistoryRecord) -> Iterator[bytes]:
+        table = tables.onboarding.history_parts
+        one = select(table.c.seal_key_id, table.c.sealed)
+        for number in range(1, record.part_count + 1):
+            chosen = _parts_of(record.lender, record.id) & (table.c.number == number)
+            with self._database.reading() as connection:
+                row = connection.execute(one.where(chosen)).first()
+            if row is None:
+                raise _damaged(record.id)
+            yield self._opened(record, number, row.seal_key_id, row.sealed)
+
+    def _opened(self, record: HistoryRecord, number: int, seal_key_id: str, sealed: bytes) -> bytes:
+        lender_key = self._vault.lender_key(record.lender, seal_key_id)
+        where = envelope.place_in_history(record.lender, record.id, number)
+        try:
+            return envelope.open_alone(lender_key, sealed, where)
+        except envelope.NotOpened:
+            raise _damaged(record.id) from None
+
+    # -------------------------------------------------------------------------------- forgetting
+
+    def forget(self, lender: str, history_id: str, at_us: int, by: str) -> Forgotten:
+        """Erase the file; asked again, it still empties the journal. `UnknownHistory`."""
+        table, parts = tables.onboarding.histories, tables.onboarding.history_parts
+        with self._database.writing() as connection:
+            lock_lender(connection, lender)
+            record = _found(connection, lender, history_id)
+            is_news = record.forgotten_us is None
+            if is_news:
+                connection.execute(delete(parts).where(_parts_of(lender, history_id)))
+                chosen = update(table).where(_one(lender, history_id))
+                connection.execute(chosen.values(forgotten_us=at_us))
+                self._log.append(connection, acts.history_forgotten(record, by))
+        return Forgotten(is_news, self._database.empty_journal())
+
+
+# ------------------------------------------------------------------------------- under other keys
+
+
+def count_parts_under(connection: Connection, lender: str, key_id: str) -> int:
+    """Count the parts whose key a key of the lender wraps."""
+    table = tables.onboarding.history_parts
+    query = select(func.count()).select_from(table).where(_under(lender, key_id))
+    return connection.execute(query).scalar_one()
+
+
+def move_parts(
+    connection: Connection, lender: str, key_id: str, ring: Ring, change: MovePart
+) -> int:
+    """Hand some parts over to the ring's key; how many they were, 0 when all are."""
+    table = tables.onboarding.history_parts
+    query = (
+        select(table.c.history_id, table.c.number, table.c.sealed)
+        .where(_under(lender, key_id))
+        .order_by(table.c.history_id, table.c.number)
+        .limit(MOVED_AT_ONCE)
+    )
+    found = connection.execute(query).all()
+    for history_id, number, sealed in found:
+        moved = change(
+            ring, history_id, envelope.place_in_history(lender, history_id, number), sealed
+        )
+        chosen = (table.c.history_id == history_id) & (table.c.number == number)
+        values = {"sealed": moved, "seal_key_id": ring.seal_key_id}
+        connection.execute(update(table).where(chosen).values(values))
+    return len(found)
+
+
+# ------------------------------------------------------------------------------- rows
+
+
+def _part_row(
+    lender: str, history_id: str, number: int, seal_key_id: str | None, key: OwnKey, part: bytes
+) -> dict[str, Any]:
+    return {
+        "history_id": history_id,
+        "number": number,
+        "lender": lender,
+        "seal_key_id": seal_key_id,
+        "sealed": key.seal(part, envelope.place_in_history(lender, history_id, number)),
+    }
+
+
+def _bytes_of(connection: Connection, lender: str) -> int:
+    """Count what lies sealed for a lender; neither database reads it for that."""
+    table = tables.onboarding.history_parts
+    query = select(func.coalesce(func.sum(func.length(table.c.sealed)), 0))
+    return int(connection.execute(query.where(table.c.lender == lender)).scalar_one())
+
+
+def _count_parts(connection: Connection, record: HistoryRecord) -> int:
+    table = tables.onboarding.history_parts
+    query = select(func.count()).select_from(table).where(_parts_of(record.lender, record.id))
+    return connection.execute(query).scalar_one()
+
+
+def _found(connection: Connection, lender: str, history_id: str) -> HistoryRecord:
+    row = connection.execute(select(*_RECORD).where(_one(lender, history_id))).first()
+    if row is None:
+        raise UnknownHistory
+    return _record(row)
+
+
+def _row(record: HistoryRecord) -> dict[str, Any]:
+    words = {"file_format": record.file_format.value, "enough": record.enough.value}
+    return msgspec.structs.asdict(record) | words
+
+
+def _record(row: Row[Any]) -> HistoryRecord:
+    fields = dict(row._mapping)  # noqa: SLF001  public in spite of it
+    fields |= {"file_format": FileFormat(row.file_format), "enough": Enough(row.enough)}
+    return HistoryRecord(**fields)
+
+
+def _one(lender: str, history_id: str) -> ColumnElement[bool]:
+    table = tables.onboarding.histories
+    return (table.c.lender == lender) & (table.c.id == history_id)
+
+
+def _parts_of(lender: str, history_id: str) -> ColumnElement[bool]:
+    table = tables.onboarding.history_parts
+    return (table.c.lender == lender) & (table.c.history_id == history_id)
+
+
+def _abandoned(now_us: int) -> ColumnElement[bool]:
+    """Choose what was received in vain.
+
+    Whoever read it could not use it, or a process has died before all parts were there.
+    """
+    history_id = tables.onboarding.history_parts.c.history_id
+    long_ago = ids.beginning(HISTORY_PREFIX, max(now_us - ABANDONED_US, 0))
+    failed = _made_by(tables.onboarding.jobs.c.state == JobState.FAILED.value)
+    return or_(history_id < long_ago, history_id.in_(failed)) & _unwanted()
+
+
+def _unwanted() -> ColumnElement[bool]:
+    """Choose parts of which no history came, and which no open job is to read."""
+    history_id = tables.onboarding.history_parts.c.history_id
+    kept = select(tables.onboarding.histories.c.id)
+    awaited = _made_by(tables.onboarding.jobs.c.ended_us.is_(None))
+    return history_id.not_in(kept) & history_id.not_in(awaited)
+
+
+def _made_by(chosen: ColumnElement[bool]) -> Select[str]:
+    """Give the ids of the histories that these jobs read."""
+    digits = func.substr(tables.onboarding.jobs.c.id, len(JOB_PREFIX) + 1)
+    return select(literal(HISTORY_PREFIX) + digits).where(chosen)
+
+
+def _under(lender: str, key_id: str) -> ColumnElement[bool]:
+    table = tables.onboarding.history_parts
+    return (table.c.lender == lender) & (table.c.seal_key_id == key_id)
+
+
+def _damaged(history_id: str) -> StoreUnfit:
+    return StoreUnfit(
+        f"the file of {history_id} is damaged", hint="restore it from a backup, or hand it in again"
+    )

@@ -1,0 +1,1 @@
+"""Doctor, backup, restore, upgrade, check."""

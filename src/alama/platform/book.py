@@ -1,0 +1,40 @@
+"""A book: the scores of one lender in one mode. Nothing crosses from one book to another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Mode(StrEnum):
+    """Which model answers: the built-in one on synthetic data, or the lender's own."""
+
+    TEST = "test"
+    LIVE = "live"
+
+
+class Book(NamedTuple):
+    """Whose data it is. Every query of every score names one."""
+
+    lender: str
+    mode: Mode
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    WRITE = "scores:write"
+    READ = "scores:read"
+    OUTCOMES_WRITE = "outcomes:write"
+    REVIEWS_WRITE = "reviews:write"
+    MONITORING_READ = "monitoring:read"
+    WEBHOOKS_WRITE = "webhooks:write"
+    WEBHOOKS_READ = "webhooks:read"
+    PILOT_WRITE = "pilot:write"
+    PILOT_READ = "pilot:read"
+
+
+PILOT_SCOPES: Final = (Scope.PILOT_WRITE, Scope.PILOT_READ)
+"""These decide by which model live applications are answered: a key has them on purpose alone."""
+
+USUAL_SCOPES: Final = tuple(scope for scope in Scope if scope not in PILOT_SCOPES)

@@ -1,0 +1,1 @@
+"""One database, SQLite or PostgreSQL: connections, tables, migrations, group commit."""

@@ -1,0 +1,297 @@
+"""Events, written in the transaction of what they speak of: those of one commit in one row.
+
+The key of an event begins with its book, and so does that of a bundle. So whatever is asked names
+the book of each, and which books there are is found by going from one to the next, whatever lies
+between.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import delete, func, literal_column, select, tuple_
+
+from alama.platform import ids
+from alama.platform.database import tables
+from alama.platform.database.webhook_tables import COMMON_KINDS
+from alama.platform.events import PREFIX, Event, EventKind, event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Select, Table
+
+    from alama.platform.book import Book
+
+
+EVENTS_MAX: Final = 16
+"""In a row: a worker takes it whole, and each of them may become twenty deliveries."""
+
+SPAN_US: Final = 60 * 1_000_000
+"""At most between the first and the last of a row, so that one need not look far for an event."""
+
+
+class Bundle(NamedTuple):
+    """A row: events of one kind in one book. Its id is that of the last of them."""
+
+    lender: str
+    mode: str
+    id: str
+    first_id: str
+    kind: str
+    number: int
+    created_us: int
+    """When the first of them happened."""
+    events: bytes
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What names it among those of all books."""
+        return self[:3]
+
+
+class _Event(msgspec.Struct, frozen=True, array_like=True):
+    id: str
+    subject_id: str
+    created_us: int
+    payload: bytes
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[_Event]).decode
+
+
+def bundles(events: Iterable[Event]) -> list[Bundle]:
+    """Put events together, as few rows as may be."""
+    rows = []
+    for (lender, mode, kind), some in groupby(sorted(events, key=_place), _belongs):
+        ordered = list(some)
+        for first in range(0, len(ordered), EVENTS_MAX):
+            for held in _near(ordered[first : first + EVENTS_MAX]):
+                told = _encode([_told(one) for one in held])
+                begin, end = held[0], held[-1]
+                row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, told)
+                rows.append(Bundle._make(row))
+    return rows
+
+
+_TABLE: Final = tables.bundles
+_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
+COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
+
+_belongs: Final = attrgetter("lender", "mode", "kind")
+_place: Final = attrgetter("lender", "mode", "kind", "id")
+_told: Final = attrgetter("id", "subject_id", "created_us", "payload")
+
+
+def _near(events: list[Event]) -> list[list[Event]]:
+    """Give events that may lie in one row: all of them, unless somebody has set the clock."""
+    if _beyond(events[0].id) > events[-1].id:
+        return [events]
+    return [[event] for event in events]
+
+
+def _beyond(event_id: str) -> str:
+    """Give the id after which no row holds an event that is not after this one."""
+    return ids.later(PREFIX, event_id, SPAN_US)
+
+
+def unfolded(bundle: Bundle) -> list[Event]:
+    """Give the events of a row, oldest first; none where it is damaged: it stays as it is."""
+    try:
+        held = _decode(bundle.events)
+    except msgspec.MsgspecError:
+        return []
+    lender, mode, kind = bundle.lender, bundle.mode, bundle.kind
+    return [
+        Event(one.id, lender, mode, kind, one.subject_id, one.created_us, one.payload)
+        for one in held
+    ]
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+def find(connection: Connection, book: Book, event_id: str) -> Bundle | None:
+    """Give the row that holds an event, if one does."""
+    around = select(*COLUMNS).where(of(book), _TABLE.c.first_id <= event_id, *_from(event_id))
+    found = (Bundle._make(row) for row in connection.execute(around))
+    return next((one for one in found if event_id in (e.id for e in unfolded(one))), None)
+
+
+def newest(
+    connection: Connection, book: Book, kind: str | None, before: str | None, limit: int
+) -> list[Event]:
+    """Give the newest events of a book that are yet to be dispatched, at least the `limit` newest.
+
+    Any of another row is older than the last ones of so many rows.
+    """
+    query = select(*COLUMNS).where(of(book)).order_by(_TABLE.c.id.desc())
+    if kind is not None:
+        query = query.where(_TABLE.c.kind == kind)
+    if before is None:
+        return [event for _, held in sound(connection, query, limit) for event in held]
+    across = query.where(_TABLE.c.first_id < before, *_from(before))
+    split = [unfolded(Bundle._make(row)) for row in connection.execute(across)]
+    whole = [held for _, held in sound(connection, query.where(_TABLE.c.id < before), limit)]
+    return [event for held in (*split, *whole) for event in held if event.id < before]
+
+
+def sound(
+    connection: Connection, query: Select[Any], limit: int
+) -> list[tuple[Bundle, list[Event]]]:
+    """Give the first of some rows with what they hold, past those that are damaged."""
+    found: list[tuple[Bundle, list[Event]]] = []
+    seen = 0
+    while len(found) < limit:
+        rows = connection.execute(query.limit(limit).offset(seen)).all()
+        bundles = [Bundle._make(row) for row in rows]
+        found += [(bundle, held) for bundle in bundles if (held := unfolded(bundle))]
+        seen += len(rows)
+        if len(rows) < limit:
+            break
+    return found[:limit]
+
+
+def between(
+    connection: Connection, book: Book, kinds: Sequence[str], after_id: str, until_id: str
+) -> int:
+    """Count events of some kinds between two ids that are yet to be dispatched.
+
+    Of more than `RESENT_COUNTED_MAX` rows no more are counted.
+    """
+    first_id, last_id = _TABLE.c.first_id, _TABLE.c.id
+    some = select(*COLUMNS).where(of(book), _TABLE.c.kind.in_(kinds))
+    whole = some.where(first_id > after_id, last_id > after_id, last_id < until_id)
+    numbers = whole.with_only_columns(_TABLE.c.number).limit(RESENT_COUNTED_MAX).subquery()
+    inside = connection.execute(select(func.coalesce(func.sum(numbers.c.number), 0))).scalar_one()
+    begin = some.where(first_id <= after_id, *_from(after_id))
+    end = some.where(first_id > after_id, first_id < until_id, *_from(until_id))
+    across = [*connection.execute(begin), *connection.execute(end)]
+    held = (event.id for row in across for event in unfolded(Bundle._make(row)))
+    return int(inside) + sum(after_id < event_id < until_id for event_id in held)
+
+
+def _from(event_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Choose rows that end with an event or after it, as far as they may hold one before that."""
+    return (_TABLE.c.id >= event_id, _TABLE.c.id < _beyond(event_id))
+
+
+def of(book: Book) -> ColumnElement[bool]:
+    """Choose the rows of a book."""
+    return (_TABLE.c.lender == book.lender) & (_TABLE.c.mode == book.mode.value)
+
+
+# ------------------------------------------------------------------------------- writing
+
+
+def keep(connection: Connection, event: Event) -> None:
+    """Write down an event to be dispatched; it stands if and only if the transaction does."""
+    connection.execute(_TABLE.insert(), [row._asdict() for row in bundles([event])])
+
+
+def remove_free(connection: Connection, keys: Sequence[tuple[str, ...]]) -> dict[Any, int]:
+    """Remove those of some rows that nobody else is at; the numbers of their events, by key."""
+    free = select(*_KEY).where(tuple_(*_KEY).in_(keys)).with_for_update(skip_locked=True)
+    return _removed(connection, tuple_(*_KEY).in_(free))
+
+
+def remove(connection: Connection, key: tuple[str, str, str]) -> dict[Any, int]:
+    """Remove one row, or wait until somebody else has; the number of its events, by its key."""
+    return _removed(connection, tuple_(*_KEY) == key)
+
+
+def _removed(connection: Connection, chosen: ColumnElement[bool]) -> dict[Any, int]:
+    gone = delete(_TABLE).where(chosen).returning(*_KEY, _TABLE.c.number)
+    return {(lender, mode, one): number for lender, mode, one, number in connection.execute(gone)}
+
+
+# Events: written in the transaction of what they speak of, and chosen by their kinds.
+
+
+BROUGHT: Final = "builtin"
+"""What an event calls a model or a policy that comes with the package."""
+
+EVENT_COLUMNS: Final = [tables.events.c[name] for name in Event._fields]
+
+
+def announce(
+    connection: Connection,
+    book: Book,
+    kind: EventKind,
+    subject_id: str,
+    data: dict[str, Any],
+    at_us: int,
+) -> None:
+    """Write down what has just happened, in the transaction of it."""
+    happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
+    keep(connection, happened)
+
+
+def retained(query: Select[Any]) -> Select[Any]:
+    """Have the selected events stay until the commit: nobody forgets them meanwhile."""
+    return query.with_for_update(read=True, key_share=True)
+
+
+def of_kinds(kinds: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Choose events by their kinds; the rare ones have an index of ids of their own."""
+    kind = tables.events.c.kind
+    chosen = kind == kinds[0] if len(kinds) == 1 else kind.in_(kinds)
+    if any(common in kinds for common in COMMON_KINDS):
+        return [chosen]
+    return [chosen, *(kind != literal_column(f"'{common}'") for common in COMMON_KINDS)]
+
+
+EVENT_KEY: Final = tuple_(tables.events.c.lender, tables.events.c.mode, tables.events.c.id)
+"""What a `StoredKey` is compared with."""
+
+
+class StoredBook(NamedTuple):
+    """A book as rows have it."""
+
+    lender: str
+    mode: str
+
+
+class StoredKey(NamedTuple):
+    """What names an event among those of all books."""
+
+    lender: str
+    mode: str
+    id: str
+
+
+NO_BOOK: Final = StoredBook("", "")
+"""What comes before all of them."""
+
+
+def within(table: Table, book: StoredBook) -> ColumnElement[bool]:
+    """Choose the rows of a book."""
+    return (table.c.lender == book.lender) & (table.c.mode == book.mode)
+
+
+def books_after(connection: Connection, table: Table, book: StoredBook) -> Iterator[StoredBook]:
+    """Go through the books after one that have rows in a table, by its key.
+
+    A step or two for each book, however many rows it has: where both columns are compared at
+    once, SQLite reads through the book that it is to leave.
+    """
+    lender, mode = table.c.lender, table.c.mode
+    query = select(lender, mode).order_by(lender, mode).limit(1)
+    while True:
+        other_mode = query.where(lender == book.lender, mode > book.mode)
+        row = connection.execute(other_mode).first()
+        if row is None:
+            row = connection.execute(query.where(lender > book.lender)).first()
+        if row is None:
+            return
+        book = StoredBook._make(row)
+        yield book
+
+
+RESENT_COUNTED_MAX: Final = 100_000
+"""What is to be sent again is counted so far."""

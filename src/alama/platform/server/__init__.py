@@ -1,0 +1,1 @@
+"""The server of one process: its address, its connections, its protocol."""

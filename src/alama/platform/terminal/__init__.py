@@ -1,0 +1,1 @@
+"""What commands say and ask: consoles, tables, bars, questions."""

@@ -1,0 +1,1 @@
+"""Policies of lenders: drafted, checked, simulated, put in force."""

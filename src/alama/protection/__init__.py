@@ -1,0 +1,1 @@
+"""What is owed to applicants and supervisors: export, erasure, retention, audit, receipts."""

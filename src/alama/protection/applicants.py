@@ -1,0 +1,666 @@
+"""Applicants: what is held on one of them is exported, kept for a court, or erased for good.
+
+An applicant is found by the lender's own reference, `applicant_ref`, which is kept nowhere in
+clear: the vault turns it into what the database knows the applicant by. Neither of the two is ever
+written to a log or to the audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import delete, insert, null, select, update
+
+from alama.core.assess import Assessment
+from alama.core.errors import AlamaError
+from alama.monitoring.reviews import opened
+from alama.monitoring.sequels import sequels_of, shadows_of
+from alama.platform.acts import ERASED_US, HOLD, Act, ActKind, ActLog, Detail, act_in_book
+from alama.platform.book import Book, Mode
+from alama.platform.database import tables
+from alama.platform.days import date_of
+from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit, day_of_us
+from alama.scoring.records import StoredScore, reference_of
+from alama.scoring.replay import open_packed, open_score
+from alama.scoring.store import stored_score, whole_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import ColumnElement, Connection, Table
+
+    from alama.platform.clock import Clock
+    from alama.platform.database.database import Database
+    from alama.scoring.sequels import Outcome, Review, Sequel, Shadowed, StoredSequel
+    from alama.vault.vault import Vault
+
+
+class UnknownApplicant(AlamaError):
+    """Nothing is held on such an applicant in this book."""
+
+    def __init__(self, book: Book) -> None:
+        """Name the book, not the applicant: what is not held need not be repeated."""
+        super().__init__(
+            f"{book.lender} holds nothing on this applicant in {book.mode} mode",
+            hint="the reference is what came as applicant_ref, letter by letter; one who was "
+            "erased is not known any more",
+        )
+
+
+class UnderHold(AlamaError):
+    """A legal hold stands in the way of an erasure."""
+
+    def __init__(self, holds: Sequence[Hold]) -> None:
+        """Say which, and why they were placed."""
+        standing = "; ".join(
+            f"hold {hold.number} of {day_of_us(hold.placed_us)}: {hold.reason}" for hold in holds
+        )
+        super().__init__(
+            f"a legal hold stands on this applicant ({standing})",
+            hint="once the case is over: "
+            + " and ".join(f"alama applicants release {hold.number}" for hold in holds),
+        )
+        self.holds = holds
+
+
+class UnknownHold(AlamaError):
+    """No hold of this number stands."""
+
+    def __init__(self, number: int) -> None:
+        """Name it, and where the others are."""
+        super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
+
+
+# ------------------------------------------------------------------------------- applicants
+
+
+def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
+    return act_in_book(ActKind.APPLICANT_EXPORTED, book, key_id, {"scores": scores}, by)
+
+
+def applicant_erased(book: Book, erasure: Erasure, by: str | None) -> Act:
+    details: dict[str, Detail] = {
+        "scores": erasure.scores,
+        "replies": erasure.replies,
+        ERASED_US: erasure.erased_us,
+    }
+    return act_in_book(ActKind.APPLICANT_ERASED, book, erasure.key_id, details, by)
+
+
+def hold_placed(hold: Hold, by: str | None) -> Act:
+    details: dict[str, Detail] = {
+        HOLD: hold.number,
+        "reason": hold.reason,
+        "placed_us": hold.placed_us,
+    }
+    return act_in_book(ActKind.HOLD_PLACED, hold.book, hold.key_id, details, by)
+
+
+def hold_released(hold: Hold, by: str | None) -> Act:
+    details: dict[str, Detail] = {HOLD: hold.number, "released_us": hold.released_us}
+    return act_in_book(ActKind.HOLD_RELEASED, hold.book, hold.key_id, details, by)
+
+
+REASON_MAX: Final = 200
+REFERENCE_MAX: Final = 64
+FORMAT: Final = 1
+"""Of the exported document. It is raised when a field changes its meaning."""
+
+_INDENT: Final = 2
+
+Day = date
+"""Under another name, for a field is called `date`."""
+
+
+class Hold(NamedTuple):
+    """A legal hold: as long as it stands, nothing of the applicant may be erased or deleted.
+
+    `key_id` names the applicant, as the audit does.
+    """
+
+    number: int
+    book: Book
+    key_id: str
+    reason: str
+    placed_us: int
+    released_us: int | None
+
+
+class Held(NamedTuple):
+    """All that is stored on one applicant, sealed as it is. `since_us`: the first of it."""
+
+    key_id: str
+    since_us: int
+    scores: Sequence[StoredScore]
+    holds: Sequence[Hold]
+
+
+class TakenOut(NamedTuple):
+    """The same with what became of each score, and what other models would have said, by its id."""
+
+    held: Held
+    sequels: Mapping[str, StoredSequel]
+    shadows: Mapping[str, Sequence[Shadowed]]
+
+
+class Erasure(NamedTuple):
+    """What an erasure has made unreadable, of how many scores.
+
+    `journal_emptied` is False where SQLite's journal may still hold the key, because somebody is
+    reading from it.
+    """
+
+    key_id: str
+    erased_us: int
+    scores: int
+    replies: int
+    journal_emptied: bool
+
+
+class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
+    """A legal hold as the applicant reads of it."""
+
+    reason: str
+    placed_at: datetime
+    released_at: datetime | None
+
+
+class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
+    """What an officer decided on a score, as the applicant reads of it."""
+
+    decision: str
+    reason: str
+    by: str
+    note: str
+    reviewed_at: datetime
+
+
+class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loan went, as the applicant reads of it."""
+
+    outcome: str
+    date: Day
+    is_default: bool
+    defaulted_on: Day | None = None
+    disbursed_amount: float | None
+    repaid_amount: float | None
+    recorded_at: datetime
+
+
+class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
+    """What another model would have said, as the applicant reads of it."""
+
+    model: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+
+
+class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One score: what was decided, from what, and every number between the two.
+
+    Then what became of it, if anything is known.
+    """
+
+    request_id: str
+    given_at: datetime
+    key_id: str
+    model: str
+    policy: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+    recommended_limit: float
+    recommended_term_days: int
+    recommended_apr: float
+    expected_loss: float
+    processing_ms: int
+    application: msgspec.Raw
+    """The body as it was sent."""
+    assessment: Assessment
+    review: ExportedReview | None = None
+    outcome: ExportedOutcome | None = None
+    shadow_scores: list[ExportedShadow] = []
+
+
+class Export(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is held on one applicant, as one document."""
+
+    format: int
+    lender: str
+    mode: str
+    applicant_ref: str
+    exported_at: datetime
+    held_since: datetime
+    scores: list[ExportedScore]
+    legal_holds: list[ExportedHold]
+    remarks: list[str]
+
+
+REMARKS: Final = (
+    "Times are UTC. Money is in the currency that each assessment names.",
+    "A contribution is a field, what was sent for it, and the points that it added.",
+    (
+        "`card` names the scorecard of the model that answered; `slots` has, for each of its "
+        "fields in their order, the number of the band that the value fell into, counted from 0."
+    ),
+    "What was erased before cannot be found by the reference any more, and is not part of this.",
+    (
+        "`review` is what a person decided on a score, where one did; `outcome` what the lender "
+        "said of the loan. `shadow_scores` are what other models would have said, which were tried "
+        "beside the one that decided."
+    ),
+    "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
+)
+
+_encode: Final = msgspec.json.Encoder().encode
+_decoder: Final = msgspec.json.Decoder(Export)
+
+
+def encode(export: Export) -> bytes:
+    """Write an export as JSON for people and programs; numbers stay what they are."""
+    return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
+
+
+def decode(document: bytes) -> Export:
+    """Read an export again; `msgspec.DecodeError` if it is none."""
+    return _decoder.decode(document)
+
+
+class Applicants:
+    """What those who run the service can do for one applicant, or with what is held on them."""
+
+    def __init__(self, store: ApplicantStore, vault: Vault, clock: Clock) -> None:
+        """Use a store, and the vault that knows its applicants."""
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    def export(self, book: Book, applicant_ref: str, by: str | None = None) -> Export:
+        """Give everything that is held on an applicant, or raise `UnknownApplicant`."""
+        reference = _reference(applicant_ref)
+        subject = self._subject(book, reference)
+        taken = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
+        held = taken.held
+        return Export(
+            format=FORMAT,
+            lender=book.lender,
+            mode=book.mode.value,
+            applicant_ref=reference,
+            exported_at=_time(self._clock()),
+            held_since=_time(held.since_us),
+            scores=[
+                _with_sequel(
+                    self._opened(stored),
+                    opened(self._vault, taken.sequels[stored.row.request_id]),
+                    taken.shadows.get(stored.row.request_id, ()),
+                )
+                for stored in held.scores
+            ],
+            legal_holds=[_exported_hold(hold) for hold in held.holds],
+            remarks=list(REMARKS),
+        )
+
+    def look_up(self, book: Book, applicant_ref: str) -> Held:
+        """Give what is held on an applicant, sealed as it is; nothing of it is taken out."""
+        return self._store.look_up(book, self._subject(book, _reference(applicant_ref)))
+
+    def erase(self, book: Book, applicant_ref: str, by: str | None = None) -> Erasure:
+        """Destroy the key of an applicant: what it has sealed is unreadable from then on.
+
+        `UnknownApplicant` or `UnderHold`, and nothing has changed. Done again, where the applicant
+        is not known any more, it still empties the journal.
+        """
+        subject = self._subject(book, _reference(applicant_ref))
+        theirs = self._require_theirs(book, subject)
+        return self._store.erase(book, subject, theirs, self._clock(), by)
+
+    def hold(self, book: Book, applicant_ref: str, reason: str, by: str | None = None) -> Hold:
+        """Keep everything of an applicant until the hold is released; several may stand."""
+        reference, said = _reference(applicant_ref), reason.strip()
+        if not (said.isprintable() and 1 <= len(said) <= REASON_MAX):
+            raise InvalidName(f"a reason has 1 to {REASON_MAX} characters, all on one line")
+        if reference.casefold() in said.casefold():
+            raise InvalidName(
+                "the reason names the applicant",
+                hint="it is kept in clear, for good: name the case instead",
+            )
+        return self._store.place_hold(book, self._subject(book, reference), said, self._clock(), by)
+
+    def release(self, number: int, by: str | None = None) -> Hold:
+        """End a hold, or raise `UnknownHold`."""
+        return self._store.release_hold(number, self._clock(), by)
+
+    def holds(self) -> Sequence[Hold]:
+        """Give the holds that stand, oldest first."""
+        return self._store.holds()
+
+    def _subject(self, book: Book, reference: str) -> bytes:
+        return self._vault.ring(book.lender).subject(book.mode.value, reference)
+
+    def _require_theirs(self, book: Book, subject: bytes) -> RequireTheirs:
+        """Hold what was found against whom it names: the way to it is a column, and may be wrong.
+
+        What is damaged names nobody any more, and can be erased all the same.
+        """
+
+        def require(found: Sequence[StoredScore]) -> None:
+            for stored in found:
+                reference = self._named_by(stored)
+                if reference is not None and self._subject(book, reference) != subject:
+                    raise StoreUnfit(
+                        f"{stored.row.request_id} would be found, and names somebody else: "
+                        "who is found by which reference was changed in the database",
+                        hint="nothing was done. `alama audit verify` says what else was changed; "
+                        "restore the table applicant_keys from a backup",
+                    )
+
+        return require
+
+    def _named_by(self, stored: StoredScore) -> str | None:
+        try:
+            return reference_of(open_packed(self._vault, stored), stored.row.request_id)
+        except StoreUnfit:
+            return None
+
+    def _opened(self, stored: StoredScore) -> ExportedScore:
+        row, sealed = stored.row, open_score(self._vault, stored)
+        return ExportedScore(
+            request_id=row.request_id,
+            given_at=_time(row.created_us),
+            key_id=row.key_id,
+            model=row.model_id,
+            policy=row.policy_id,
+            score=row.score,
+            tier=row.tier,
+            default_probability=row.default_probability,
+            decision=row.decision,
+            recommended_limit=row.recommended_limit,
+            recommended_term_days=row.recommended_term_days,
+            recommended_apr=row.recommended_apr,
+            expected_loss=row.expected_loss,
+            processing_ms=row.processing_ms,
+            application=msgspec.Raw(sealed.application),
+            assessment=sealed.assessment,
+        )
+
+
+def _reference(said: str) -> str:
+    """Read a reference as the intake of applications does."""
+    reference = said.strip()
+    if not (reference.isprintable() and 1 <= len(reference) <= REFERENCE_MAX):
+        raise InvalidName(
+            f"a reference has 1 to {REFERENCE_MAX} characters, all on one line",
+            hint="give what was sent as applicant_ref",
+        )
+    return reference
+
+
+def _with_sequel(
+    score: ExportedScore, sequel: Sequel, shadows: Sequence[Shadowed]
+) -> ExportedScore:
+    review, outcome = sequel
+    return msgspec.structs.replace(
+        score,
+        review=None if review is None else _exported_review(review),
+        outcome=None if outcome is None else _exported_outcome(outcome),
+        shadow_scores=[_exported_shadow(one) for one in shadows],
+    )
+
+
+def _exported_shadow(shadow: Shadowed) -> ExportedShadow:
+    return ExportedShadow(
+        model=shadow.model_id,
+        score=shadow.score,
+        tier=shadow.tier,
+        default_probability=shadow.default_probability,
+        decision=shadow.decision,
+    )
+
+
+def _exported_review(review: Review) -> ExportedReview:
+    return ExportedReview(
+        decision=review.decision,
+        reason=review.reason.value,
+        by=review.person,
+        note=review.note,
+        reviewed_at=_time(review.reviewed_us),
+    )
+
+
+def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
+    return ExportedOutcome(
+        outcome=outcome.state.value,
+        date=date_of(outcome.happened_on),
+        is_default=outcome.is_default,
+        defaulted_on=None if outcome.defaulted_on is None else date_of(outcome.defaulted_on),
+        disbursed_amount=outcome.disbursed_amount,
+        repaid_amount=outcome.repaid_amount,
+        recorded_at=_time(outcome.recorded_us),
+    )
+
+
+def _exported_hold(hold: Hold) -> ExportedHold:
+    released = None if hold.released_us is None else _time(hold.released_us)
+    return ExportedHold(reason=hold.reason, placed_at=_time(hold.placed_us), released_at=released)
+
+
+def _time(moment_us: int) -> datetime:
+    return datetime.fromtimestamp(moment_us / 1_000_000, UTC)
+
+
+# Applicants in a database: found by their subject, held, taken out, erased.
+
+
+_FORGOTTEN: Final = bytes(32)
+"""In the place of the hash of a request, by which a guess at its body could be confirmed."""
+
+
+class LockedKey(NamedTuple):
+    """The key of an applicant that nobody else can use until the transaction is over."""
+
+    id: str
+    created_us: int
+
+
+class ApplicantStore:
+    """The applicants in a database; see `alama.scoring.group_commit.ApplicantStore`."""
+
+    def __init__(self, database: Database, log: ActLog) -> None:
+        """Use an open database; every act is written down."""
+        self._database = database
+        self._log = log
+
+    def look_up(self, book: Book, subject: bytes) -> Held:
+        """Give what an applicant sent and was told; nothing is noted, for nobody has read it."""
+        table = tables.applicant_keys
+        query = select(table.c.id, table.c.created_us).where(_on(table, book, subject))
+        with self._database.reading() as connection:
+            key = connection.execute(query).first()
+            if key is None:
+                raise UnknownApplicant(book)
+            holds = _holds(connection, _on(tables.legal_holds, book, subject))
+            return Held(key.id, key.created_us, _scores_of(connection, key.id), holds)
+
+    def take_out(
+        self, book: Book, subject: bytes, require_theirs: RequireTheirs, by: str | None
+    ) -> TakenOut:
+        """Give all that is stored on an applicant, with what became of it."""
+        with self._database.writing() as connection:
+            key = _known(connection, book, subject)
+            found = _scores_of(connection, key.id)
+            require_theirs(found)
+            holds = _holds(connection, _on(tables.legal_holds, book, subject))
+            request_ids = [stored.row.request_id for stored in found]
+            sequels = sequels_of(connection, book, request_ids)
+            shadows = shadows_of(connection, book, request_ids)
+            self._log.append(connection, applicant_exported(book, key.id, len(found), by))
+        return TakenOut(Held(key.id, key.created_us, found, holds), sequels, shadows)
+
+    def erase(
+        self,
+        book: Book,
+        subject: bytes,
+        require_theirs: RequireTheirs,
+        now_us: int,
+        by: str | None,
+    ) -> Erasure:
+        """Destroy the key of an applicant, and empty the replies under it; or `UnderHold`."""
+        try:
+            with self._database.writing() as connection:
+                key = _known(connection, book, subject)
+                _require_no_hold(connection, book, subject)
+                found = _scores_of(connection, key.id)
+                require_theirs(found)
+                replies = _forget_replies(connection, key.id)
+                _destroy(connection, key.id, now_us)
+                # Those that stood once: the audit says so, by the id of the key.
+                holds = tables.legal_holds
+                connection.execute(delete(holds).where(_on(holds, book, subject)))
+                erasure = Erasure(key.id, now_us, len(found), replies, journal_emptied=False)
+                self._log.append(connection, applicant_erased(book, erasure, by))
+        except UnknownApplicant:
+            # It may be the second time, because the journal could not be emptied the first time.
+            if not self._database.empty_journal():
+                raise StoreUnavailable("the journal still holds what was erased") from None
+            raise
+        return erasure._replace(journal_emptied=self._database.empty_journal())
+
+    def place_hold(
+        self, book: Book, subject: bytes, reason: str, now_us: int, by: str | None
+    ) -> Hold:
+        """Keep what is held on an applicant from being erased or deleted."""
+        row = {
+            "lender": book.lender,
+            "mode": book.mode.value,
+            "subject": subject,
+            "reason": reason,
+            "placed_us": now_us,
+        }
+        with self._database.writing() as connection:
+            key = _known(connection, book, subject)
+            placed = connection.execute(insert(tables.legal_holds), row).inserted_primary_key
+            assert placed is not None
+            hold = Hold(placed[0], book, key.id, reason, now_us, None)
+            self._log.append(connection, hold_placed(hold, by))
+        return hold
+
+    def release_hold(self, number: int, now_us: int, by: str | None) -> Hold:
+        """End a hold; `UnknownHold` if none of this number stands."""
+        table = tables.legal_holds
+        standing = (table.c.id == number) & table.c.released_us.is_(None)
+        with self._database.writing() as connection:
+            ended = connection.execute(update(table).where(standing).values(released_us=now_us))
+            if not ended.rowcount:
+                raise UnknownHold(number)
+            hold = _holds(connection, table.c.id == number)[0]
+            self._log.append(connection, hold_released(hold, by))
+        return hold
+
+    def holds(self) -> Sequence[Hold]:
+        """The holds that stand, oldest first."""
+        with self._database.reading() as connection:
+            return _holds(connection, tables.legal_holds.c.released_us.is_(None))
+
+
+def under_hold(connection: Connection, key_ids: Sequence[str]) -> set[str]:
+    """Give those of some applicants, by the ids of their keys, on whom a hold stands."""
+    holds, keys = tables.legal_holds, tables.applicant_keys
+    query = select(keys.c.id).join(holds, same_applicant())
+    standing = holds.c.released_us.is_(None) & keys.c.id.in_(key_ids)
+    return set(connection.execute(query.where(standing)).scalars())
+
+
+def lock_keys(connection: Connection, condition: ColumnElement[bool]) -> list[LockedKey]:
+    """Give the keys of applicants, and keep everybody else from using them until the end.
+
+    A score that is being sealed under one is waited for: on PostgreSQL it shares the lock.
+    """
+    table = tables.applicant_keys
+    query = select(table.c.id, table.c.created_us).where(condition).order_by(table.c.id)
+    return [LockedKey._make(row) for row in connection.execute(query.with_for_update())]
+
+
+def _known(connection: Connection, book: Book, subject: bytes) -> LockedKey:
+    """Give the key of an applicant, locked, or raise `UnknownApplicant`."""
+    found = lock_keys(connection, _on(tables.applicant_keys, book, subject))
+    if not found:
+        raise UnknownApplicant(book)
+    return found[0]
+
+
+def _require_no_hold(connection: Connection, book: Book, subject: bytes) -> None:
+    table = tables.legal_holds
+    standing = _holds(connection, _on(table, book, subject) & table.c.released_us.is_(None))
+    if standing:
+        raise UnderHold(standing)
+
+
+def _scores_of(connection: Connection, key_id: str) -> list[StoredScore]:
+    table = tables.scores
+    query = whole_scores().where(table.c.applicant_key_id == key_id).order_by(table.c.request_id)
+    return [stored_score(row) for row in connection.execute(query)]
+
+
+def _forget_replies(connection: Connection, key_id: str) -> int:
+    """Take everything out of the replies kept for retries but that they were erased.
+
+    A reply has the time of its score, by which the index finds it.
+    """
+    table, scores = tables.idempotency, tables.scores
+    times = select(scores.c.created_us).where(scores.c.applicant_key_id == key_id)
+    of_applicant = table.c.created_us.in_(times) & (table.c.applicant_key_id == key_id)
+    emptied = update(table).where(of_applicant).values(reply=b"", request_digest=_FORGOTTEN)
+    return connection.execute(emptied).rowcount
+
+
+def _destroy(connection: Connection, key_id: str, now_us: int) -> None:
+    table = tables.applicant_keys
+    gone = {"subject": null(), "wrapped": null(), "erased_us": now_us}
+    connection.execute(update(table).where(table.c.id == key_id).values(gone))
+
+
+def _holds(connection: Connection, condition: ColumnElement[bool]) -> list[Hold]:
+    """Give holds, oldest first. While one stands its applicant cannot be erased, and has a key."""
+    table, keys = tables.legal_holds, tables.applicant_keys
+    query = (
+        select(table, keys.c.id.label("key_id"))
+        .join(keys, same_applicant())
+        .where(condition)
+        .order_by(table.c.id)
+    )
+    return [
+        Hold(
+            row.id,
+            Book(row.lender, Mode(row.mode)),
+            row.key_id,
+            row.reason,
+            row.placed_us,
+            row.released_us,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def same_applicant() -> ColumnElement[bool]:
+    """Match holds with the keys of those they stand on."""
+    holds, keys = tables.legal_holds, tables.applicant_keys
+    same_book = (keys.c.lender == holds.c.lender) & (keys.c.mode == holds.c.mode)
+    return same_book & (keys.c.subject == holds.c.subject)
+
+
+def _in(table: Table, book: Book) -> ColumnElement[bool]:
+    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
+
+
+def _on(table: Table, book: Book, subject: bytes) -> ColumnElement[bool]:
+    return _in(table, book) & (table.c.subject == subject)
+
+
+RequireTheirs = Callable[[Sequence["StoredScore"]], None]
+"""Raises where scores are not of the applicant that was asked for, and then nothing is done."""

@@ -1,0 +1,1 @@
+"""Whether the audit holds: every chain, and what stands in the tables."""

@@ -1,0 +1,181 @@
+"""What stands by the acts, from lenders to signatures, to be held against the tables.
+
+Whatever an act says of a thing must be so; what it is silent on, such as when a key was last used,
+is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from alama.platform.acts import (
+    ADDRESS,
+    GATES_FAILED,
+    GATES_HASH,
+    HOLD,
+    PACK_HASH,
+    PAGE_HASH,
+    REASON,
+    REPLACED_EXPIRES_US,
+    REPLACES,
+    REPORT_HASH,
+    Act,
+    ActKind,
+)
+from alama.protection.audit.findings import Finding, Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+Thing = tuple[str, str]
+"""A kind of thing, and what one of them is known by."""
+
+Columns = dict[str, object]
+
+LENDER: Final = "lender"
+KEY: Final = "key"
+DEPLOYMENT: Final = "deployment"
+PAUSE: Final = "pause"
+HELD: Final = "hold"
+ENDPOINT: Final = "webhook endpoint"
+PILOT: Final = "terms"
+HISTORY: Final = "loan history"
+CANDIDATE: Final = "candidate"
+SIGNATURE: Final = "signature"
+
+_ISSUED: Final = frozenset({ActKind.KEY_ISSUED, ActKind.KEY_ROTATED})
+_DEPLOYED: Final = frozenset({ActKind.DEPLOYED, ActKind.POLICY_DEPLOYED})
+_ENDPOINT_SET: Final = frozenset({ActKind.ENDPOINT_ADDED, ActKind.ENDPOINT_CHANGED})
+_ONBOARDING: Final = frozenset(
+    {
+        ActKind.PILOT_SET,
+        ActKind.SHADOW_BEGUN,
+        ActKind.HISTORY_KEPT,
+        ActKind.CANDIDATE_MADE,
+        ActKind.CANDIDATE_SIGNED,
+    }
+)
+_UNSHOWN: Final = frozenset(
+    {ADDRESS, GATES_HASH, PACK_HASH, PAGE_HASH, REPORT_HASH, "digest", "key_id"}
+)
+"""Columns whose values say nothing to a person."""
+
+
+def deployment_of(lender: object, mode: object, place: int) -> Thing:
+    """Name the first, second, ... deployment of a book."""
+    return (DEPLOYMENT, f"{place} of {lender} {mode}")
+
+
+def pause_of(lender: object, mode: object) -> Thing:
+    """Name the pause of a book, of which there is one at most."""
+    return (PAUSE, f"of {lender} {mode}")
+
+
+def pilot_of(lender: object) -> Thing:
+    """Name the terms of a lender."""
+    return (PILOT, f"of {lender}")
+
+
+def signature_of(candidate_id: object, number: object) -> Thing:
+    """Name the first or second signature of a candidate."""
+    return (SIGNATURE, f"{number} of {candidate_id}")
+
+
+class Standing:
+    """Follows the acts, one after another."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.things: dict[Thing, Columns] = {}
+        self._deployments: dict[tuple[str | None, str | None], int] = {}
+
+    def take(self, act: Act) -> None:
+        """Do again what an act says, if it is about such a thing."""
+        book: Columns = {"lender": act.lender, "mode": act.mode}
+        if act.kind is ActKind.LENDER_ADDED:
+            self.things[LENDER, str(act.lender)] = dict(act.details)
+        elif act.kind in _ISSUED:
+            self._issue(act, book)
+        elif act.kind is ActKind.KEY_REVOKED:
+            self.things.get((KEY, str(act.subject)), {}).update(act.details)
+        elif act.kind in _DEPLOYED:
+            place = self._deployments.get((act.lender, act.mode), 0) + 1
+            self._deployments[act.lender, act.mode] = place
+            self.things[deployment_of(act.lender, act.mode, place)] = dict(act.details)
+        elif act.kind is ActKind.PAUSED:
+            self.things[pause_of(act.lender, act.mode)] = dict(act.details)
+        elif act.kind is ActKind.RESUMED:
+            self.things.pop(pause_of(act.lender, act.mode), None)
+        elif act.kind in {ActKind.HOLD_PLACED, ActKind.HOLD_RELEASED}:
+            self._hold(act, book)
+        elif act.kind in _ONBOARDING:
+            self._onboarding(act)
+        else:
+            self._endpoint(act, book)
+
+    def _issue(self, act: Act, book: Columns) -> None:
+        said = dict(act.details)
+        replaced, expires_us = said.pop(REPLACES, None), said.pop(REPLACED_EXPIRES_US, None)
+        if replaced is not None:
+            self.things.get((KEY, str(replaced)), {})["expires_us"] = expires_us
+        self.things[KEY, str(act.subject)] = book | said | {"revoked_us": None}
+
+    def _hold(self, act: Act, book: Columns) -> None:
+        said = dict(act.details)
+        thing = (HELD, str(said.pop(HOLD, None)))
+        if act.kind is ActKind.HOLD_PLACED:
+            # A number is given again once the row that had it was deleted.
+            self.things[thing] = book | {"key_id": act.subject, "released_us": None}
+        self.things.setdefault(thing, {}).update(said)
+
+    def _endpoint(self, act: Act, book: Columns) -> None:
+        thing = (ENDPOINT, str(act.subject))
+        if act.kind in _ENDPOINT_SET:
+            self.things[thing] = book | act.details
+        elif act.kind is ActKind.ENDPOINT_DISABLED:
+            disabled_us = act.details.get("disabled_us")
+            self.things.setdefault(thing, {})["disabled_us"] = disabled_us
+        elif act.kind is ActKind.ENDPOINT_REMOVED:
+            self.things.pop(thing, None)
+
+    def _onboarding(self, act: Act) -> None:
+        said = dict(act.details)
+        if act.kind is ActKind.HISTORY_KEPT:
+            read: Columns = {"digest": said.pop("file", None), "row_count": said.pop("rows", None)}
+            kept: Columns = {"lender": act.lender, "kept_by": act.by, **read, **said}
+            self.things[HISTORY, str(act.subject)] = kept
+        elif act.kind is ActKind.CANDIDATE_MADE:
+            said.pop(GATES_FAILED, None)  # for people: the hash of the gates says which
+            made: Columns = {"lender": act.lender, "made_by": act.by, **said}
+            self.things[CANDIDATE, str(act.subject)] = made
+        elif act.kind is ActKind.CANDIDATE_SIGNED:
+            thing = signature_of(act.subject, said.pop("number", None))
+            said.pop("model_id", None)  # that of the candidate, not of the signature
+            self.things[thing] = {"lender": act.lender, "person": act.by, **said}
+        else:
+            said.pop(REASON, None)  # why fewer approve is said here alone
+            self.things.setdefault(pilot_of(act.lender), {"shadow_us": None}).update(said)
+
+    def against(self, there: Mapping[Thing, Columns]) -> Iterator[Finding]:
+        """Hold what there is against what was done, both ways."""
+        for thing, said in self.things.items():
+            found = there.get(thing)
+            if found is not None:
+                yield from _differences(thing, said, found)
+            elif said.get("released_us") is None:
+                yield Finding(Trouble.STANDING, " ".join(thing), "it was taken away")
+            # A hold that was released goes with the data of its applicant.
+        for thing in there.keys() - self.things.keys():
+            yield Finding(Trouble.STANDING, " ".join(thing), "no act says that it was made")
+
+
+def _differences(thing: Thing, said: Columns, found: Columns) -> Iterator[Finding]:
+    if said.get("released_us") is not None:
+        said = said | {"key_id": found.get("key_id")}  # whose key may be gone by now
+    for column, value in said.items():
+        if found.get(column) != value:
+            what = f"{column} is not what was set"
+            if column not in _UNSHOWN:
+                what = f"{column} is {found.get(column)!r}, and was set to {value!r}"
+            yield Finding(Trouble.STANDING, " ".join(thing), what)

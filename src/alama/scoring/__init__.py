@@ -1,0 +1,1 @@
+"""Score, explain, read back, replay."""

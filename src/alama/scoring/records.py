@@ -1,0 +1,236 @@
+"""What is kept of a score, and what a replay of it needs.
+
+A row is a tuple in the order of its columns, ready for the driver: on the hot path nothing is
+turned into anything else on its way to the database.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.core.assess import Assessment
+from alama.core.errors import AlamaError
+from alama.platform.book import Book, Mode
+from alama.platform.errors import RETRY_AFTER_S, Kind, StoreUnfit
+from alama.vault.vault import damaged
+
+if TYPE_CHECKING:
+    from alama.core.tally import Seen
+    from alama.platform.events import Event
+    from alama.vault.ring import ApplicantKey, Ring
+
+
+class UnknownScore(AlamaError):
+    """No such score in this book."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score")
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no score with this request_id")
+
+
+class IdempotencyInFlight(AlamaError):
+    """The first request under this idempotency key is still being answered."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight", RETRY_AFTER_S)
+
+    def __init__(self) -> None:
+        """Say what to do: nothing is lost by waiting."""
+        super().__init__(
+            "a request with this Idempotency-Key is being answered right now",
+            hint="send it again in a moment: it will get the same reply",
+        )
+
+
+class IdempotencyKeyReused(AlamaError):
+    """Another request came under this idempotency key before."""
+
+    kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused")
+
+    def __init__(self) -> None:
+        """Say what the key is for."""
+        super().__init__(
+            "this Idempotency-Key came with another request before",
+            hint="a new request needs a new key; a retry repeats the request byte for byte",
+        )
+
+
+IDEMPOTENCY_KEPT_US: Final = 72 * 3600 * 1_000_000
+"""How long a retry finds the reply of the first request."""
+
+_IN_CLEAR: Final = 16
+"""Columns of a score before those that are sealed, or say by what."""
+
+
+class ScoreRow(NamedTuple):
+    """One score as stored. What the applicant said is in `sealed` alone.
+
+    It is sealed under the key of the applicant, whom `applicant_key_id` names; or under a key of
+    its own that it carries, wrapped by the lender's key `seal_key_id`.
+    """
+
+    lender: str
+    mode: str
+    request_id: str
+    created_us: int
+    key_id: str
+    model_id: str
+    policy_id: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+    recommended_limit: float
+    recommended_term_days: int
+    recommended_apr: float
+    processing_ms: int
+    expected_loss: float
+    seal_key_id: str | None
+    sealed: bytes
+    applicant_key_id: str | None
+
+    @property
+    def in_clear(self) -> tuple[str | int | float, ...]:
+        """What anybody with the database can read, which the digest covers."""
+        return self[:_IN_CLEAR]
+
+    @property
+    def book(self) -> Book:
+        """The only book that it is in."""
+        return Book(self.lender, Mode(self.mode))
+
+    @property
+    def summary(self) -> ScoreSummary:
+        """Its line in a list."""
+        return ScoreSummary(*(getattr(self, name) for name in ScoreSummary._fields))
+
+
+class ScoreSummary(NamedTuple):
+    """One line of a list of scores."""
+
+    request_id: str
+    created_us: int
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+    recommended_limit: float
+    recommended_term_days: int
+    recommended_apr: float
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """The body as it was sent, byte for byte, and everything that was concluded from it.
+
+    Kept as MessagePack: numbers stay what they are, and it is written in half the time of JSON.
+    `salt` keys the digest by which the audit knows the record: with it gone, nobody can confirm a
+    guess at what was sent.
+    """
+
+    application: bytes
+    assessment: Assessment
+    salt: bytes = b""
+
+
+pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder(Sealed).decode
+
+
+def unpack(plain: bytes, request_id: str) -> Sealed:
+    """Read what was kept of a score once it is opened, or raise `StoreUnfit`."""
+    try:
+        return _unpack(plain)
+    except msgspec.DecodeError as error:
+        raise damaged(request_id) from error
+
+
+def reference_of(plain: bytes, request_id: str) -> str | None:
+    """Read whom a score is about from what was kept of it, or raise `StoreUnfit`."""
+    sent = unpack(plain, request_id).application
+    reference = msgspec.json.decode(sent, type=dict[str, object]).get("applicant_ref")
+    return reference.strip() if isinstance(reference, str) else None
+
+
+class StoredScore(NamedTuple):
+    """A score as it is stored, and the key of its applicant if it names one: `open_score` reads it.
+
+    Both are of one moment: a key that was erased later does not make it half a record.
+    """
+
+    row: ScoreRow
+    applicant: ApplicantKey | None
+
+
+class IdempotencyRow(NamedTuple):
+    """The reply that was given under an idempotency key, to be given again."""
+
+    lender: str
+    mode: str
+    operation: str
+    key_digest: bytes
+    request_digest: bytes
+    request_id: str
+    created_us: int
+    seal_key_id: str | None
+    reply: bytes
+    applicant_key_id: str | None
+
+
+class Unsealed(NamedTuple):
+    """What is to be sealed in the commit: it alone knows which keys stand at that moment.
+
+    `subject` says whose key it is, as `Ring.subject` does; None: it names nobody, and gets a key of
+    its own. `ring` wraps the key.
+    """
+
+    subject: bytes | None
+    ring: Ring
+    record: bytes
+    reply: bytes | None
+
+
+class Entry(NamedTuple):
+    """What one request asks to be kept, all of it or nothing.
+
+    What the applicant said is in `unsealed` alone: `sealed` and `reply` of the rows are empty.
+    `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
+    None: nothing is counted. `event` tells of the score; None: nobody wants to hear of it.
+    """
+
+    score: ScoreRow
+    idempotency: IdempotencyRow | None
+    digest: bytes
+    unsealed: Unsealed
+    seen: Seen | None = None
+    event: Event | None = None
+
+
+class SealedEntry(NamedTuple):
+    """An entry whose rows are sealed: nothing else is written. `alama.scoring.store` makes it."""
+
+    score: ScoreRow
+    idempotency: IdempotencyRow | None
+    digest: bytes
+    seen: Seen | None
+    event: Event | None
+
+
+class Earlier(NamedTuple):
+    """An answer that was given before, under the same idempotency key; `open_reply` reads it.
+
+    Sealed as the row of a score is.
+    """
+
+    request_digest: bytes
+    request_id: str
+    reply: bytes
+    seal_key_id: str | None = None
+    applicant: ApplicantKey | None = None
+
+
+Fate = Earlier | StoreUnfit | None
+"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept."""

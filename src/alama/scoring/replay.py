@@ -1,0 +1,210 @@
+"""Replay: the same application, model and policy must give the same answer, years later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from alama.core import model as models
+from alama.core.application import may_have_been_word
+from alama.core.assess import Assessment, assess
+from alama.core.errors import InvalidApplication
+from alama.core.intake import Intake
+from alama.core.lending import policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.simulation import Case
+from alama.core.model import ReadyModel
+from alama.platform.book import Book, Mode
+from alama.platform.errors import Erased
+from alama.scoring.records import Earlier, ScoreRow, Sealed, StoredScore, UnknownScore, unpack
+from alama.vault import envelope
+from alama.vault.vault import Locked, Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alama.core.catalogue import Catalogue
+    from alama.lenders.store import Registry
+    from alama.scoring.store import Scores
+
+
+def open_score(vault: Vault, stored: StoredScore) -> Sealed:
+    """Read what was kept of a score; `Erased`, or `StoreUnfit` where it is damaged."""
+    return unpack(open_packed(vault, stored), stored.row.request_id)
+
+
+def open_packed(vault: Vault, stored: StoredScore) -> bytes:
+    """Give the same as it was packed, to the byte: that is what its digest covers."""
+    row = stored.row
+    locked = Locked(row.book, row.request_id, envelope.RECORD, row.sealed)
+    return vault.opened(locked, row.seal_key_id, stored.applicant)
+
+
+def open_reply(vault: Vault, book: Book, earlier: Earlier) -> bytes:
+    """Read the reply that was given under an idempotency key; errors as in `open_score`."""
+    locked = Locked(book, earlier.request_id, envelope.REPLY, earlier.reply)
+    return vault.opened(locked, earlier.seal_key_id, earlier.applicant)
+
+
+class Record(NamedTuple):
+    """A stored score, with the model and the policy that it names, ready to be used again."""
+
+    row: ScoreRow
+    sealed: Sealed
+    model: ReadyModel
+    policy: ReadyPolicy
+
+
+class Difference(NamedTuple):
+    """One part of an assessment that came out otherwise; None where one side has no such part."""
+
+    part: str
+    stored: object
+    replayed: object
+
+
+def find(registry: Registry, scores: Scores, request_id: str) -> StoredScore:
+    """Find a score in whichever book it is: for those who run the service, not for callers."""
+    for lender in registry.lenders():
+        for mode in Mode:
+            try:
+                return scores.find(Book(lender.id, mode), request_id)
+            except UnknownScore:
+                continue
+    raise UnknownScore
+
+
+def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
+    """Bring together everything that a stored score rests on, or raise `Erased`."""
+    row, sealed = stored.row, open_score(vault, stored)
+    policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
+    model = models.stored(registry.model(row.model_id), row.model_id)
+    ready = ReadyModel(model, policy.currency)
+    return Record(row, sealed, ready, ReadyPolicy(policy, ready))
+
+
+def replay(record: Record) -> tuple[Difference, ...]:
+    """Assess a stored application again and say what differs; nothing should."""
+    intake = Intake(record.model.catalogue, may_have_been_word)
+    application = intake.read(record.sealed.application)
+    said = record.sealed.assessment
+    again = assess(record.model, record.policy, application, said.holds)
+    if not said.slots:  # given before they were kept
+        again = msgspec.structs.replace(again, slots=())
+    stored = {**_parts(said), **_columns_of(record.row)}
+    replayed = {**_parts(again), **_columns_from(again)}
+    # Parts in the order of the record, then those that only the replay has.
+    return tuple(
+        Difference(part, stored.get(part), replayed.get(part))
+        for part in {**stored, **replayed}
+        if stored.get(part) != replayed.get(part)
+    )
+
+
+def _parts(said: Assessment) -> dict[str, object]:
+    """Give an assessment as one flat table, so that a difference names the very number."""
+    contributions = said.contributions
+    return {
+        **dict(_leaves("", said)),
+        "contributions": [one.feature for one in contributions],
+        **{f"points of {one.feature}": one.points for one in contributions},
+        **{f"value of {one.feature}": one.value for one in contributions},
+    }
+
+
+def _leaves(path: str, said: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    for name, value in msgspec.structs.asdict(said).items():
+        if isinstance(value, msgspec.Struct):
+            yield from _leaves(f"{path}{name}.", value)
+        else:
+            yield f"{path}{name}", msgspec.to_builtins(value)
+
+
+# The columns are read by lists and statistics: they must say what the assessment says.
+
+
+def _columns_of(row: ScoreRow) -> dict[str, object]:
+    return {
+        "column score": row.score,
+        "column tier": row.tier,
+        "column default_probability": row.default_probability,
+        "column decision": row.decision,
+        "column recommended_limit": row.recommended_limit,
+        "column recommended_term_days": row.recommended_term_days,
+        "column recommended_apr": row.recommended_apr,
+        "column expected_loss": row.expected_loss,
+    }
+
+
+def _columns_from(said: Assessment) -> dict[str, object]:
+    return {
+        "column score": said.score,
+        "column tier": said.tier,
+        "column default_probability": said.default_probability,
+        "column decision": said.decision.value,
+        "column recommended_limit": said.offer.limit,
+        "column recommended_term_days": said.offer.term_days,
+        "column recommended_apr": said.offer.apr,
+        "column expected_loss": said.offer.expected_loss if said.offer.limit else 0.0,
+    }
+
+
+# The applications that were scored, to be decided once more by another policy.
+
+
+PAGE: Final = 2_000
+"""Applications that are fetched at a time, some 6 MB."""
+
+
+class StoredCases:
+    """The applications of one book, the newest first, known by their request ids.
+
+    How many there are is not known beforehand. `unfit` counts those of the latest reading that the
+    catalogue does not know how to read: an earlier model may have asked for other fields. `erased`
+    counts those that nobody can read any more.
+    """
+
+    total = None
+
+    def __init__(self, scores: Scores, vault: Vault, book: Book, catalogue: Catalogue) -> None:
+        """Take the catalogue of the model that will score them."""
+        self._scores = scores
+        self._vault = vault
+        self._book = book
+        self._intake = Intake(catalogue, may_have_been_word)
+        self.unfit = 0
+        self.erased = 0
+
+    def first(self, count: int) -> Iterator[Case]:
+        """Read the newest so many, or all there are."""
+        self.unfit = self.erased = 0
+        before: str | None = None
+        while count > 0:
+            page = self._scores.applications(self._book, before, min(count, PAGE))
+            for stored in page:
+                case = self._case(stored)
+                if case is not None:
+                    yield case
+            if len(page) < min(count, PAGE):
+                return
+            count -= len(page)
+            before = page[-1].row.request_id
+
+    def remarks(self) -> list[str]:
+        """Say what the latest reading has left out."""
+        left_out = (
+            (self.unfit, "that this model cannot read were left out"),
+            (self.erased, "that were erased are not among them"),
+        )
+        return [f"{count:,} {what}" for count, what in left_out if count]
+
+    def _case(self, stored: StoredScore) -> Case | None:
+        try:
+            sent = open_score(self._vault, stored).application
+            return Case(stored.row.request_id, self._intake.read(sent))
+        except InvalidApplication:
+            self.unfit += 1
+        except Erased:
+            self.erased += 1
+        return None

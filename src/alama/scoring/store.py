@@ -1,0 +1,704 @@
+"""The scores that were given: sealed, chained, counted and written in one commit."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import and_, delete, func, insert, literal_column, select, tuple_
+
+from alama.core import chain
+from alama.core import tally as tallies
+from alama.core.chain import Head, Link, Signer
+from alama.core.lending.policy import Decision
+from alama.core.tally import Tally
+from alama.platform import acts
+from alama.platform.database import tables
+from alama.platform.database.database import Clash, Database
+from alama.platform.database.sqlite import BUSY_TIMEOUT_S, Busy
+from alama.platform.database.statements import Inserts
+from alama.platform.days import DAY_US
+from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
+from alama.platform.event_bundles import Bundle, bundles
+from alama.scoring.holds import HOUR_US, Approved
+from alama.scoring.records import (
+    Earlier,
+    Entry,
+    Fate,
+    IdempotencyRow,
+    ScoreRow,
+    ScoreSummary,
+    SealedEntry,
+    StoredScore,
+    UnknownScore,
+)
+from alama.scoring.sequels import LEFT_OPEN
+from alama.vault.envelope import RECORD, REPLY, OwnKey, place
+from alama.vault.ring import ApplicantKey, Ring
+from alama.vault.store import ApplicantKeys, DataKey, FirstMet, LenderKeys, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
+    from alama.platform.acts import ActLog
+    from alama.platform.book import Book
+    from alama.vault.vault import Vault
+
+
+Identity = tuple[str, str, str, bytes]
+"""Lender, mode, operation and digest of the key: the primary key of the table."""
+
+
+class _Found(NamedTuple):
+    lender: str
+    mode: str
+    operation: str
+    key_digest: bytes
+    request_digest: bytes
+    request_id: str
+    reply: bytes
+    seal_key_id: str | None
+    applicant_key_id: str | None
+    lender_key_id: str | None
+    wrapped: bytes | None
+    erased_us: int | None
+
+    @property
+    def earlier(self) -> Earlier:
+        key = None
+        if self.applicant_key_id is not None:  # a row that is not there opens nothing
+            key = ApplicantKey(
+                self.applicant_key_id, self.lender_key_id or "", self.wrapped, self.erased_us
+            )
+        return Earlier(self.request_digest, self.request_id, self.reply, self.seal_key_id, key)
+
+
+_IDENTITY: Final = _Found._fields[:4]
+_OF_KEY: Final = 3
+"""Columns at the end that are of the applicant's key."""
+
+
+class EarlierAnswers:
+    """The statements for one driver."""
+
+    def __init__(self, mark: str) -> None:
+        """Write their parts; `mark` stands for a parameter in the driver's language."""
+        table = tables.idempotency.name
+        keys = tables.applicant_keys.name
+        own = [f"{table}.{column}" for column in _Found._fields[:-_OF_KEY]]
+        columns = ", ".join([*own, *_Found._fields[-_OF_KEY:]])
+        named = ", ".join(f"{table}.{column}" for column in _IDENTITY)
+        self._one = f"({', '.join([mark] * len(_IDENTITY))})"
+        self._select = (
+            f"SELECT {columns} FROM {table} LEFT JOIN {keys} "  # noqa: S608  our own names
+            f"ON {keys}.id = {table}.applicant_key_id WHERE ({named}) IN "
+        )
+
+    def find(
+        self, cursor: DBAPICursor, keyed: Sequence[IdempotencyRow]
+    ) -> Mapping[Identity, Earlier]:
+        """Find the answers given before, however long ago: only upkeep ends a key."""
+        identities = [identity(row) for row in keyed]
+        values = ", ".join([self._one] * len(identities))
+        cursor.execute(
+            f"{self._select} (VALUES {values})", tuple(itertools.chain.from_iterable(identities))
+        )
+        found = [_Found._make(row) for row in cursor.fetchall()]
+        return {identity(row): row.earlier for row in found}
+
+
+def identity(row: IdempotencyRow | _Found) -> Identity:
+    """Give what tells one idempotency key from every other."""
+    return (row.lender, row.mode, row.operation, row.key_digest)
+
+
+# What each hour has approved, added up in the transaction of the scores themselves.
+#
+# Summing scores would take ever longer as a day goes on, and a bound is looked at every second.
+
+
+_APPROVED: Final = Decision.APPROVED.value
+
+
+class Approvals:
+    """The sums of one process. Each has rows of its own: none waits for another's commit."""
+
+    def __init__(self, mark: str, writer: str) -> None:
+        """Write the statement once; `writer` names this process and no other."""
+        self._writer = writer
+        names = [column.name for column in tables.approvals.columns]
+        self._text = (
+            f"INSERT INTO approvals ({', '.join(names)}) "  # noqa: S608  our own names
+            f"VALUES ({', '.join([mark] * len(names))}) "
+            "ON CONFLICT (lender, mode, hour, writer) DO UPDATE SET "
+            "volume = approvals.volume + excluded.volume, "
+            "expected_loss = approvals.expected_loss + excluded.expected_loss"
+        )
+
+    def add(self, cursor: DBAPICursor, rows: Iterable[ScoreRow]) -> None:
+        """Add what these scores approve."""
+        sums: dict[tuple[str, str, int], tuple[float, float]] = {}
+        for row in rows:
+            if row.decision == _APPROVED:
+                hour = (row.lender, row.mode, row.created_us // HOUR_US)
+                volume, loss = sums.get(hour, (0.0, 0.0))
+                sums[hour] = (volume + row.recommended_limit, loss + row.expected_loss)
+        for hour, (volume, loss) in sums.items():
+            cursor.execute(self._text, (*hour, self._writer, volume, loss))
+
+
+def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
+    """Write the query for what was approved in a book from an hour on."""
+    table = tables.approvals
+    return select(
+        func.coalesce(func.sum(table.c.volume), 0.0),
+        func.coalesce(func.sum(table.c.expected_loss), 0.0),
+    ).where(table.c.lender == book.lender, table.c.mode == book.mode.value, table.c.hour >= hour)
+
+
+# What each day has met and given, counted in the transaction of the scores themselves.
+#
+# A tally is one value of one row, which is written whole: a statement for each book of a commit,
+# however many bands and scores it has met. The bands of a day with one score are what one applicant
+# said. So once a day is over its rows are put together, and bands of few scores are dropped; what
+# is
+# left is nobody's data, and may be kept when the scores are not.
+
+
+_DAYS_AT_HAND: Final = 2
+"""At midnight scores of two days are on their way."""
+
+FOLDED: Final = "all"
+"""The writer of what was put together: no process has such a name."""
+
+FOLDED_AT_ONCE: Final = 50
+"""Pages in one transaction: meanwhile SQLite lets nobody else write."""
+
+_Page = tuple[str, str, int, str]
+"""Lender, mode, day and model."""
+
+
+class _Counted(NamedTuple):
+    """A tally as it will stand in a row of its own: its writer is this process, from here on."""
+
+    writer: str
+    tally: Tally
+
+
+class Tallies:
+    """The counts of one process. It has rows of its own, so it neither reads nor waits for others.
+
+    What it goes on counting is in memory as it was committed, or it is not in memory: where that is
+    not certain, the row stays as it is and counting begins anew in another.
+    """
+
+    def __init__(self, mark: str) -> None:
+        """Write the statement once; `mark` stands for a parameter in the driver's language."""
+        columns = [column.name for column in tables.daily_counts.columns]
+        key = ", ".join(column.name for column in tables.daily_counts.primary_key)
+        self._text = (
+            f"INSERT INTO daily_counts ({', '.join(columns)}) "  # noqa: S608  our own names
+            f"VALUES ({', '.join([mark] * len(columns))}) "
+            f"ON CONFLICT ({key}) DO UPDATE SET counts = excluded.counts"
+        )
+        self._counted: dict[_Page, _Counted] = {}
+        self._uncertain: set[_Page] = set()
+        self._latest_day = 0
+
+    def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
+        """Count entries in the transaction of the cursor; `kept` says that it was committed."""
+        self._forget_uncertain()
+        before: _Page | None = None
+        tally: Tally | None = None
+        for entry in entries:
+            if entry.seen is None:
+                continue
+            row = entry.score
+            page = (row.lender, row.mode, row.created_us // DAY_US, row.model_id)
+            if tally is None or page != before:  # most of a commit are of one page
+                tally, before = self._open(page), page
+            tally.add(entry.seen)
+        for page in self._uncertain:
+            writer, tally = self._counted[page]
+            cursor.execute(self._text, (*page, writer, tallies.encode(tally)))
+
+    def _open(self, page: _Page) -> Tally:
+        self._uncertain.add(page)
+        counted = self._counted.get(page)
+        if counted is None:
+            counted = self._counted[page] = _Counted(secrets.token_hex(8), Tally())
+        return counted.tally
+
+    def kept(self) -> None:
+        """Note that what was added last is committed."""
+        latest_day = max((day for _, _, day, _ in self._uncertain), default=0)
+        self._uncertain.clear()
+        if latest_day > self._latest_day:
+            self._latest_day = latest_day
+            self._forget_before(latest_day - _DAYS_AT_HAND + 1)
+
+    def _forget_uncertain(self) -> None:
+        for page in self._uncertain:
+            del self._counted[page]
+        self._uncertain.clear()
+
+    def _forget_before(self, day: int) -> None:
+        for page in [page for page in self._counted if page[2] < day]:
+            del self._counted[page]
+
+
+def tally_of_days(
+    connection: Connection, book: Book, first_day: int, last_day: int
+) -> Mapping[str, Tally]:
+    """Sum what was counted in a book from a day to another, both included, for each model."""
+    table = tables.daily_counts
+    query = select(table.c.model_id, table.c.counts).where(
+        table.c.lender == book.lender,
+        table.c.mode == book.mode.value,
+        table.c.day.between(first_day, last_day),
+    )
+    totals: dict[str, Tally] = {}
+    for model_id, counts in connection.execute(query):
+        totals.setdefault(model_id, Tally()).merge(decoded(counts))
+    return totals
+
+
+def fold_counts(database: Database, before_day: int) -> bool:
+    """Put the rows of some pages before a day together, each into one; say if some are left."""
+    table = tables.daily_counts
+    page = (table.c.lender, table.c.mode, table.c.day, table.c.model_id)
+    query = (
+        select(*page)
+        .distinct()
+        .where(table.c.day < before_day, table.c.writer != FOLDED)
+        .order_by(*page)
+        .limit(FOLDED_AT_ONCE)
+    )
+    with database.writing() as connection:
+        pages = connection.execute(query).all()
+        for lender, mode, day, model_id in pages:
+            _fold(connection, (lender, mode, day, model_id))
+    return len(pages) == FOLDED_AT_ONCE
+
+
+def _fold(connection: Connection, page: _Page) -> None:
+    table = tables.daily_counts
+    names = ("lender", "mode", "day", "model_id")
+    on_page = and_(*(table.c[name] == value for name, value in zip(names, page, strict=True)))
+    rows = select(table.c.counts).where(on_page).order_by(table.c.writer).with_for_update()
+    total = Tally()
+    for counts in connection.execute(rows).scalars().all():
+        total.merge(decoded(counts))
+    if not total.cards:  # another process has just done it
+        return
+    total.drop_small()
+    connection.execute(delete(table).where(on_page))
+    values = dict(zip(names, page, strict=True))
+    connection.execute(insert(table), values | {"writer": FOLDED, "counts": tallies.encode(total)})
+
+
+def decoded(counts: bytes) -> Tally:
+    """Read the counts of a row, or raise `StoreUnfit`."""
+    try:
+        return tallies.decode(counts)
+    except msgspec.DecodeError as error:
+        raise StoreUnfit(
+            "the counts of a day are damaged", hint="restore the database from a backup"
+        ) from error
+
+
+# Sealing in the commit, so that nothing is ever sealed under a key that is no more by then.
+
+
+class Batch(NamedTuple):
+    """Entries that are sealed, in their order; those that cannot be, by request id, and why."""
+
+    sealed: Sequence[SealedEntry]
+    unfit: Mapping[str, StoreUnfit]
+
+
+class Sealing:
+    """Seals the entries of one database."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        """Keep what knows the keys."""
+        self._lender_keys = LenderKeys(database, vault)
+        self._applicant_keys = ApplicantKeys(database, vault)
+
+    def seal(self, cursor: DBAPICursor, entries: Sequence[Entry]) -> Batch:
+        """Seal entries. A damaged key is the trouble of those who need it, and of nobody else.
+
+        `Clash` where another process makes the key of the same applicant at this moment.
+        """
+        unfit: dict[str, StoreUnfit] = {}
+        used = {entry.unsealed.ring.seal_key_id for entry in entries}
+        retired = self._lender_keys.retired(cursor, used)
+        if retired:
+            entries = self._handed_over(cursor, entries, retired, unfit)
+        wanted = {
+            (entry.score.lender, entry.score.mode, subject): FirstMet(
+                entry.unsealed.ring, entry.score.created_us
+            )
+            for entry in entries
+            if (subject := entry.unsealed.subject) is not None
+        }
+        keys: Mapping[Subject, DataKey] = {}
+        if wanted:
+            keys, damaged = self._applicant_keys.find_or_make(cursor, wanted)
+            if damaged:
+                entries = _with_whole_keys(entries, damaged, unfit)
+        return Batch([_sealed(entry, keys) for entry in entries], unfit)
+
+    def _handed_over(
+        self,
+        cursor: DBAPICursor,
+        entries: Sequence[Entry],
+        retired: set[str],
+        unfit: dict[str, StoreUnfit],
+    ) -> Sequence[Entry]:
+        """Give the entries to be sealed by the keys of their lenders that stand now."""
+        lenders = {
+            entry.score.lender for entry in entries if entry.unsealed.ring.seal_key_id in retired
+        }
+        rings = {lender: self._ring(cursor, lender) for lender in sorted(lenders)}
+        standing = []
+        for entry in entries:
+            unsealed = entry.unsealed
+            stands = unsealed.ring.seal_key_id not in retired
+            ring = unsealed.ring if stands else rings[entry.score.lender]
+            if isinstance(ring, StoreUnfit):
+                unfit[entry.score.request_id] = ring
+            else:
+                standing.append(entry._replace(unsealed=unsealed._replace(ring=ring)))
+        return standing
+
+    def _ring(self, cursor: DBAPICursor, lender: str) -> Ring | StoreUnfit:
+        try:
+            return self._lender_keys.ring(cursor, lender)
+        except MasterKeyMissing:  # which is nothing of one lender
+            raise
+        except StoreUnfit as error:
+            return error
+
+
+def _with_whole_keys(
+    entries: Sequence[Entry],
+    damaged: Mapping[Subject, StoreUnfit],
+    unfit: dict[str, StoreUnfit],
+) -> Sequence[Entry]:
+    """Give the entries whose applicants have no damaged key; note the others as unfit."""
+    whole = []
+    for entry in entries:
+        score, subject = entry.score, entry.unsealed.subject
+        error = None if subject is None else damaged.get((score.lender, score.mode, subject))
+        if error is None:
+            whole.append(entry)
+        else:
+            unfit[score.request_id] = error
+    return whole
+
+
+def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
+    score, idempotency, digest, unsealed, seen, event = entry
+    lender, mode, request_id = score.lender, score.mode, score.request_id
+    where = place(lender, mode, request_id, RECORD)
+    key: DataKey | OwnKey
+    if unsealed.subject is None:
+        key, seal_key_id, applicant_key_id = (
+            unsealed.ring.own_key(where),
+            unsealed.ring.seal_key_id,
+            None,
+        )
+    else:
+        key = keys[lender, mode, unsealed.subject]
+        seal_key_id, applicant_key_id = None, key.id
+    # The rest is as it was: to replace three by their names takes three times as long.
+    record = key.seal(unsealed.record, where)
+    score = ScoreRow._make((*score.in_clear, seal_key_id, record, applicant_key_id))
+    if idempotency is not None:
+        assert unsealed.reply is not None
+        idempotency = idempotency._replace(
+            reply=key.seal(unsealed.reply, place(lender, mode, request_id, REPLY)),
+            seal_key_id=seal_key_id,
+            applicant_key_id=applicant_key_id,
+        )
+    return SealedEntry(score, idempotency, digest, seen, event)
+
+
+# The chain of one process: an entry for each commit of scores, in the transaction of the commit.
+#
+# Where a commit has failed nobody knows whether it stands, and whether its entry does. So the
+# process
+# leaves that chain as it is and begins another. No chain has a hole, whatever is killed and when.
+
+
+_WRITER_BYTES: Final = 8
+
+
+class ScoreChain:
+    """What one process adds to the audit. Any thread may use it, one at a time does."""
+
+    def __init__(self, database: Database, log: ActLog, signer: Callable[[], Signer]) -> None:
+        """Begin a chain; it is written of in `main` with its first entry, and not before."""
+        self._database = database
+        self._log = log
+        self._signer = signer
+        self._rows = Inserts(tables.audit_entries.name, Link._fields, database.parameter_mark)
+        self._lock = threading.Lock()
+        self._head = _begin()
+        self._next: Head | None = None
+
+    @property
+    def head(self) -> Head:
+        """The last entry that is known to stand."""
+        return self._head
+
+    @contextmanager
+    def extending(self) -> Iterator[None]:
+        """Hold the chain for one transaction: it grows if that is committed."""
+        with self._lock:
+            try:
+                yield
+            except BaseException:
+                self._settle(_begin())
+                raise
+            self._settle(self._next)
+
+    def _settle(self, head: Head | None) -> None:
+        """Go on with another head; with the same where nothing was added: Busy, or rows clash."""
+        if self._next is not None and head is not None:
+            self._head = head
+        self._next = None
+
+    def add(self, cursor: DBAPICursor, entries: Sequence[SealedEntry]) -> None:
+        """Name the scores of a commit: the last thing that its transaction does."""
+        if not entries:
+            return
+        latest_us = max([entry.score.created_us for entry in entries])
+        named = [
+            (score.lender, score.mode, score.request_id, score.applicant_key_id, digest)
+            for score, _, digest, *_ in entries
+        ]
+        link = chain.follow_with_scores(self._head, latest_us, named, self._signer())
+        self._next = link.head
+        self._rows.run(cursor, [link])
+        if link.number == 1:
+            self._log.append_driving(cursor, acts.chain_opened(link.head))
+
+    def close(self) -> None:
+        """Note in `main` where the chain ends, so that a cut at its end is found for ever."""
+        with self._lock:
+            if self._head.number:
+                with self._database.writing() as connection:
+                    self._log.append(connection, acts.chain_closed(self._head))
+                self._head = _begin()
+
+
+def _begin() -> Head:
+    return chain.start(secrets.token_hex(_WRITER_BYTES))
+
+
+FORGOTTEN_AT_ONCE: Final = 1_000
+"""Idempotency keys that are dropped in one transaction, which takes some 10 ms."""
+
+_ATTEMPTS: Final = 3
+
+_SUMMARY: Final = [tables.scores.c[name] for name in ScoreSummary._fields]
+_ROW: Final = [tables.scores.c[name] for name in ScoreRow._fields]
+_KEY: Final = [tables.applicant_keys.c[name] for name in ApplicantKey._fields]
+
+
+class Scores:
+    """The scores in a database; see `alama.scoring.group_commit.Scores`."""
+
+    def __init__(self, database: Database, vault: Vault, chain: ScoreChain) -> None:
+        """Write the statements of the hot path once: a row is then a tuple, no more."""
+        self._database = database
+        self._chain = chain
+        mark = database.parameter_mark
+        self._score_rows = Inserts(tables.scores.name, ScoreRow._fields, mark)
+        self._idempotency_rows = Inserts(tables.idempotency.name, IdempotencyRow._fields, mark)
+        self._bundle_rows = Inserts(tables.bundles.name, Bundle._fields, mark)
+        self._earlier = EarlierAnswers(mark)
+        self._approvals = Approvals(mark, writer=secrets.token_hex(8))
+        self._tallies = Tallies(mark)
+        self._sealing = Sealing(database, vault)
+
+    # -------------------------------------------------------------------------------- reading
+
+    def find(self, book: Book, request_id: str) -> StoredScore:
+        """One score of a book, or `UnknownScore`."""
+        table = tables.scores
+        query = whole_scores().where(
+            table.c.lender == book.lender,
+            table.c.mode == book.mode.value,
+            table.c.request_id == request_id,
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        if row is None:
+            raise UnknownScore
+        return stored_score(row)
+
+    def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+        """Scores of a book, newest first, from just before a request id on."""
+        query = _newest_first(select(*_SUMMARY), book, before, limit)
+        with self._database.reading() as connection:
+            return [ScoreSummary._make(row) for row in connection.execute(query)]
+
+    def waiting(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+        """Those that `page` would go through which wait for a person: left open, not reviewed.
+
+        Without those of applicants that were erased: nobody can decide on them any more.
+        """
+        query = _newest_first(select(*_SUMMARY), book, before, limit).where(*still_waiting())
+        with self._database.reading() as connection:
+            return [ScoreSummary._make(row) for row in connection.execute(query)]
+
+    def applications(self, book: Book, before: str | None, limit: int) -> Sequence[StoredScore]:
+        """What was sent for the scores that `page` would give."""
+        query = _newest_first(whole_scores(), book, before, limit)
+        with self._database.reading() as connection:
+            return [stored_score(row) for row in connection.execute(query)]
+
+    def approved(self, book: Book, since_hour: int) -> Approved:
+        """What was approved in a book from an hour since 1970 on."""
+        with self._database.reading() as connection:
+            return Approved._make(connection.execute(approved_since(book, since_hour)).one())
+
+    def tally(self, book: Book, first_day: int, last_day: int) -> Mapping[str, Tally]:
+        """What each model, by its id, met and gave in a book in these days since 1970, UTC.
+
+        Both days are included. Scores that were deleted and applicants that were erased are still
+        counted.
+        """
+        with self._database.reading() as connection:
+            return tally_of_days(connection, book, first_day, last_day)
+
+    # -------------------------------------------------------------------------------- writing
+
+    def commit(self, entries: Sequence[Entry]) -> Sequence[Fate]:
+        """Keep all entries in one transaction.
+
+        Another process may be answering the same idempotency key at this moment. The database lets
+        one of the two in; the other starts over, and then finds the answer of the first.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._commit_once(entries, BUSY_TIMEOUT_S)
+            except Clash:
+                continue
+            except Busy:
+                raise StoreUnavailable("another process keeps the database to itself") from None
+        raise StoreUnavailable("another process keeps writing the same rows")
+
+    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Fate] | None:
+        """Keep all entries if that takes no more than the disk; None where it would be a wait."""
+        if not self._database.embedded:
+            return None
+        try:
+            return self._commit_once(entries, 0.0)
+        except (Busy, Clash):
+            return None
+
+    def _commit_once(self, entries: Sequence[Entry], patience_s: float) -> Sequence[Fate]:
+        keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
+        with self._chain.extending(), self._database.driving(patience_s) as cursor:
+            earlier = self._earlier.find(cursor, keyed) if keyed else {}
+            fates: list[Fate] = [
+                earlier.get(identity(entry.idempotency)) if entry.idempotency else None
+                for entry in entries
+            ]
+            asked = zip(entries, fates, strict=True)
+            new, unfit = self._sealing.seal(
+                cursor, [entry for entry, found in asked if found is None]
+            )
+            scores = [entry.score for entry in new]
+            self._score_rows.run(cursor, scores)
+            self._approvals.add(cursor, scores)
+            events = [entry.event for entry in new if entry.event is not None]
+            self._bundle_rows.run(cursor, bundles(events))
+            if keyed:
+                rows = [entry.idempotency for entry in new if entry.idempotency is not None]
+                # Two processes that take the same keys in different orders wait for each other.
+                rows.sort(key=identity)
+                self._idempotency_rows.run(cursor, rows)
+            # Last, after all that another process can clash with: what fails is counted anew.
+            self._tallies.add(cursor, new)
+            self._chain.add(cursor, new)
+        self._tallies.kept()
+        if unfit:
+            ids = [entry.score.request_id for entry in entries]
+            return [fate or unfit.get(one) for one, fate in zip(ids, fates, strict=True)]
+        return fates
+
+    def fold_counts(self, before_day: int) -> bool:
+        """Put the counts of some days before one together; say whether some are left."""
+        return fold_counts(self._database, before_day)
+
+    def forget_idempotency(self, before_us: int) -> bool:
+        """Drop some idempotency keys that nobody will retry any more; say whether some are left.
+
+        Not all at once: while they go, SQLite lets nobody else write, and a score would wait.
+        """
+        table = tables.idempotency
+        key = tuple_(*table.primary_key.columns)
+        some = (
+            select(*table.primary_key.columns)
+            .where(table.c.created_us < before_us)
+            .order_by(table.c.created_us)
+            .limit(FORGOTTEN_AT_ONCE)
+        )
+        with self._database.writing() as connection:
+            gone = connection.execute(delete(table).where(key.in_(some)))
+        return gone.rowcount == FORGOTTEN_AT_ONCE
+
+
+def whole_scores() -> Select[Any]:
+    """Select scores with the keys of their applicants."""
+    scores, keys = tables.scores, tables.applicant_keys
+    named = scores.outerjoin(keys, keys.c.id == scores.c.applicant_key_id)
+    return select(*_ROW, *_KEY).select_from(named)
+
+
+def stored_score(row: Row[Any]) -> StoredScore:
+    score, key = ScoreRow._make(row[: len(_ROW)]), row[len(_ROW) :]
+    if score.applicant_key_id is None:
+        return StoredScore(score, None)
+    if key[0] is None:  # its row is not there: nothing opens the record
+        return StoredScore(score, ApplicantKey(score.applicant_key_id, "", None, None))
+    return StoredScore(score, ApplicantKey._make(key))
+
+
+def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int) -> Select[Any]:
+    """Narrow a query to the scores of a book, from just before a request id on."""
+    table = tables.scores
+    narrowed = (
+        query.where(table.c.lender == book.lender, table.c.mode == book.mode.value)
+        .order_by(table.c.request_id.desc())
+        .limit(limit)
+    )
+    return narrowed if before is None else narrowed.where(table.c.request_id < before)
+
+
+def still_waiting() -> list[ColumnElement[bool]]:
+    """Give what is true of scores on which a person has to decide yet, and can.
+
+    The decision stands in the statement itself: an index of those that were left open is used only
+    where the planner can see that it holds them all. What else there is of a score is looked up for
+    each: as a join, PostgreSQL may read all keys for a page.
+    """
+    scores, reviews, keys = tables.scores, tables.reviews, tables.applicant_keys
+    same = (reviews.c[column.name] == column for column in scores.primary_key.columns)
+    reviewed_us = select(reviews.c.reviewed_us).where(*same).scalar_subquery()
+    its_key = keys.c.id == scores.c.applicant_key_id
+    erased_us = select(keys.c.erased_us).where(its_key).scalar_subquery()
+    left_open = scores.c.decision == literal_column(f"'{LEFT_OPEN}'")
+    return [left_open, reviewed_us.is_(None), erased_us.is_(None)]

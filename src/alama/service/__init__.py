@@ -1,1 +1,0 @@
-"""Use cases: what a lender, an operator and a caller can ask for. They own the transactions."""

@@ -1,1 +1,0 @@
-"""The audit: acts of administration, and the proof that nothing was changed since."""

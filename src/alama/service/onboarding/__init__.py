@@ -1,1 +1,0 @@
-"""Pilot onboarding: from the terms of a lender to a live key that its own model answers."""

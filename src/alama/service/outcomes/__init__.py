@@ -1,1 +1,0 @@
-"""What became of scores: how loans ended, and what officers decided."""

@@ -1,1 +1,0 @@
-"""Webhooks: what is announced, to whom, and what becomes of it."""

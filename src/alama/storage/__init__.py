@@ -1,1 +1,0 @@
-"""Lenders, keys, models and scores in SQLite or PostgreSQL, through one implementation."""

@@ -1,1 +1,0 @@
-"""Backups of a database, and whether it is whole."""

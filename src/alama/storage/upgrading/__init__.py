@@ -1,1 +1,0 @@
-"""From one schema to the next, while others serve."""

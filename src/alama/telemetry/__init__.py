@@ -1,1 +1,0 @@
-"""What the service tells those who run it: logs and metrics. Never a value an applicant sent."""

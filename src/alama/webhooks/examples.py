@@ -1,0 +1,330 @@
+"""Webhooks in the OpenAPI document: examples, parameters, and what receivers get."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from alama.platform import addresses, events, ids
+from alama.platform.book import Book, Mode
+from alama.platform.events import EventKind, ScoreGiven
+from alama.platform.http import fields
+from alama.platform.http.operation import AT_US, JSON, REQUEST_ID, reference
+from alama.platform.http.problems import InvalidRequest
+from alama.webhooks import api as render_webhooks
+from alama.webhooks import wire
+from alama.webhooks.endpoints import TEST_MESSAGE
+from alama.webhooks.records import (
+    ATTEMPT_PREFIX,
+    ENDPOINT_PREFIX,
+    ROTATION_OVERLAP_US,
+    Attempt,
+    DisabledReason,
+    Endpoint,
+    Secrets,
+    Waiting,
+)
+from alama.webhooks.wire import DATA, RULES, SUMMARIES, NewWebhookEndpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_CHANCE: Final = bytes.fromhex("9b20c7d4e11f83")
+_ADDED_US: Final = 1_789_996_400_123_456
+ENDPOINT_ID: Final = ids.sortable(ENDPOINT_PREFIX, _ADDED_US, _CHANCE)
+ATTEMPT_ID: Final = ids.sortable(ATTEMPT_PREFIX, AT_US, _CHANCE)
+EVENT_ID: Final = events.PREFIX + REQUEST_ID[len(ids.PREFIX) :]
+_KEY: Final = bytes(range(32))
+SECRET: Final = "whsec_" + base64.b64encode(_KEY).decode()
+_SENT_US: Final = 1_790_000_000_123_456
+_CHANCE_OF_EVENT: Final = bytes.fromhex("5d1f0a9c3b7e42")
+"""With these the test is, byte for byte, the one in docs/receiving-webhooks.md."""
+
+_BOOK: Final = Book("demo", Mode.TEST)
+_SECRETS: Final = Secrets("vk_example", b"", b"", AT_US + ROTATION_OVERLAP_US)
+_ENDPOINT: Final = Endpoint(
+    id=ENDPOINT_ID,
+    book=_BOOK,
+    url="https://loans.example.com/hooks/alama",
+    kinds=(EventKind.SCORE_CREATED,),
+    description="the loan system",
+    created_us=_ADDED_US,
+    secrets=_SECRETS,
+)
+_WAITS: Final = {ENDPOINT_ID: Waiting(count=3, next_us=AT_US + 300_000_000, is_overdue=False)}
+_WRONG: Final = b'{"url": "http://127.0.0.1/hook", "kinds": "score.created", "descripton": "ours"}'
+
+
+def requests() -> dict[str, Json]:
+    """Give the bodies of requests by name, each with what it is for."""
+    told = {"url": _ENDPOINT.url, "kinds": list(_ENDPOINT.kinds), "description": "the loan system"}
+    return {
+        "new_endpoint": {"summary": "An endpoint for scores alone", "value": told},
+        "endpoint_change": {"summary": "Turn it on again", "value": {"enabled": True}},
+        "rotation": {
+            "summary": "Both secrets sign for 24 hours",
+            "value": {"expire_previous": False},
+        },
+        "rotation_now": {
+            "summary": "The old secret is known to others: it ends at once",
+            "value": {"expire_previous": True},
+        },
+        "resend_since": {
+            "summary": "What was missed",
+            "value": {"since": "2026-11-15T10:00:00Z"},
+        },
+        "resend_to": {
+            "summary": "To one endpoint alone",
+            "value": {"endpoint_id": ENDPOINT_ID},
+        },
+    }
+
+
+class Delivery(NamedTuple):
+    """What a receiver gets: headers of ours, by name, that hold for the body."""
+
+    headers: dict[str, str]
+    body: Json
+
+
+def deliveries(model_id: str, policy_id: str) -> dict[EventKind, Delivery]:
+    """Give what is sent to a receiver, signed by `SECRET`, by the kind of event."""
+    active = {"model": model_id, "policy": policy_id, "activated_at": events.moment(_SENT_US)}
+    data: dict[EventKind, Json] = {
+        EventKind.SCORE_REVIEWED: {
+            "request_id": REQUEST_ID,
+            "decision": "APPROVED",
+            "given_decision": "REVIEW",
+            "overrides": False,
+            "tier": "C",
+            "model": model_id,
+        },
+        EventKind.OUTCOME_RECORDED: {
+            "request_id": REQUEST_ID,
+            "outcome": "repaid",
+            "date": "2026-11-16",
+            "is_default": False,
+            "tier": "B",
+            "model": model_id,
+        },
+        EventKind.MODEL_ACTIVATED: active,
+        EventKind.DRIFT_DETECTED: {
+            "model": model_id,
+            "card": "full",
+            "names": [
+                {"name": "score", "psi": 0.1443, "limit": 0.1},
+                {"name": "avg_inflow", "psi": 0.3918, "limit": 0.1},
+            ],
+            "first_day": "2026-11-12",
+            "last_day": "2026-11-14",
+            "scores": 1324,
+        },
+        EventKind.POLICY_ACTIVATED: active,
+        EventKind.ENDPOINT_DISABLED: {
+            "endpoint_id": ENDPOINT_ID,
+            "reason": DisabledReason.FAILING.value,
+        },
+        EventKind.TEST: {"endpoint_id": ENDPOINT_ID, "message": TEST_MESSAGE},
+    }
+    made = [_score(model_id, policy_id)]
+    made += [
+        events.event(_BOOK, kind, "", told, _SENT_US, _CHANCE_OF_EVENT)
+        for kind, told in data.items()
+    ]
+    return {EventKind(one.kind): _delivery(one) for one in made}
+
+
+def _delivery(sent: events.Event) -> Delivery:
+    at_s = sent.created_us // 1_000_000
+    # Written once more: what signs in earnest is below another roof than the API.
+    signed = b"%s.%d.%s" % (sent.id.encode(), at_s, sent.payload)
+    signature = base64.b64encode(hmac.digest(_KEY, signed, "sha256")).decode()
+    headers = {
+        "webhook-id": sent.id,
+        "webhook-timestamp": str(at_s),
+        "webhook-signature": f"v1,{signature}",
+    }
+    return Delivery(headers, json.loads(sent.payload))
+
+
+def _score(model_id: str, policy_id: str) -> events.Event:
+    given = ScoreGiven(_BOOK.mode.value, REQUEST_ID, 661, "B", "APPROVED", model_id, policy_id)
+    return events.score_created(_BOOK.lender, given, AT_US)
+
+
+def replies(model_id: str, policy_id: str) -> dict[str, Json]:
+    """Give the bodies of replies by name."""
+    score = _score(model_id, policy_id)
+    test = events.event(_BOOK, EventKind.TEST, ENDPOINT_ID, {}, AT_US, _CHANCE)
+    tried = Attempt(
+        id=ATTEMPT_ID,
+        lender=_BOOK.lender,
+        mode=_BOOK.mode.value,
+        endpoint_id=ENDPOINT_ID,
+        event_id=EVENT_ID,
+        number=1,
+        started_us=AT_US,
+        took_ms=38,
+        status=503,
+        error=None,
+        answer="upstream is being restarted",
+    )
+    bodies = {
+        "endpoint_created": render_webhooks.endpoint_created_reply(SECRET, _ENDPOINT),
+        "endpoint_list": render_webhooks.endpoints_reply([_ENDPOINT], _WAITS),
+        "endpoint": render_webhooks.endpoint_reply(_ENDPOINT, _WAITS),
+        "rotated": render_webhooks.rotated_reply(SECRET, _ENDPOINT),
+        "test_sent": render_webhooks.test_sent_reply(test),
+        "attempts": render_webhooks.attempts_reply([tried, tried], limit=1),
+        "event": render_webhooks.event_reply(score),
+        "event_page": render_webhooks.event_page_reply([score, score], limit=1),
+        "events_resent": render_webhooks.events_resent_reply(12),
+        "event_resent": render_webhooks.event_resent_reply(1),
+    }
+    return {name: {"value": json.loads(body)} for name, body in bodies.items()}
+
+
+def broken_rules() -> InvalidRequest:
+    """Give what is said of a body that breaks rules."""
+    check_url = partial(addresses.check, reach=addresses.Reach())
+    try:
+        fields.read(NewWebhookEndpoint, _WRONG, RULES, {"url": check_url})
+    except InvalidRequest as error:
+        return error
+    raise AssertionError("the body was not refused")
+
+
+# Parameters and links of webhooks, each described once and pointed to.
+
+
+_CURSOR: Final = "The `next_cursor` of the page before; left out for the newest."
+
+
+def _cursor(pattern: str, example: str) -> Json:
+    return {
+        "name": "cursor",
+        "in": "query",
+        "description": _CURSOR,
+        "schema": {"type": "string", "pattern": pattern},
+        "example": example,
+    }
+
+
+PARAMETERS: Final[dict[str, Json]] = {
+    "endpoint_id": {
+        "name": "endpoint_id",
+        "in": "path",
+        "required": True,
+        "description": "The `id` that the endpoint was created with.",
+        "schema": {"type": "string", "pattern": wire.ENDPOINT_ID},
+        "example": ENDPOINT_ID,
+    },
+    "event_id": {
+        "name": "event_id",
+        "in": "path",
+        "required": True,
+        "description": "The `id` of the event, which is the header `webhook-id` of a delivery.",
+        "schema": {"type": "string", "pattern": wire.EVENT_ID},
+        "example": EVENT_ID,
+    },
+    "kind": {
+        "name": "kind",
+        "in": "query",
+        "description": "Events of this kind alone.",
+        "schema": {"type": "string", "enum": list(EventKind)},
+        "example": EventKind.SCORE_CREATED.value,
+    },
+    "event_cursor": _cursor(wire.EVENT_ID, EVENT_ID),
+    "attempt_cursor": _cursor(wire.ATTEMPT_ID, ATTEMPT_ID),
+}
+
+
+def _link(operation: str, told: str, parameter: str, place: str) -> Json:
+    return {
+        "operationId": operation,
+        "description": told,
+        "parameters": {parameter: f"$response.body#/{place}"},
+    }
+
+
+def _of_endpoint(operation: str, told: str) -> Json:
+    return _link(operation, told, "endpoint_id", "id")
+
+
+LINKS: Final[dict[str, Json]] = {
+    "getWebhookEndpoint": _of_endpoint("getWebhookEndpoint", "Read the endpoint."),
+    "updateWebhookEndpoint": _of_endpoint("updateWebhookEndpoint", "Change the endpoint."),
+    "rotateWebhookSecret": _of_endpoint("rotateWebhookSecret", "Replace its secret."),
+    "sendTestEvent": _of_endpoint("sendTestEvent", "See whether events arrive."),
+    "resendSince": _of_endpoint("resendSince", "Send it what it has missed."),
+    "listAttempts": _of_endpoint("listAttempts", "See what was tried there."),
+    "deleteWebhookEndpoint": _of_endpoint("deleteWebhookEndpoint", "Remove the endpoint."),
+    "getEvent": _link("getEvent", "Read the event.", "event_id", "event"),
+    "resendEvent": _link("resendEvent", "Send the event again.", "event_id", "event"),
+    "listEvents": _link("listEvents", "Read the next page.", "cursor", "next_cursor"),
+}
+
+
+Json = dict[str, Any]
+
+_HEADERS: Final = {
+    "webhook-id": "The id of the event, the same at every attempt: what you have had before, drop.",
+    "webhook-timestamp": "When this attempt was made, in seconds since 1970.",
+    "webhook-signature": "`v1,` and the Base64 of HMAC-SHA256 of id, timestamp and body, with dots "
+    f"between. Two, parted by a space, while a secret is rotated. The examples are signed by "
+    f"`{SECRET}`, their bodies written compactly.",
+}
+_DESCRIPTION: Final = """\
+Signed as Standard Webhooks 1.0 says. It arrives at least once, not always in order. Answer with a \
+2xx within 15 seconds; anything else is tried again for about three days, and 410 disables the \
+endpoint."""
+
+
+def webhooks(such_as: Mapping[EventKind, Delivery]) -> Json:
+    """Describe the request that each kind of event becomes; there is an example of each."""
+    return {kind.value: {"post": _sent(kind, such_as[kind])} for kind in DATA}
+
+
+def _sent(kind: EventKind, example: Delivery) -> Json:
+    return {
+        "operationId": f"receive {kind.value}",
+        "tags": ["Webhooks"],
+        "summary": SUMMARIES[kind],
+        "description": _DESCRIPTION,
+        "parameters": [
+            {
+                "name": name,
+                "in": "header",
+                "required": True,
+                "description": told,
+                "schema": {"type": "string"},
+                "example": example.headers[name],
+            }
+            for name, told in _HEADERS.items()
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": _payload(kind), "example": example.body}},
+        },
+        "responses": {"2XX": {"description": "It has arrived."}},
+    }
+
+
+def _payload(kind: EventKind) -> Json:
+    return {
+        "type": "object",
+        "required": ["type", "timestamp", "data"],
+        "properties": {
+            "type": {"description": "The kind of event.", "type": "string", "const": kind.value},
+            "timestamp": {
+                "description": "When it happened, in UTC.",
+                "type": "string",
+                "format": "date-time",
+            },
+            "data": reference(DATA[kind].__name__),
+        },
+    }

@@ -1,0 +1,3 @@
+"""What webhooks need from a database. Every method may raise `StoreUnavailable`."""
+
+from __future__ import annotations

@@ -1,0 +1,225 @@
+"""Watches one worker that delivers events: for the log and for metrics.
+
+A line names endpoints and events by their ids: an address may hold what its owner keeps to himself.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from alama.platform.telemetry.clock import ClockWatch, clock_gauges
+from alama.platform.telemetry.outage import Outage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prometheus_client import CollectorRegistry
+
+    from alama.monitoring.challengers import Challenger
+    from alama.monitoring.shadowing import Round
+    from alama.platform.telemetry.log import Log
+    from alama.webhooks.records import Backlog, Due, Endpoint, Forgotten, Settled
+
+
+ATTEMPT_S: Final = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0)
+
+
+class DeliveryMetrics:
+    """The figures of one worker."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Make every metric in a registry that has none of them yet."""
+        self._attempts = Counter(
+            "alama_webhook_attempts",
+            "Attempts to deliver an event to a webhook: delivered, failed, or given_up for good.",
+            ("outcome",),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "alama_webhook_attempt_seconds",
+            "Duration of an attempt, failed ones included.",
+            buckets=ATTEMPT_S,
+            registry=registry,
+        )
+        self._disabled = Counter(
+            "alama_webhook_endpoints_disabled",
+            "Endpoints that are sent nothing more.",
+            registry=registry,
+        )
+        self._forgotten = Counter(
+            "alama_webhook_forgotten",
+            "What was dropped after 30 days though nobody had it: events that no delivery was made "
+            "of, and deliveries not over.",
+            ("of",),
+            registry=registry,
+        )
+        # Of the whole database, whichever worker looks.
+        self._backlog = Gauge(
+            "alama_webhook_backlog",
+            "Events that no delivery was made of, and deliveries not over.",
+            ("of",),
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+        self.clock = clock_gauges(registry)
+        self._challenged = Counter(
+            "alama_challenger_scores",
+            "Scores that a challenger was asked about: scored, or failed where it had no answer.",
+            ("outcome",),
+            registry=registry,
+        )
+        self._challenger_lag = Gauge(
+            "alama_challenger_lag_seconds",
+            "Age of the scores that a challenger is asked about next; 0 where none waits.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+
+    def attempt(self, outcome: str, seconds: float) -> None:
+        self._attempts.labels(outcome).inc()
+        self._seconds.observe(seconds)
+
+    def disabled(self) -> None:
+        self._disabled.inc()
+
+    def backlog(self, backlog: Backlog) -> None:
+        self._backlog.labels("events").set(backlog.events)
+        self._backlog.labels("deliveries").set(backlog.deliveries)
+
+    def challenged(self, rounds: Sequence[Round]) -> None:
+        self._challenged.labels("scored").inc(sum(one.scored for one in rounds))
+        self._challenged.labels("failed").inc(sum(one.failed for one in rounds))
+        lag_us = max((one.lag_us for one in rounds), default=0)
+        self._challenger_lag.set(lag_us / 1_000_000)
+
+    def forgot(self, forgotten: Forgotten) -> None:
+        self._forgotten.labels("events").inc(forgotten.undispatched)
+        self._forgotten.labels("deliveries").inc(forgotten.undelivered)
+
+
+UNREADABLE: Final = "the row of a webhook endpoint is damaged, and nothing is sent to it"
+UNREADABLE_HINT: Final = "restore it from a backup, or delete it from webhook_endpoints"
+
+
+class DeliveryWatch:
+    """What a worker reports to. Lives in one event loop."""
+
+    def __init__(self, log: Log, metrics: DeliveryMetrics | None = None) -> None:
+        """Take a log, and metrics where they are wanted."""
+        self.log = log
+        self._metrics = metrics
+        self._outage = Outage(log)
+        self.clock = ClockWatch(log, None if metrics is None else metrics.clock)
+
+    @property
+    def counts(self) -> bool:
+        """Whether anybody wants to know how much is on its way."""
+        return self._metrics is not None
+
+    def started(self, database: str) -> None:
+        """Note the start; `database` is the kind of it."""
+        self.log.note("deliveries_started", pid=os.getpid(), database=database)
+
+    def stopped(self) -> None:
+        self.log.note("deliveries_stopped", pid=os.getpid())
+
+    def attempted(self, due: Due, settled: Settled) -> None:
+        """Note an attempt; one that went well is counted, and not worth a line."""
+        attempt = settled.attempt
+        outcome = _outcome(settled)
+        if self._metrics is not None:
+            self._metrics.attempt(outcome, attempt.took_ms / 1_000)
+        if not settled.verdict.delivered:
+            self.log.doubt(
+                f"delivery_{outcome}",
+                **_whose(due.endpoint),
+                event_id=attempt.event_id,
+                attempt=attempt.number,
+                ms=attempt.took_ms,
+                **({"error": attempt.error} if attempt.status is None else {}),
+                **({"status": attempt.status} if attempt.status is not None else {}),
+            )
+
+    def disabled(self, endpoint: Endpoint) -> None:
+        """Note that an endpoint is sent nothing more."""
+        if self._metrics is not None:
+            self._metrics.disabled()
+        self.log.doubt("endpoint_disabled", **_whose(endpoint), reason=endpoint.disabled_reason)
+
+    def broke(self, due: Due, error: Exception) -> None:
+        """Note a defect of ours: which kind and where, but no message, which could hold a value."""
+        self.log.fail("defect", error, **_whose(due.endpoint), event_id=due.event.id)
+
+    def unreadable(self, endpoint_id: str) -> None:
+        """Note that the row of an endpoint is damaged."""
+        self.log.fail("defect", endpoint_id=endpoint_id, message=UNREADABLE, hint=UNREADABLE_HINT)
+
+    def chore_failed(self, chore: str, error: Exception) -> None:
+        """Note that something done now and then has failed; it will be tried again."""
+        self.log.fail("chore_failed", error, chore=chore)
+
+    def backlog(self, backlog: Backlog) -> None:
+        """Note how much is on its way."""
+        if self._metrics is not None:
+            self._metrics.backlog(backlog)
+
+    def forgot(self, forgotten: Forgotten) -> None:
+        """Note that some of what was dropped for its age had reached nobody."""
+        if self._metrics is not None:
+            self._metrics.forgot(forgotten)
+        self.log.doubt(
+            "events_forgotten",
+            undispatched=forgotten.undispatched,
+            undelivered=forgotten.undelivered,
+        )
+
+    def jobs_failed(self, exit_code: int | None, error: Exception | None = None) -> None:
+        """Note that the process that does jobs ended badly, or could not be started."""
+        told = {} if exit_code is None else {"exit_code": exit_code}
+        self.log.fail("jobs_failed", error, **told)
+
+    def jobs_wait(self, why: str, hint: str) -> None:
+        """Note that jobs are there which are not done here."""
+        self.log.doubt("jobs_wait", message=why, hint=hint)
+
+    def challenged(self, rounds: Sequence[Round]) -> None:
+        """Note what challengers were asked, a round of each."""
+        if self._metrics is not None:
+            self._metrics.challenged(rounds)
+
+    def challenger_failed(self, challenger: Challenger, error: Exception) -> None:
+        """Note that a challenger cannot be asked at all; it is tried again, and told once."""
+        book = challenger.book
+        self.log.fail(
+            "challenger_failed",
+            error,
+            lender=book.lender,
+            mode=book.mode.value,
+            model_id=challenger.model_id,
+        )
+
+    def unavailable(self, error: Exception) -> None:
+        """Note that the database does not answer; only the beginning of it is told."""
+        self._outage.request_refused(error)
+
+    def available(self) -> None:
+        """Note that it does."""
+        if self._outage.lasts:
+            self._outage.request_answered()
+
+
+def _outcome(settled: Settled) -> str:
+    if settled.verdict.delivered:
+        return "delivered"
+    return "failed" if settled.verdict.next_us is not None else "given_up"
+
+
+def _whose(endpoint: Endpoint) -> dict[str, str]:
+    return {
+        "lender": endpoint.book.lender,
+        "mode": endpoint.book.mode.value,
+        "endpoint_id": endpoint.id,
+    }
