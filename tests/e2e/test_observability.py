@@ -15,8 +15,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from alama.platform.telemetry.metrics import Metrics
+from alama.webhooks.metrics import DeliveryMetrics
 from alama.webhooks.records import Backlog, Forgotten
-from alama.webhooks.telemetry import DeliveryMetrics
 from tests.unit.telemetry.test_formats import KNOWN
 from tests.unit.telemetry.test_metrics import Done
 from tools import dashboard

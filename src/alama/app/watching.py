@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import gather_libraries, log_on_stderr
 from alama.scoring.telemetry import Watch
-from alama.webhooks.telemetry import DeliveryMetrics, DeliveryWatch
+from alama.webhooks.telemetry import DeliveryWatch
 
 if TYPE_CHECKING:
     from alama.platform.telemetry.metrics import Metrics
+    from alama.webhooks.metrics import DeliveryMetrics
 
 
 def watching(style: str, metrics_port: int) -> Watch:
@@ -54,6 +55,6 @@ def watching_deliveries(style: str, metrics_port: int) -> DeliveryWatch:
 def _delivery_metrics() -> DeliveryMetrics:
     # Not at the top: nobody waits for a library that is not used.
     from alama.platform.telemetry.metrics import process_registry  # noqa: PLC0415
-    from alama.webhooks.telemetry import DeliveryMetrics  # noqa: PLC0415
+    from alama.webhooks.metrics import DeliveryMetrics  # noqa: PLC0415
 
     return DeliveryMetrics(process_registry())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Application
 
+
 REFERENCE_INFLOWS_AS_OF: Final = date(2025, 7, 1)
 """The day whose price levels the table speaks of; written into each model beside its figure."""
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from alama.lenders.records import Deployment, Key, Lender, Pause
     from alama.platform.book import Book
 
-
 # ------------------------------------------------------------------------------- the registry
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from alama.platform.book import Book
     from alama.vault.ring import ApplicantKey
 
-
 DEFAULTS: Final = frozenset(State) - {State.REPAID}
 """What makes a loan a default, for ever: a promise of a rate is about who got there at all."""
 

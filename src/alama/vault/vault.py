@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from alama.platform.errors import Erased, MasterKeyMissing, StoreUnfit
-from alama.vault import envelope, keys
-from alama.vault import ring as applicant
+from alama.vault import envelope, keys, ring
 from alama.vault.keys import OF_LENDER, Master, Masters, Purpose, SigningKey, VaultKey, VaultKeys
 from alama.vault.ring import ApplicantKey, Ring
 
@@ -125,7 +124,7 @@ class Vault:
         if key.wrapped is None:  # its row is not there, or was emptied by nobody who erases
             raise _damaged(key)
         lender_key = self.lender_key(lender, key.lender_key_id)
-        where = applicant.where(key.id, lender, mode)
+        where = ring.where(key.id, lender, mode)
         try:
             return AESGCM(envelope.open_sealed(lender_key, key.wrapped, where))
         except envelope.NotOpened:

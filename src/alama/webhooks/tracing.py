@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from alama.platform.telemetry.traces import Traces
 from alama.scoring.tracing import _MS_NS, _US_NS
-from alama.webhooks.telemetry import DeliveryMetrics, DeliveryWatch
+from alama.webhooks.telemetry import DeliveryWatch
 
 if TYPE_CHECKING:
     from alama.platform.telemetry.log import Log
+    from alama.webhooks.metrics import DeliveryMetrics
     from alama.webhooks.records import Due, Settled
 
 

@@ -9,8 +9,9 @@ from alama.app.watching import watching_deliveries
 from alama.monitoring.shadowing import Round
 from alama.platform.errors import StoreUnavailable
 from alama.platform.telemetry.log import JsonLines, Log
+from alama.webhooks.metrics import DeliveryMetrics
 from alama.webhooks.records import Attempt, Backlog, Due, Forgotten, Settled, Verdict
-from alama.webhooks.telemetry import DeliveryMetrics, DeliveryWatch
+from alama.webhooks.telemetry import DeliveryWatch
 from tests.challenged import a_challenger
 from tests.outboxes import an_endpoint, an_event
 

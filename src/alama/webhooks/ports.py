@@ -1,3 +1,0 @@
-"""What webhooks need from a database. Every method may raise `StoreUnavailable`."""
-
-from __future__ import annotations
