@@ -52,7 +52,7 @@ async def _give(opened: Installation, body: bytes, book: Book) -> str:
     text, _ = keys.issue(opened.registry, opened.clock, opened.pepper, book)
     directory = Directory(
         opened.registry,
-        opened.scores,
+        Scores.at(opened),
         opened.clock,
         stopwatch_us,
         opened.pepper,
@@ -62,7 +62,7 @@ async def _give(opened: Installation, body: bytes, book: Book) -> str:
     caller = await directory.caller(text)
     at_us = opened.clock()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
-    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(opened.scores), opened.vault)
+    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(Scores.at(opened)), opened.vault)
     arrival = Arrival(request_id, at_us, time.perf_counter())
     await scoring.score(caller, arrival, body, _identity, None)
     return request_id

@@ -25,6 +25,7 @@ from alama.core.lending.policy import Decision
 from alama.core.monitoring.figures import COUNT_MIN, Rate
 from alama.core.monitoring.rates import Loans, rate
 from alama.monitoring.repayment import due_before
+from alama.monitoring.report import Monitoring
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
@@ -118,7 +119,7 @@ def _through_the_database(people: int) -> Figures:
         opened = installation.open_installation(settings.read({"ALAMA_HOME": folder}))
         try:
             kept = fill(opened, Asked(_BOOK.lender, people, 12, _SEED))
-            report = opened.monitoring.report(_BOOK)
+            report = Monitoring.at(opened).report(_BOOK)
             expected = _by_hand(opened.database, kept)
         finally:
             opened.close()

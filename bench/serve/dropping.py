@@ -14,6 +14,7 @@ from alama.app import installation
 from alama.app.serving import assemble
 from alama.app.watching import watching
 from alama.platform import settings
+from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -41,4 +42,4 @@ def create_app() -> ASGIApp:
     chosen = settings.read(os.environ)
     installed = installation.open_installation(chosen)
     watch = watching(chosen.log, chosen.metrics_port)
-    return assemble(chosen, installed, DroppingLedger(), watch)
+    return assemble(chosen, installed, Scores.at(installed), DroppingLedger(), watch)

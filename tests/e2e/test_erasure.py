@@ -16,6 +16,7 @@ from sqlalchemy import select
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
+from alama.protection.applicants import Applicants
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
@@ -49,7 +50,7 @@ def test_callers_are_told_that_an_applicant_was_erased(service: Service) -> None
     named = COMPACT | {"applicant_ref": "erased-1"}
     first = service.anywhere(named, idempotency_key="erased-order-1")
     request_id = first.json()["request_id"]
-    service.installed.applicants.erase(DEMO, "erased-1")
+    Applicants.at(service.installed).erase(DEMO, "erased-1")
 
     retried = service.anywhere(named, idempotency_key="erased-order-1")
     assert (retried.status_code, retried.json()["code"]) == (410, "erased")
@@ -71,7 +72,7 @@ def test_callers_are_told_that_an_applicant_was_erased(service: Service) -> None
 def test_a_new_application_of_one_who_was_erased_is_scored_as_any_other(service: Service) -> None:
     named = COMPACT | {"applicant_ref": "erased-2"}
     before = service.anywhere(named).json()["request_id"]
-    service.installed.applicants.erase(DEMO, "erased-2")
+    Applicants.at(service.installed).erase(DEMO, "erased-2")
     after = service.anywhere(named)
     assert after.status_code == 200
     record = service.get(f"/v1/scores/{after.json()['request_id']}")

@@ -9,6 +9,7 @@ import pytest
 
 from alama.platform.book import Book, Mode
 from alama.scoring.records import IDEMPOTENCY_KEPT_US
+from alama.scoring.store import Scores
 from tests.e2e.service import COMPACT, Service
 from tests.e2e.test_errors import require_problem
 from tests.lending import open_live
@@ -131,7 +132,7 @@ def test_a_key_is_free_again_after_72_hours(service: Service, book: Book, key: s
 def _forget(service: Service) -> None:
     """Do what upkeep does every ten minutes."""
     installed = service.installed
-    installed.scores.forget_idempotency(installed.clock.trusted() - IDEMPOTENCY_KEPT_US)
+    Scores.at(installed).forget_idempotency(installed.clock.trusted() - IDEMPOTENCY_KEPT_US)
 
 
 def _age(service: Service, book: Book, by_us: int) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from alama.platform import clock
 from alama.platform.book import Book, Mode
+from alama.scoring.store import Scores
 from tests.e2e.service import COMPACT, Service
 from tests.lending import open_live
 
@@ -115,7 +116,7 @@ def test_a_list_holds_one_book_alone_whosever_cursor_it_starts_from(
 
 def _own(service: Service, shelf: Shelf) -> list[str]:
     """Everything a book holds, newest first, as the database and not the service says."""
-    return [row.request_id for row in service.installed.scores.page(shelf.book, None, 1_000)]
+    return [row.request_id for row in Scores.at(service.installed).page(shelf.book, None, 1_000)]
 
 
 @settings(max_examples=25)

@@ -16,7 +16,9 @@ import httpx
 import pyarrow.parquet
 import pytest
 
+from alama.onboarding.approval import LiveKeys
 from alama.onboarding.records import Job
+from alama.onboarding.steps import Stores
 from alama.platform import clock
 from alama.platform.book import PILOT_SCOPES, Book, Mode
 from alama.platform.database import database
@@ -76,7 +78,7 @@ class Pilot:
 
     def kept(self, asked: httpx.Response) -> Job:
         """The same job, as workers see it."""
-        return self.service.installed.onboarding.jobs.find(LENDER, asked.json()["id"])
+        return Stores.at(self.service.installed).jobs.find(LENDER, asked.json()["id"])
 
     def done(self, asked: httpx.Response) -> dict[str, Any]:
         """Wait until a job is over."""
@@ -165,7 +167,7 @@ def test_the_service_takes_a_lender_from_terms_to_a_live_score(
     assert (last.status_code, last.json()["live"]) == (201, True), last.text
 
     service = pilot.service
-    key, _ = service.installed.live_keys.issue(LENDER)
+    key, _ = LiveKeys.at(service.installed).issue(LENDER)
     scored = service.score(FULL, key=key)
     assert scored.status_code == httpx.codes.OK, scored.text
     assert service.installed.registry.deployed(LIVE) == (candidate["model"], None)
@@ -229,7 +231,7 @@ def started(pilot: Pilot, room: Path, *more: str) -> Iterator[subprocess.Popen[b
 
 def lapse(pilot: Pilot, job: Job) -> None:
     """Let the two minutes pass that a worker has which says nothing."""
-    jobs = pilot.service.installed.onboarding.jobs
+    jobs = Stores.at(pilot.service.installed).jobs
     assert job.worker is not None
     assert jobs.advance(job.worker, job.id, job.share, job.step, clock.wall_us())
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from alama.core import document
+from alama.onboarding.steps import Stores
 from alama.platform.book import PILOT_SCOPES, Book, Mode
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
@@ -34,7 +35,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def test_every_command_of_the_page_is_answered(service: Service, tmp_path: Path) -> None:
-    stores = service.installed.onboarding
+    stores = Stores.at(service.installed)
     history = a_history()
     stores.histories.keep(history, b"{}", [b"rows"])
     candidate = a_candidate(history)

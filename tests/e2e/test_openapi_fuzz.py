@@ -14,6 +14,7 @@ import pytest
 from alama.app import installation
 from alama.core import document
 from alama.onboarding import examples
+from alama.onboarding.steps import Stores
 from alama.platform import settings
 from alama.platform.book import Scope
 from alama.platform.files.packaged import builtin
@@ -64,7 +65,7 @@ def an_endpoint(server: Server, key: str) -> str:
 def onboard(server: Server) -> None:
     """Have all that the examples of onboarding name, which no request brings about by itself."""
     with closing(installation.open_installation(settings.read(server.environment))) as installed:
-        stores, model = installed.onboarding, builtin()
+        stores, model = Stores.at(installed), builtin()
         stores.pilots.set(examples.PILOT)
         stores.histories.keep(examples.HISTORY, b"{}", [b"rows"])
         candidate = examples.candidate(model.id)

@@ -16,6 +16,7 @@ from sqlalchemy import select
 from alama.platform import clock
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
+from alama.scoring.store import Scores
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.entries import a_request_id, an_entry
@@ -42,7 +43,7 @@ class Lender:
     def loans(self, how_many: int, book: Book | None = None) -> list[str]:
         at_us = clock.wall_us() - 100 * DAY_US
         entries = [an_entry(book or self.book, at_us=at_us) for _ in range(how_many)]
-        self.service.installed.scores.commit(entries)
+        Scores.at(self.service.installed).commit(entries)
         return [entry.score.request_id for entry in entries]
 
     def say(self, *news: dict[str, Any]) -> list[dict[str, Any]]:

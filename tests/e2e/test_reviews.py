@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from alama.platform.book import Book, Mode, Scope
+from alama.protection.applicants import Applicants
 from tests.databases import sqlite_url
 from tests.e2e.conftest import MARK
 from tests.e2e.service import COMPACT, Service
@@ -57,7 +58,7 @@ def test_a_review_stands_beside_its_score_and_in_an_event(service: Service) -> N
     (event,) = [one for one in events if one["subject"] == request_id]
     assert event["payload"]["data"]["overrides"] is True
     assert MARK not in str(event)
-    service.installed.applicants.erase(Book("demo", Mode.TEST), "reviewed-1")
+    Applicants.at(service.installed).erase(Book("demo", Mode.TEST), "reviewed-1")
     gone = review(service, request_id, SAID, key)
     assert (gone.status_code, gone.json()["code"]) == (410, "erased")
     assert MARK not in gone.text

@@ -22,7 +22,7 @@ from alama.platform import settings
 from alama.platform.addresses import DEVELOPMENT
 from alama.platform.book import Book, Mode
 from alama.platform.events import EventKind
-from alama.webhooks.endpoints import NewEndpoint
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
 from tests.collectors import Collector, Told
 from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT, FULL, Service
@@ -80,7 +80,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
         )
         with unstarted.running() as service:
             new = NewEndpoint(f"{receivers.url}{HOOK}", (EventKind.SCORE_CREATED,))
-            endpoints = service.installed.webhook_endpoints(DEVELOPMENT)
+            endpoints = Endpoints.at(service.installed, DEVELOPMENT)
             endpoints.add(Book("demo", Mode.TEST), new)
             yield Traced(service, collector, receivers)
             # Whatever the tests have sent: no value of it went to the collector or into the log.
@@ -266,7 +266,7 @@ def test_a_worker_by_itself_tells_what_it_did_just_before_a_stop(tmp_path: Path)
         installed = installation.open_installation(settings.Settings(home=str(tmp_path)))
         try:
             new = NewEndpoint(f"{receivers.url}{HOOK}", (EventKind.SCORE_CREATED,))
-            endpoints = installed.webhook_endpoints(DEVELOPMENT)
+            endpoints = Endpoints.at(installed, DEVELOPMENT)
             book = Book("demo", Mode.TEST)
             _secret, endpoint = endpoints.add(book, new)
             endpoints.test(book, endpoint.id)

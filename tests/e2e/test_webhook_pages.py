@@ -29,7 +29,8 @@ from alama.platform.addresses import DEVELOPMENT
 from alama.platform.book import Book, Mode
 from alama.platform.events import EventKind, ScoreGiven
 from alama.webhooks import courier
-from alama.webhooks.endpoints import NewEndpoint
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
+from alama.webhooks.events import Events
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import HOST, free_port
@@ -82,7 +83,7 @@ class Receiver:
         self._said = folder / "said"
         self._port = free_port()
         self._url = f"http://{HOST}:{self._port}/hook"
-        self._endpoints = service.installed.webhook_endpoints(DEVELOPMENT)
+        self._endpoints = Endpoints.at(service.installed, DEVELOPMENT)
         shown, kept = self._endpoints.add(BOOK, NewEndpoint(self._url, (EventKind.SCORE_CREATED,)))
         self.endpoint_id = kept.id
         self.secret = base64.b64decode(shown.removeprefix("whsec_"))
@@ -185,7 +186,7 @@ def test_a_score_arrives_once_though_it_is_sent_again_and_signed_by_a_second_sec
     event_id = f"evt_{scored.removeprefix('req_')}"
     wait_for(lambda: receiver.statuses(event_id) == [204])
     receiver.rotate()
-    assert service.installed.events.resend_to(BOOK, event_id, receiver.endpoint_id) == 1
+    assert Events.at(service.installed).resend_to(BOOK, event_id, receiver.endpoint_id) == 1
     wait_for(lambda: receiver.statuses(event_id) == [204, 204])
     assert receiver.lines().count(f"{event_id} score.created test") == 1
 
@@ -250,7 +251,7 @@ def test_the_walk_from_an_endpoint_to_its_end_goes_as_the_page_says(
     taken = taking.taken["/ok/hook"]
     assert taking.wait_for(lambda: len(taken) > 0, WITHIN_S), service.server.output()
     made = json.loads((tmp_path / "endpoint.json").read_bytes())
-    left = service.installed.webhook_endpoints(DEVELOPMENT).of(BOOK)
+    left = Endpoints.at(service.installed, DEVELOPMENT).of(BOOK)
     assert made["id"] not in {endpoint.id for endpoint in left}
     shown, *_ = blocks_of(SENDING, "json")
     assert made.keys() == json.loads(shown).keys()

@@ -18,7 +18,7 @@ from standardwebhooks import Webhook
 from alama.platform.addresses import DEVELOPMENT
 from alama.platform.book import Book, Mode
 from alama.platform.events import EventKind
-from alama.webhooks.endpoints import NewEndpoint
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import HOST, free_port
@@ -79,7 +79,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     unstarted = Service(sqlite_url(home), home, 1, None, **more)
     with Receivers() as receivers, unstarted.running() as service:
         new = NewEndpoint(f"{receivers.url}{PATH}", (EventKind.SCORE_CREATED,))
-        endpoints = service.installed.webhook_endpoints(DEVELOPMENT)
+        endpoints = Endpoints.at(service.installed, DEVELOPMENT)
         secret, _ = endpoints.add(Book("demo", Mode.TEST), new)
         wait_for_worker(service.server, 1)
         yield Running(service, receivers, secret, f"http://{HOST}:{port}/metrics")

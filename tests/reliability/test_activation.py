@@ -23,7 +23,8 @@ from alama.core import document
 from alama.core.lending.policy import Decision
 from alama.core.model import Model
 from alama.lenders import keys
-from alama.onboarding.approval import Signing
+from alama.onboarding.approval import Approval, LiveKeys, Signing
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.files.packaged import builtin
@@ -72,7 +73,7 @@ def test_approvals_and_rollbacks_under_load_fail_nothing_and_mix_nothing(
             for number in range(ROUNDS):
                 approve(installed, another_model(number))
                 wait(load)
-                installed.approval.roll_back(BOOK.lender, "W. Mutua", "it approves too many")
+                Approval.at(installed).roll_back(BOOK.lender, "W. Mutua", "it approves too many")
                 wait(load)
                 changes += 2
         assert load.lost == 0
@@ -94,8 +95,8 @@ def wait(load: Load) -> None:
 def two_keys_of_a_lender_in_shadow(installed: Installation) -> tuple[str, str]:
     """A lender whose live applications the built-in model answers; two keys for it."""
     keys.add_lender(installed.registry, clock.wall_us, BOOK.lender, "Umoja SACCO", "KES")
-    installed.onboarding.pilots.set(a_pilot(BOOK.lender))
-    one, other = (installed.live_keys.issue_shadow(BOOK.lender, "W. Mutua")[0] for _ in range(2))
+    Stores.at(installed).pilots.set(a_pilot(BOOK.lender))
+    one, other = (LiveKeys.at(installed).issue_shadow(BOOK.lender, "W. Mutua")[0] for _ in range(2))
     return one, other
 
 
@@ -114,11 +115,11 @@ def another_model(number: int) -> Model:
 def approve(installed: Installation, model: Model) -> None:
     """Train, as it were, and sign: as `alama onboard approve` does."""
     history = a_history(BOOK.lender)
-    installed.onboarding.histories.keep(history, b"{}", [b"rows"])
+    Stores.at(installed).histories.keep(history, b"{}", [b"rows"])
     candidate = a_candidate(history, model_id=model.id)
-    installed.onboarding.candidates.add(candidate, document.encode(model), b"{}")
+    Stores.at(installed).candidates.add(candidate, document.encode(model), b"{}")
     signing = Signing("W. Mutua", "it holds what it promises")
-    assert installed.approval.sign(BOOK.lender, candidate.id, signing).live
+    assert Approval.at(installed).sign(BOOK.lender, candidate.id, signing).live
 
 
 def assert_each_by_one_model(installed: Installation, load: Load) -> Counter[str]:

@@ -19,9 +19,13 @@ from alama.platform.files.packaged import builtin
 from alama.platform.settings import InvalidSetting, Settings
 from alama.platform.telemetry.log import JsonLines, Log
 from alama.protection.audit.chains import newest_first
+from alama.protection.audit.store import Trail
+from alama.protection.rotation import Rotation
 from alama.scoring.group_commit import GroupCommit
+from alama.scoring.store import Scores
 from alama.scoring.telemetry import Watch
-from alama.webhooks.endpoints import NewEndpoint
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
+from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import DisabledReason
 from tests.databases import Postgres
 from tests.webhooked import failed
@@ -54,8 +58,8 @@ def test_a_damaged_copy_of_what_the_package_brings_is_told_before_it_is_kept_ane
     installed.registry.keep_model(builtin().id, b"\0", clock.wall_us())
     with (tmp_path / "log").open("wb") as file:
         watch = Watch(Log(JsonLines(), file.fileno()))
-        ledger = GroupCommit(installed.scores, watch.committed)
-        serving.assemble(chosen(tmp_path), installed, ledger, watch)
+        ledger = GroupCommit(Scores.at(installed), watch.committed)
+        serving.assemble(chosen(tmp_path), installed, Scores.at(installed), ledger, watch)
     kept = installed.registry.model(builtin().id)
     installed.close()
     told = json.loads((tmp_path / "log").read_text("utf-8"))
@@ -69,8 +73,8 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
     installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, clock.wall_us())
     with (tmp_path / "log").open("wb") as file:
         watch = Watch(Log(JsonLines(), file.fileno()))
-        ledger = GroupCommit(installed.scores, watch.committed)
-        serving.assemble(chosen(tmp_path), installed, ledger, watch)
+        ledger = GroupCommit(Scores.at(installed), watch.committed)
+        serving.assemble(chosen(tmp_path), installed, Scores.at(installed), ledger, watch)
     installed.close()
     told = json.loads((tmp_path / "log").read_text("utf-8"))
     assert (told["event"], told["lender"], told["mode"]) == ("model_unavailable", "demo", "live")
@@ -162,7 +166,7 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
     monkeypatch.setattr("alama.app.installation.getpass.getuser", login_name)
     monkeypatch.setattr("alama.app.installation.os.getuid", lambda: 1_000)
     installed = installation.open_installation(chosen(tmp_path))
-    (added,) = newest_first(installed.trail, None)
+    (added,) = newest_first(Trail(installed.database), None)
     assert added.act is not None
     assert added.act.by == ("user 1000" if nameless else "wanjiru")
     installed.close()
@@ -178,14 +182,14 @@ def test_a_worker_signs_with_the_key_of_now_though_it_reads_nothing_else_of_the_
     tmp_path: Path,
 ) -> None:
     at_work, operator = (installation.open_installation(chosen(tmp_path)) for _ in range(2))
-    endpoints, book = operator.webhook_endpoints(DEVELOPMENT), Book(keys.DEMO, Mode.TEST)
+    endpoints, book = Endpoints.at(operator, DEVELOPMENT), Book(keys.DEMO, Mode.TEST)
     _, endpoint = endpoints.add(book, NewEndpoint("https://hooks.example/"))
     endpoints.test(book, endpoint.id)
     now_us = clock.wall_us()
-    (due,) = at_work.outbox.claim("one", {endpoint.id: 1}, now_us, now_us + 60_000_000)
-    signs = operator.rotation.signing(None)
-    at_work.outbox.settle("one", [failed(due, now_us, disable=DisabledReason.GONE)])
-    (newest,) = at_work.trail.newest(MAIN, None, 1)
+    (due,) = Outbox.at(at_work).claim("one", {endpoint.id: 1}, now_us, now_us + 60_000_000)
+    signs = Rotation.at(operator).signing(None)
+    Outbox.at(at_work).settle("one", [failed(due, now_us, disable=DisabledReason.GONE)])
+    (newest,) = Trail(at_work.database).newest(MAIN, None, 1)
     at_work.close()
     operator.close()
     assert (newest.kind, newest.signer) == (ActKind.ENDPOINT_DISABLED, signs.id)

@@ -103,7 +103,7 @@ ELSEWHERE: Final = {"/v1/score": "stored scores are read at /v1/scores"}
 """What to add where a method is refused, by path."""
 
 
-class Endpoints(NamedTuple):
+class Served(NamedTuple):
     """Everything that is served."""
 
     scores: ScoreEndpoints
@@ -118,7 +118,7 @@ class Endpoints(NamedTuple):
     documents: DocumentEndpoints
 
 
-def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
+def routes(serve: Served) -> Mapping[str, Mapping[str, Handler]]:
     """Give the paths and their methods."""
     return {
         "/": {"GET": serve.documents.front},
@@ -161,20 +161,20 @@ def routes(serve: Endpoints) -> Mapping[str, Mapping[str, Handler]]:
 
 
 def application(
-    endpoints: Endpoints, clock: Clock, watch: Watch, lifespan: Lifespan[Router] | None = None
+    served: Served, clock: Clock, watch: Watch, lifespan: Lifespan[Router] | None = None
 ) -> ASGIApp:
     """Put the paths together."""
-    served = {
+    endpoints = {
         path: Endpoint(path, handlers, clock, watch, ELSEWHERE.get(path))
-        for path, handlers in routes(endpoints).items()
+        for path, handlers in routes(served).items()
     }
     router = Router(
-        routes=[Route(path, endpoint) for path, endpoint in served.items()],
+        routes=[Route(path, endpoint) for path, endpoint in endpoints.items()],
         redirect_slashes=False,
         default=_Nowhere(clock, watch),
         lifespan=lifespan,
     )
-    return _Front(router, served)
+    return _Front(router, endpoints)
 
 
 class _Front:

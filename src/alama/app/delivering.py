@@ -15,12 +15,14 @@ from alama.monitoring.comparing import Comparing, Comparisons
 from alama.monitoring.shadowing import Shadowing, ShadowWorker
 from alama.onboarding.job_runner import JobWatch, Runner
 from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
+from alama.onboarding.steps import Stores
 from alama.platform import ids
 from alama.platform.clock import follow, wall_us
 from alama.platform.database.database import safe_for_several
 from alama.platform.files.packaged import builtin
 from alama.platform.ids import RandomPool
 from alama.webhooks.courier import Courier
+from alama.webhooks.outbox import Outbox
 from alama.webhooks.sender import SEND_TIMEOUT_S, Sender
 from alama.webhooks.worker import Chores, Pace, Worker
 
@@ -88,7 +90,7 @@ def can_train() -> bool:
 
 def overseer(installed: Installation, watch: DeliveryWatch) -> JobSupervisor | JobAlarm:
     """Give who looks for jobs: has them done, or says why they are not done here."""
-    jobs = installed.onboarding.jobs
+    jobs = Stores.at(installed).jobs
     if not safe_for_several(installed.database):
         return JobAlarm(jobs, installed.clock.trusted, watch, *UNSAFE)
     if not can_train():
@@ -111,7 +113,7 @@ def runner(installed: Installation, watch: JobWatch, cores: int) -> Runner:
     from alama.onboarding.tasks import Tasks  # noqa: PLC0415
 
     give_way(installed)
-    stores = installed.onboarding
+    stores = Stores.at(installed)
     tasks = Tasks(stores, installed.clock, cores)
     name = f"worker_{os.urandom(8).hex()}"
     # By the time that is trusted: one started far ahead takes no job that another is doing.
@@ -144,7 +146,7 @@ async def deliver(
     if installed.database.checkpoints is not None:
         installed.database.courtesy.pause_turns = PAUSE_TURNS
         installed.database.checkpoints.tell = watch.log.fail
-    outbox = installed.outbox
+    outbox = Outbox.at(installed)
     chosen = pace or Pace(drain_s=min(SEND_TIMEOUT_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))
     sender = Sender(settings.webhook_reach, installed.clock, patience_s=chosen.patience_s)
     courier = Courier(sender, installed.vault, installed.clock)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Final
 
-from alama.app.asgi import DocumentEndpoints, Endpoints, application
+from alama.app.asgi import DocumentEndpoints, Served, application
 from alama.app.installation import Installation, open_installation
 from alama.app.upkeep import Keepers, Upkeep
 from alama.app.watching import watching
@@ -22,9 +22,16 @@ from alama.core.product import PRODUCT
 from alama.lenders.limits import Pace, RateLimit, Sharing
 from alama.lenders.store import Registry, SqlRates
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX, MonitoringEndpoint
+from alama.monitoring.drift import Drift
+from alama.monitoring.outcomes import Outcomes
 from alama.monitoring.outcomes_api import OutcomeEndpoints
+from alama.monitoring.report import Monitoring
+from alama.monitoring.reviews import Reviews
 from alama.monitoring.reviews_api import ReviewEndpoints
 from alama.onboarding.api import OnboardingEndpoints
+from alama.onboarding.approval import Approval
+from alama.onboarding.remote import OnboardingApi
+from alama.onboarding.steps import Stores
 from alama.platform import settings as settings_module
 from alama.platform.clock import follow, stopwatch_us, wall_us
 from alama.platform.database import database as databases
@@ -33,7 +40,10 @@ from alama.platform.files import packaged
 from alama.platform.files.packaged import builtin
 from alama.platform.http.status import HealthCheck, StatusEndpoints
 from alama.platform.timeouts import WorkQueue
+from alama.protection.audit.chain_checkpoint import ChainCheckpoint
 from alama.protection.audit.checks import damaged_copy
+from alama.protection.receipts import Receipts
+from alama.protection.retention import Retention
 from alama.scoring.admission import Admission
 from alama.scoring.api import ScoreEndpoints
 from alama.scoring.directory import Directory
@@ -41,7 +51,10 @@ from alama.scoring.explain_api import ExplainEndpoint
 from alama.scoring.explaining import Explaining
 from alama.scoring.group_commit import GroupCommit, LivingLedger
 from alama.scoring.scoring import Scoring
+from alama.scoring.store import Scores
 from alama.webhooks.api import EventEndpoints, WebhookEndpoints
+from alama.webhooks.endpoints import Endpoints
+from alama.webhooks.events import Events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -74,12 +87,13 @@ def service() -> ASGIApp:
     try:
         databases.require_file(settings.database_address)
         installed = _opened(settings, watch)
-        ledger = GroupCommit(watch.writer(installed.scores), watch.committed)
+        scores = Scores.at(installed)
+        ledger = GroupCommit(watch.writer(scores), watch.committed)
         checkpoints = installed.database.checkpoints
         watch.follow(lambda: ledger.depth, checkpoints)
         if checkpoints is not None:
             checkpoints.tell = watch.log.fail
-        return watch.around(assemble(settings, installed, watch.ledger(ledger), watch))
+        return watch.around(assemble(settings, installed, scores, watch.ledger(ledger), watch))
     except AlamaError as error:
         watch.log.fail("worker_failed", message=str(error), hint=error.hint)
         raise SystemExit(1) from None
@@ -106,34 +120,39 @@ def _opened(settings: Settings, watch: Watch) -> Installation:
 
 
 def assemble(
-    settings: Settings, installed: Installation, ledger: LivingLedger, watch: Watch
+    settings: Settings,
+    installed: Installation,
+    scores: Scores,
+    ledger: LivingLedger,
+    watch: Watch,
 ) -> ASGIApp:
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
-    registry, scores, clock = installed.registry, installed.scores, installed.clock
-    vault = installed.vault
+    registry, clock, vault = installed.registry, installed.clock, installed.vault
     directory = Directory(registry, scores, clock, stopwatch_us, installed.pepper, builtin, vault)
     _warm(directory, registry, watch)
     health = HealthCheck(registry, ledger, vault, stopwatch_us)
-    upkeep = _upkeep(installed, directory, watch)
+    upkeep = _upkeep(installed, scores, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
     admission = Admission(directory, limit)
     intake, languages = Intake(PRODUCT), packaged.languages()
     scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
-    reviews, receipt_of = installed.reviews, installed.receipts.find
+    reviews, receipt_of = Reviews.at(installed), Receipts.at(installed).find
     reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
-    served = Endpoints(
+    served = Served(
         scores=ScoreEndpoints(
             admission, scoring, scores, vault, receipt_of, reviews.sequel, languages
         ),
         explain=ExplainEndpoint(admission, explaining, languages),
         reviews=ReviewEndpoints(admission, reviews),
-        outcomes=OutcomeEndpoints(admission, installed.outcomes),
-        monitoring=MonitoringEndpoint(admission, installed.monitoring, reports),
+        outcomes=OutcomeEndpoints(admission, Outcomes.at(installed)),
+        monitoring=MonitoringEndpoint(admission, Monitoring.at(installed), reports),
         webhooks=WebhookEndpoints(
-            admission, installed.webhook_endpoints(settings.webhook_reach), installed.events
+            admission, Endpoints.at(installed, settings.webhook_reach), Events.at(installed)
         ),
-        events=EventEndpoints(admission, installed.events),
-        onboarding=OnboardingEndpoints(admission, installed.remote_onboarding, installed.approval),
+        events=EventEndpoints(admission, Events.at(installed)),
+        onboarding=OnboardingEndpoints(
+            admission, OnboardingApi.at(installed), Approval.at(installed)
+        ),
         status=StatusEndpoints(health, builtin().id),
         documents=DocumentEndpoints(),
     )
@@ -175,18 +194,19 @@ def _warm(directory: Directory, registry: Registry, watch: Watch) -> None:
         watch.model_unavailable(book, error)
 
 
-def _upkeep(installed: Installation, directory: Directory, watch: Watch) -> Upkeep:
+def _upkeep(installed: Installation, scores: Scores, directory: Directory, watch: Watch) -> Upkeep:
+    database, log, clock = installed.database, installed.log, installed.clock
     return Upkeep(
         directory,
         installed.registry,
         Keepers(
-            installed.scores,
-            installed.retention,
-            installed.onboarding.histories,
-            installed.drift,
-            installed.witness,
+            scores,
+            Retention.at(installed),
+            Stores.at(installed).histories,
+            Drift.at(installed),
+            ChainCheckpoint(database, log, scores.chain, clock),
         ),
-        installed.clock,
+        clock,
         watch,
     )
 

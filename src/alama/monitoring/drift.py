@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
+    from alama.app.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
 
@@ -125,6 +126,12 @@ class Drift:
         self._store = store
         self._documents = documents
         self._yardsticks: dict[str, Mapping[str, Yardstick]] = {}
+
+    @classmethod
+    def at(cls, installed: Installation) -> Drift:
+        """Whether applicants are still those whom the models of an installation were made for."""
+        store = DriftStore(installed.database, installed.log, installed.clock)
+        return cls(store, installed.registry)
 
     def books(self) -> Sequence[Book]:
         """Give all books in which there may be something to look at."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from alama.app.installation import Installation
     from alama.core.monitoring.news import News
     from alama.platform.book import Book
     from alama.platform.clock import Clock
@@ -254,6 +255,11 @@ class Outcomes:
         """Use a store; the clock says what lies in the future."""
         self._store = store
         self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Outcomes:
+        """What became of the loans of an installation."""
+        return cls(OutcomeStore(installed.database, installed.log), installed.clock)
 
     def record(self, book: Book, news: Sequence[News], sent: Sent) -> list[Result]:
         """Keep what news say of loans, and answer each, in their order.

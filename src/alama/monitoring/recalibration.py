@@ -20,16 +20,19 @@ from alama.core.monitoring.recalibration import (
 )
 from alama.monitoring.records import DayScore, MonitoringStore, answering, whole_from
 from alama.monitoring.repayment import Repayment, due_before
+from alama.monitoring.store import SqlMonitoring
 from alama.onboarding.records import CANDIDATE_PREFIX, Candidate, Gate, require_person
+from alama.onboarding.steps import Stores
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of, month_of
+from alama.platform.files.packaged import builtin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from alama.app.installation import Installation
     from alama.core.model import Model
-    from alama.onboarding.steps import Stores
     from alama.platform.clock import Clock
 
 
@@ -66,6 +69,12 @@ class Recalibrations:
         self._monitoring = monitoring
         self._clock = clock
         self._builtin = builtin
+
+    @classmethod
+    def at(cls, installed: Installation) -> Recalibrations:
+        """What moves the models of an installation to the level of their recent loans."""
+        sums = SqlMonitoring(installed.database)
+        return cls(Stores.at(installed), sums, installed.clock, builtin)
 
     def make(self, asked: Asked) -> Recalibration:
         """Move the model in force and judge that; nothing is kept.

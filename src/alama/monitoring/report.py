@@ -34,14 +34,19 @@ from alama.core.monitoring.findings import findings
 from alama.core.monitoring.rates import proportion, rate, together
 from alama.core.tally import Tally
 from alama.lenders.records import UnknownModel
+from alama.monitoring.challengers import Challengers
+from alama.monitoring.drift import DriftStore
 from alama.monitoring.records import KnownRow, MonitoringStore, answering, whole_days, whole_from
 from alama.monitoring.repayment import Repayment, due_before, loans_of, no_repayment
+from alama.monitoring.store import SqlMonitoring
 from alama.platform.days import DAY_US, date_of, first_day_of, month_of
+from alama.platform.files.packaged import builtin
 from alama.policies import policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from alama.app.installation import Installation
     from alama.core.model import Model
     from alama.lenders.store import Registry
     from alama.monitoring.challengers import Challenger
@@ -123,6 +128,18 @@ class Monitoring:
         self._clock = clock
         self._builtin = builtin
         self._model = lru_cache(_MODELS_KEPT)(self._read_model)
+
+    @classmethod
+    def at(cls, installed: Installation) -> Monitoring:
+        """How the books of an installation go, and how the models that answer in them do."""
+        return cls(
+            installed.registry,
+            SqlMonitoring(installed.database),
+            DriftStore(installed.database, installed.log, installed.clock),
+            Challengers(installed.database, installed.log),
+            installed.clock,
+            builtin,
+        )
 
     def report(
         self, book: Book, days: int = DAYS_DEFAULT, model_id: str | None = None

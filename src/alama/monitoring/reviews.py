@@ -33,6 +33,7 @@ from alama.vault.vault import Locked, Vault, damaged
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
+    from alama.app.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
@@ -140,6 +141,12 @@ class Reviews:
         self._store = store
         self._vault = vault
         self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Reviews:
+        """What officers decided, and what became of the scores of an installation."""
+        store = ReviewStore(installed.database, installed.log, installed.vault)
+        return cls(store, installed.vault, installed.clock)
 
     def review(
         self, book: Book, request_id: str, said: Judgement, key_id: str | None = None

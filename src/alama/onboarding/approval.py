@@ -34,6 +34,7 @@ from alama.policies import policies
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from alama.app.installation import Installation
     from alama.platform.clock import Clock, Time
 
 
@@ -61,6 +62,11 @@ class Approval:
         """Keep what an onboarding is kept in."""
         self._stores = stores
         self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Approval:
+        """Who signs for the models of an installation, and the way back from them."""
+        return cls(Stores.at(installed), installed.clock)
 
     def sign(self, lender: str, candidate_id: str, signing: Signing) -> Approved:
         """Sign a candidate. With the last signature that its lender asks for, it answers live.
@@ -197,6 +203,11 @@ class LiveKeys:
         self._stores = stores
         self._clock = clock
         self._pepper = pepper
+
+    @classmethod
+    def at(cls, installed: Installation) -> LiveKeys:
+        """Keys of lenders whose own model answers, or who collect a history for one."""
+        return cls(Stores.at(installed), installed.clock, installed.pepper)
 
     def issue(
         self, lender: str, scopes: tuple[Scope, ...] = keys.USUAL_SCOPES, days: int | None = None

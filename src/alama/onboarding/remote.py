@@ -30,13 +30,16 @@ from alama.onboarding.records import (
     Signature,
 )
 from alama.onboarding.steps import Standing, Stores, standing
+from alama.onboarding.terms import Agreement
 from alama.platform import ids
 from alama.platform.book import Book, Mode
+from alama.platform.ids import RandomPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from alama.onboarding.terms import Agreed, Agreement, Terms
+    from alama.app.installation import Installation
+    from alama.onboarding.terms import Agreed, Terms
     from alama.platform.clock import Clock
 
 
@@ -74,6 +77,12 @@ class OnboardingApi:
         self._clock = clock
         self._chance = chance
         self._agreement = agreement
+
+    @classmethod
+    def at(cls, installed: Installation) -> OnboardingApi:
+        """What of an onboarding lenders do themselves, over HTTP."""
+        draw = RandomPool(ids.RANDOM_BYTES).draw
+        return cls(Stores.at(installed), installed.clock, draw, Agreement.at(installed))
 
     def standing(self, lender: str) -> Standing:
         """Say how far the lender has come."""

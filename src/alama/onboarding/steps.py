@@ -19,6 +19,8 @@ from alama.lenders.keys import is_open
 from alama.lenders.records import Deployment, Pause, Signed
 from alama.onboarding import work
 from alama.onboarding.errors import HistoryDamaged
+from alama.onboarding.histories import Histories
+from alama.onboarding.job_store import Jobs
 from alama.onboarding.records import (
     NO_GATES,
     Candidate,
@@ -31,16 +33,15 @@ from alama.onboarding.records import (
     minute,
     short,
 )
+from alama.onboarding.store import Candidates, Pilots
 from alama.platform.book import Book, Mode
 from alama.training.history.report import Enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from alama.app.installation import Installation
     from alama.lenders.store import Registry
-    from alama.onboarding.histories import Histories
-    from alama.onboarding.job_store import Jobs
-    from alama.onboarding.store import Candidates, Pilots
 
 
 def that_count(
@@ -251,6 +252,18 @@ class Stores(NamedTuple):
     histories: Histories
     candidates: Candidates
     jobs: Jobs
+
+    @classmethod
+    def at(cls, installed: Installation) -> Stores:
+        """How far each lender of an installation has come on the way to a live key."""
+        database, log = installed.database, installed.log
+        return cls(
+            installed.registry,
+            Pilots(database, log),
+            Histories(database, log, installed.vault),
+            Candidates(database, log),
+            Jobs(database, log),
+        )
 
 
 class _Found(NamedTuple):

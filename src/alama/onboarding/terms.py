@@ -16,16 +16,18 @@ from alama.lenders.records import Lender, Signed
 from alama.onboarding.errors import LawElsewhere
 from alama.onboarding.ports import JudgeTerms, whatever_was_before
 from alama.onboarding.records import NO_GATES, Pilot, require_person
+from alama.onboarding.steps import Stores
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
+from alama.platform.files.packaged import builtin, jurisdiction
 from alama.policies import policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from alama.app.installation import Installation
     from alama.core.lending.jurisdiction import Jurisdiction
     from alama.core.model import Model
-    from alama.onboarding.steps import Stores
     from alama.platform.clock import Clock
 
 
@@ -76,6 +78,11 @@ class Agreement:
         self._clock = clock
         self._law = law
         self._builtin = builtin
+
+    @classmethod
+    def at(cls, installed: Installation) -> Agreement:
+        """What a default is to the lenders of an installation, and who approves their models."""
+        return cls(Stores.at(installed), installed.clock, jurisdiction, builtin)
 
     def set(
         self,

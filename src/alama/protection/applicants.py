@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
+    from alama.app.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.scoring.sequels import Outcome, Review, Sequel, Shadowed, StoredSequel
@@ -280,6 +281,12 @@ class Applicants:
         self._store = store
         self._vault = vault
         self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Applicants:
+        """What an installation holds on each applicant."""
+        store = ApplicantStore(installed.database, installed.log)
+        return cls(store, installed.vault, installed.clock)
 
     def export(self, book: Book, applicant_ref: str, by: str | None = None) -> Export:
         """Give everything that is held on an applicant, or raise `UnknownApplicant`."""

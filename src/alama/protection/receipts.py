@@ -20,16 +20,18 @@ from alama.core.model import Model, ReadyModel
 from alama.core.receipts import KeptScore, Receipt
 from alama.platform.errors import Kind, StoreUnfit
 from alama.protection.audit.chains import trusted_keys
+from alama.protection.audit.store import Trail
 from alama.scoring.records import ScoreRow, Sealed, StoredScore
 from alama.scoring.replay import Record, open_packed
+from alama.scoring.store import Scores
+from alama.vault.store import SqlVaultKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from alama.app.installation import Installation
     from alama.core.lending.policy import Policy
     from alama.platform.book import Book
-    from alama.protection.audit.store import Trail
-    from alama.scoring.store import Scores
     from alama.vault.keys import VaultKey, VaultKeys
     from alama.vault.vault import Vault
 
@@ -61,6 +63,12 @@ class Receipts:
         self._vault = vault
         self._trail = trail
         self._keys = keys
+
+    @classmethod
+    def at(cls, installed: Installation) -> Receipts:
+        """What proves the scores of an installation to others."""
+        trail, keys = Trail(installed.database), SqlVaultKeys(installed.database)
+        return cls(Scores.at(installed), installed.vault, trail, keys)
 
     def find(self, book: Book, request_id: str) -> Receipt:
         """Give the receipt of a score, or raise `UnknownScore`, or as `of` does."""

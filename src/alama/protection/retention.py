@@ -26,6 +26,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.days import DAY_US
 from alama.platform.errors import InvalidName, StoreUnfit
+from alama.platform.files.packaged import jurisdiction
 from alama.policies.policies import policy_by_id
 from alama.protection.applicants import lock_keys, same_applicant, under_hold
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
+    from alama.app.installation import Installation
     from alama.core.lending.jurisdiction import Jurisdiction
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
@@ -150,6 +152,12 @@ class Retention:
         self._store = store
         self._clock = clock
         self._jurisdiction = jurisdiction
+
+    @classmethod
+    def at(cls, installed: Installation, clock: Clock | None = None) -> Retention:
+        """For how long an installation holds what it holds; by another time, what would be due."""
+        store = RetentionStore(installed.database, installed.log)
+        return cls(installed.registry, store, clock or installed.clock.trusted, jurisdiction)
 
     def books(self, lender: str | None = None) -> list[Book]:
         """Give the books of one lender, or of all."""

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
+    from alama.app.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
@@ -99,6 +100,12 @@ class Rotation:
         self._store = store
         self._vault = vault
         self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Rotation:
+        """What replaces the keys of an installation."""
+        store = RotationStore(installed.database, installed.log, installed.vault)
+        return cls(store, installed.vault, installed.clock)
 
     @property
     def _masters(self) -> Masters:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Select
     from sqlalchemy.engine.interfaces import DBAPICursor
 
+    from alama.app.installation import Installation
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
     from alama.vault.vault import Vault
@@ -516,12 +517,12 @@ _KEY: Final = [tables.applicant_keys.c[name] for name in ApplicantKey._fields]
 
 
 class Scores:
-    """The scores in a database; see `alama.scoring.group_commit.Scores`."""
+    """The scores that were given. Every method may raise `StoreUnavailable`."""
 
     def __init__(self, database: Database, vault: Vault, chain: ScoreChain) -> None:
         """Write the statements of the hot path once: a row is then a tuple, no more."""
         self._database = database
-        self._chain = chain
+        self.chain = chain
         mark = database.parameter_mark
         self._score_rows = Inserts(tables.scores.name, ScoreRow._fields, mark)
         self._idempotency_rows = Inserts(tables.idempotency.name, IdempotencyRow._fields, mark)
@@ -530,6 +531,12 @@ class Scores:
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
         self._tallies = Tallies(mark)
         self._sealing = Sealing(database, vault)
+
+    @classmethod
+    def at(cls, installed: Installation) -> Scores:
+        """Those of an installation, with a chain of their own."""
+        chain = ScoreChain(installed.database, installed.log, installed.vault.signer)
+        return cls(installed.database, installed.vault, chain)
 
     # -------------------------------------------------------------------------------- reading
 
@@ -610,7 +617,7 @@ class Scores:
 
     def _commit_once(self, entries: Sequence[Entry], patience_s: float) -> Sequence[Fate]:
         keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
-        with self._chain.extending(), self._database.driving(patience_s) as cursor:
+        with self.chain.extending(), self._database.driving(patience_s) as cursor:
             earlier = self._earlier.find(cursor, keyed) if keyed else {}
             fates: list[Fate] = [
                 earlier.get(identity(entry.idempotency)) if entry.idempotency else None
@@ -632,7 +639,7 @@ class Scores:
                 self._idempotency_rows.run(cursor, rows)
             # Last, after all that another process can clash with: what fails is counted anew.
             self._tallies.add(cursor, new)
-            self._chain.add(cursor, new)
+            self.chain.add(cursor, new)
         self._tallies.kept()
         if unfit:
             ids = [entry.score.request_id for entry in entries]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from alama.platform import addresses, ids
 from alama.platform.events import Event, EventKind, event
 from alama.webhooks import secrets
+from alama.webhooks.endpoint_store import EndpointStore
+from alama.webhooks.event_store import EventStore
 from alama.webhooks.records import (
     ENDPOINT_PREFIX,
     ROTATION_OVERLAP_US,
@@ -23,11 +26,11 @@ from alama.webhooks.records import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from alama.app.installation import Installation
+    from alama.platform.addresses import Reach
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.vault.vault import Vault
-    from alama.webhooks.endpoint_store import EndpointStore
-    from alama.webhooks.event_store import EventStore
 
 
 CheckUrl = Callable[[str], None]
@@ -64,6 +67,14 @@ class Endpoints:
         self._vault = vault
         self._clock = clock
         self.check_url = check_url
+
+    @classmethod
+    def at(cls, installed: Installation, reach: Reach) -> Endpoints:
+        """Where the events of an installation are sent; `reach` says where that may be."""
+        store = EndpointStore(installed.database, installed.log, installed.vault)
+        check_url = partial(addresses.check, reach=reach)
+        events = EventStore(installed.database)
+        return cls(store, events, installed.vault, installed.clock, check_url)
 
     def add(self, book: Book, new: NewEndpoint, by: str | None = None) -> tuple[str, Endpoint]:
         """Add one; the first of the pair is its secret, which is never to be had again.

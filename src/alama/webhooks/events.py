@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from alama.core.errors import AlamaError
 from alama.platform import events, ids
 from alama.platform.events import Event, EventKind
+from alama.webhooks.endpoint_store import EndpointStore
 from alama.webhooks.endpoints import require_enabled, require_endpoint_id
+from alama.webhooks.event_store import EventStore
 from alama.webhooks.records import UnknownEvent, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from alama.app.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
-    from alama.webhooks.endpoint_store import EndpointStore
-    from alama.webhooks.event_store import EventStore
 
 
 class NotYet(AlamaError):
@@ -38,6 +39,12 @@ class Events:
         self._store = store
         self._endpoints = endpoints
         self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Events:
+        """What was announced in an installation, and can be sent again."""
+        endpoints = EndpointStore(installed.database, installed.log, installed.vault)
+        return cls(EventStore(installed.database), endpoints, installed.clock)
 
     def page(
         self, book: Book, kind: EventKind | None, before: str | None, limit: int

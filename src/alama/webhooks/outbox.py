@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from sqlalchemy import bindparam, case, delete, exists, func, or_, select, tuple_, update
 
+from alama.app.installation import operator
 from alama.platform import event_bundles, ids
+from alama.platform.acts import ActLog
 from alama.platform.database import tables
 from alama.platform.database.statements import Prepared, insert_into
 from alama.platform.event_bundles import (
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select, Update
 
-    from alama.platform.acts import ActLog
+    from alama.app.installation import Installation
     from alama.platform.database.database import Database
 
 
@@ -497,6 +499,14 @@ class Outbox:
         self._old_events = OldEvents(database)
 
     # -------------------------------------------------------------------------------- dispatch
+
+    @classmethod
+    def at(cls, installed: Installation) -> Outbox:
+        """What is to be sent to webhooks."""
+        # Not the log of all others: a worker asks for no ring, with which they see who signs.
+        signer = installed.vault.signer_of_now
+        log = ActLog(installed.database, signer, installed.clock, operator())
+        return cls(installed.database, log)
 
     def dispatch(self, now_us: int, limit: int) -> int:
         """Make deliveries of events that none were made of, until they are so many; how many.

@@ -10,6 +10,7 @@ from alama.app.installation import Installation
 from alama.lenders import keys
 from alama.platform import settings
 from alama.scoring.api import PAGE_MAX
+from alama.scoring.store import Scores
 from tests.entries import DEMO, an_entry
 from tests.unit.api.service import Service
 from tests.unit.api.webhooks import Lender
@@ -33,7 +34,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     home: Path = tmp_path_factory.mktemp("home")
     installed = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
     installed.vault.ring(DEMO.lender)
-    installed.scores.commit([an_entry() for _ in range(PAGE_MAX + 5)])
+    Scores.at(installed).commit([an_entry() for _ in range(PAGE_MAX + 5)])
     key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
     yield Service(installed, key)
     installed.close()

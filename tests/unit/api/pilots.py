@@ -6,6 +6,7 @@ from typing import Any
 
 from alama.core import document
 from alama.onboarding.records import Candidate, Job
+from alama.onboarding.steps import Stores
 from tests.onboarded import MODEL, a_candidate, a_history
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import Lender
@@ -21,7 +22,7 @@ def with_terms(lender: Lender, **more: Any) -> None:
 
 def candidate_of(lender: Lender, model: Any = MODEL, **more: Any) -> Candidate:
     """A candidate of the lender that stands in the database."""
-    stores, history = lender.installed.onboarding, a_history(lender.book.lender)
+    stores, history = Stores.at(lender.installed), a_history(lender.book.lender)
     stores.histories.keep(history, b'{"rows":3}', [b"rows"])
     candidate = a_candidate(history, model_id=model.id, **more)
     stores.candidates.add(candidate, document.encode(model), b'{"pack":1}', b"<p>pack</p>")
@@ -38,4 +39,4 @@ def code(reply: Received) -> str:
 
 
 def job_of(lender: Lender, reply: Received) -> Job:
-    return lender.installed.onboarding.jobs.find(lender.book.lender, reply.json()["id"])
+    return Stores.at(lender.installed).jobs.find(lender.book.lender, reply.json()["id"])

@@ -17,6 +17,7 @@ from alama.platform.errors import TooManyRequests
 from alama.platform.http.exchange import Arrival, Call
 from alama.scoring.admission import Admission
 from alama.scoring.directory import Directory
+from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.factories import a_model
 
@@ -45,7 +46,7 @@ def test_a_clock_that_is_set_back_keeps_no_key_waiting(installed: Installation) 
     async def story() -> None:
         directory = Directory(
             installed.registry,
-            installed.scores,
+            Scores.at(installed),
             installed.clock,
             clock.stopwatch_us,
             installed.pepper,

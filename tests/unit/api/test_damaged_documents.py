@@ -13,6 +13,7 @@ from alama.app import installation
 from alama.app.installation import Installation
 from alama.core import document
 from alama.core.lending import draft, policy_text
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode
 from alama.platform.database import tables
@@ -156,7 +157,7 @@ def test_a_damaged_report_of_a_history_refuses_what_needs_it_and_nothing_else(
 ) -> None:
     with_terms(pilot)
     record = a_history(pilot.book.lender)
-    pilot.installed.onboarding.histories.keep(record, report, [b"rows"])
+    Stores.at(pilot.installed).histories.keep(record, report, [b"rows"])
     place = f"/v1/onboarding/histories/{record.id}"
     for method, path, body in (
         ("GET", place, None),

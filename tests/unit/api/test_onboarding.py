@@ -18,6 +18,7 @@ from alama.lenders.records import Signed
 from alama.onboarding import orders
 from alama.onboarding.orders import TrainOrder
 from alama.onboarding.records import JobKind
+from alama.onboarding.steps import Stores
 from alama.onboarding.wire import GateLimits
 from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
@@ -69,11 +70,11 @@ def test_gates_can_be_tightened_and_the_contract_has_the_limits_for_everyone(
 ) -> None:
     with_terms(lender, gates={"auc_low_min": 0.65, "psi_max": 0.2})
     assert lender.read("/v1/onboarding")["terms"]["gates"] == {"auc_low_min": 0.65, "psi_max": 0.2}
-    pilot = lender.installed.onboarding.pilots.find(lender.book.lender)
+    pilot = Stores.at(lender.installed).pilots.find(lender.book.lender)
     assert pilot is not None
     assert tightened(json.loads(pilot.gates)).auc_low_min == 0.65
     with_terms(lender, gates={"slope_max": 1.1, "defaults_min": 400, "auc_low_min": 1})
-    pilot = lender.installed.onboarding.pilots.find(lender.book.lender)
+    pilot = Stores.at(lender.installed).pilots.find(lender.book.lender)
     assert pilot is not None
     # As a command writes it: a candidate counts only while the two texts are the same.
     assert pilot.gates == limits_text(json.loads(pilot.gates))
@@ -177,14 +178,14 @@ def test_a_training_is_asked_for_and_its_progress_can_be_read(lender: Lender) ->
     assert orders.training(job.order) == TrainOrder(
         history, region=True, exclude=("avg_balance",), seed=7
     )
-    lender.installed.onboarding.jobs.claim("worker_1", (JobKind.TRAIN,), job.created_us, 2**60)
-    lender.installed.onboarding.jobs.advance("worker_1", job.id, 0.41, "boosting", 2**60)
+    Stores.at(lender.installed).jobs.claim("worker_1", (JobKind.TRAIN,), job.created_us, 2**60)
+    Stores.at(lender.installed).jobs.advance("worker_1", job.id, 0.41, "boosting", 2**60)
     told = lender.read(reply.headers["location"])
     assert (told["state"], told["share"], told["step"]) == ("running", 0.41, "boosting")
     assert (told["history_id"], told["candidate_id"]) == (history, None)
     again = lender.ask("POST", "/v1/onboarding/trainings")
     assert (again.status, code(again)) == (409, "job_under_way")
-    lender.installed.onboarding.jobs.finish("worker_1", job.id, job.created_us)
+    Stores.at(lender.installed).jobs.finish("worker_1", job.id, job.created_us)
     assert lender.read(reply.headers["location"])["candidate_id"] == job.makes
 
 
@@ -198,7 +199,7 @@ def test_a_training_needs_a_history_that_is_there_and_by_the_terms_of_now(lender
     with_terms(lender, days_past_due=60)
     assert code(lender.ask("POST", trainings, {"history_id": history})) == "step_missing"
     with_terms(lender)
-    lender.installed.onboarding.histories.forget(lender.book.lender, history, 1, "W. Mutua")
+    Stores.at(lender.installed).histories.forget(lender.book.lender, history, 1, "W. Mutua")
     assert code(lender.ask("POST", trainings)) == "history_forgotten"
     assert lender.read(f"/v1/onboarding/histories/{history}")["state"] == "forgotten"
 
@@ -209,7 +210,7 @@ def test_a_field_that_gives_the_outcome_away_is_decided_about_before_a_training(
     with_terms(lender)
     report = b'{"suspects":[{"column":"avg_balance","standing":"open"}]}'
     record = a_history(lender.book.lender)
-    lender.installed.onboarding.histories.keep(record, report, [b"rows"])
+    Stores.at(lender.installed).histories.keep(record, report, [b"rows"])
     step = lender.read("/v1/onboarding")["steps"][1]
     assert step["state"] == "blocked"
     assert "avg_balance tells the outcome almost alone, and nobody has decided" in step["words"]

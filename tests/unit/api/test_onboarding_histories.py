@@ -16,6 +16,7 @@ from alama.onboarding import histories, orders
 from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job
 from alama.onboarding.remote import Arrival
+from alama.onboarding.steps import Stores
 from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES
 from alama.platform.database import tables
@@ -67,7 +68,7 @@ def test_a_file_is_sealed_as_it_comes_and_waits_to_be_read(lender: Lender) -> No
     assert (order.file_format, order.days_past_due) == (FileFormat.CSV, 30)
     assert order.part_count == parts_left(lender) == -(-len(file) // PART_BYTES)
     record = a_history(lender.book.lender, id=job.makes, part_count=order.part_count)
-    assert b"".join(lender.installed.onboarding.histories.received(record)) == file
+    assert b"".join(Stores.at(lender.installed).histories.received(record)) == file
     told = lender.read(f"/v1/onboarding/histories/{reply.json()['history_id']}")
     assert (told["state"], told["rows"], told["report"]) == ("unread", None, None)
     again = lender.ask("POST", HISTORIES, b"more", CSV)
@@ -175,7 +176,7 @@ def test_what_the_first_bytes_show_is_refused_at_once(
     assert (reply.status, code(reply)) == (422, "invalid_file")
     assert words in reply.json()["detail"]
     assert parts_left(lender) == 0
-    assert lender.installed.onboarding.jobs.of(lender.book.lender) == []
+    assert Stores.at(lender.installed).jobs.of(lender.book.lender) == []
 
 
 def test_a_lender_with_as_much_as_it_may_have_is_told_what_makes_room(
@@ -201,7 +202,7 @@ def test_a_caller_who_leaves_in_the_middle_leaves_nothing(lender: Lender) -> Non
     with_terms(lender)
     assert send(lender, [b"a\n" * (PART_BYTES // 2)] * 2 + [None]) is None
     assert parts_left(lender) == 0
-    assert lender.installed.onboarding.jobs.of(lender.book.lender) == []
+    assert Stores.at(lender.installed).jobs.of(lender.book.lender) == []
 
 
 def test_a_file_stays_where_its_job_was_kept_and_only_the_word_of_it_was_lost(
@@ -216,7 +217,7 @@ def test_a_file_stays_where_its_job_was_kept_and_only_the_word_of_it_was_lost(
     with_terms(lender)
     monkeypatch.setattr(Arrival, "finish", lost)
     assert lender.ask("POST", HISTORIES, b"rows", CSV).status == 503
-    (job,) = lender.installed.onboarding.jobs.of(lender.book.lender)
+    (job,) = Stores.at(lender.installed).jobs.of(lender.book.lender)
     assert (job.open, parts_left(lender)) == (True, 1)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from alama.app import openapi
 from alama.app import openapi as schemas
-from alama.app.asgi import DocumentEndpoints, Endpoints, routes
+from alama.app.asgi import DocumentEndpoints, Served, routes
 from alama.app.openapi import OPERATIONS
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
@@ -77,7 +77,7 @@ def operations() -> list[dict[str, Any]]:
 
 def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     # The paths do not depend on the parts that stand behind them.
-    parts = Endpoints(
+    parts = Served(
         cast("ScoreEndpoints", ScoreEndpoints),
         cast("ExplainEndpoint", ExplainEndpoint),
         cast("ReviewEndpoints", ReviewEndpoints),

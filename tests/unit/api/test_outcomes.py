@@ -14,6 +14,7 @@ from alama.monitoring.outcomes_api import BODY_MAX
 from alama.platform import clock
 from alama.platform.book import Book, Mode, Scope
 from alama.platform.database import tables
+from alama.scoring.store import Scores
 from tests.entries import a_request_id, an_entry
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import Lender
@@ -33,7 +34,7 @@ def tomorrow_everywhere() -> str:
 def scored(lender: Lender, count: int = 1) -> list[str]:
     lender.installed.vault.ring(lender.book.lender)
     entries = [an_entry(lender.book, at_us=clock.wall_us()) for _ in range(count)]
-    lender.installed.scores.commit(entries)
+    Scores.at(lender.installed).commit(entries)
     return [entry.score.request_id for entry in entries]
 
 

@@ -13,10 +13,11 @@ from alama.app import installation
 from alama.app.installation import Installation
 from alama.core.lending.policy import Decision
 from alama.core.monitoring.news import News, State
-from alama.monitoring.outcomes import Sent
+from alama.monitoring.outcomes import Outcomes, Sent
 from alama.platform import clock, settings
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from alama.scoring.sequels import ReviewReason
+from alama.scoring.store import Scores
 from tests.entries import an_entry
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import BODY
@@ -157,7 +158,7 @@ def test_what_became_of_the_loan_is_shown_with_its_score(lender: Lender) -> None
     assert lender.read(f"/v1/scores/{request_id}")["outcome"] is None
     today = clock.wall_us() // (86_400 * 1_000_000)
     news = News(request_id, State.WRITTEN_OFF, today, 9_000.0, 1_250.5)
-    lender.installed.outcomes.record(lender.book, [news], Sent(by="a test"))
+    Outcomes.at(lender.installed).record(lender.book, [news], Sent(by="a test"))
     told = lender.read(f"/v1/scores/{request_id}")["outcome"]
     assert told.pop("recorded_at").startswith("20")
     assert told == {
@@ -181,7 +182,7 @@ def test_what_waits_for_a_person_is_listed_in_pages_until_it_is_reviewed(lender:
     entries = [
         an_entry(lender.book, at_us=clock.wall_us(), decision=Decision.REVIEW) for _ in range(3)
     ]
-    lender.installed.scores.commit(entries)
+    Scores.at(lender.installed).commit(entries)
     waiting = [entry.score.request_id for entry in reversed(entries)]
     page = lender.read("/v1/scores?waiting=true&limit=2")
     assert [one["request_id"] for one in page["data"]] == waiting[:2]

@@ -15,6 +15,8 @@ from alama.platform.book import Scope
 from alama.platform.database import tables
 from alama.protection.audit.store import Trail
 from alama.webhooks import secrets
+from alama.webhooks.endpoints import Endpoints
+from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import ATTEMPT_PREFIX, ENDPOINTS_MAX, Attempt, Settled, Verdict
 from tests.unit.api.webhooks import ENDPOINTS, URL, YESTERDAY, Lender, deliveries
 
@@ -148,7 +150,7 @@ def raw(secret: str) -> bytes:
 
 
 def signing(lender: Lender, endpoint_id: str) -> list[bytes]:
-    kept = lender.installed.webhook_endpoints(settings.read({}).webhook_reach)
+    kept = Endpoints.at(lender.installed, settings.read({}).webhook_reach)
     endpoint = kept.find(lender.book, endpoint_id)
     return secrets.of_endpoint(lender.installed.vault, endpoint, lender.installed.clock())
 
@@ -194,7 +196,7 @@ def test_a_test_goes_to_its_endpoint_alone_whatever_it_wants(lender: Lender) -> 
     event_id = reply.json()["event"]
     assert reply.status == 202
     assert {to for sent, to in deliveries(lender.installed) if sent == event_id} == {made["id"]}
-    lender.installed.outbox.dispatch(clock.wall_us(), 1_000)
+    Outbox.at(lender.installed).dispatch(clock.wall_us(), 1_000)
     assert {to for sent, to in deliveries(lender.installed) if sent == event_id} == {made["id"]}
     event = lender.read(f"/v1/events/{event_id}")
     assert (event["kind"], event["subject"]) == ("webhook.test", made["id"])
@@ -228,7 +230,7 @@ def an_attempt(lender: Lender, endpoint_id: str, event_id: str, status: int | No
 
 
 def test_attempts_are_listed_newest_first_in_pages(lender: Lender) -> None:
-    made, outbox = lender.add(), lender.installed.outbox
+    made, outbox = lender.add(), Outbox.at(lender.installed)
     path = f"{ENDPOINTS}/{made['id']}/attempts"
     assert lender.read(path) == {"data": [], "next_cursor": None}
     event_id = lender.ask("POST", f"{ENDPOINTS}/{made['id']}/test").json()["event"]
@@ -258,7 +260,7 @@ def test_attempts_do_not_tell_which_names_the_operators_network_has(
     event_id = lender.ask("POST", f"{ENDPOINTS}/{made['id']}/test").json()["event"]
     tried = an_attempt(lender, made["id"], event_id, None)._replace(error=error)
     failed = Settled(tried, Verdict(delivered=False), made["url"], 0)
-    lender.installed.outbox.settle("w", [failed])
+    Outbox.at(lender.installed).settle("w", [failed])
     (shown,) = lender.read(f"{ENDPOINTS}/{made['id']}/attempts")["data"]
     assert shown["error"] == "address_refused"
     assert shown["took_ms"] is None, "a name that is there is found sooner"

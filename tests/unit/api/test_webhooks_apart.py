@@ -10,6 +10,7 @@ from sqlalchemy import select
 from alama.app.installation import Installation
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables as schema
+from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import Settled, Verdict
 from tests.unit.api.service import BODY
 from tests.unit.api.test_webhooks import an_attempt
@@ -35,7 +36,7 @@ def apart(installed: Installation) -> Apart:
     assert victim.ask("POST", "/v1/score", BODY).status == 200
     (event,) = victim.events()
     tried = an_attempt(victim, endpoint_id, event["id"], 200)
-    installed.outbox.settle("w", [Settled(tried, Verdict(delivered=True), made["url"], 0)])
+    Outbox.at(installed).settle("w", [Settled(tried, Verdict(delivered=True), made["url"], 0)])
     other_mode = Lender(installed, Book(victim.book.lender, Mode.LIVE))
     return Apart(victim, endpoint_id, event["id"], [Lender(installed), other_mode])
 

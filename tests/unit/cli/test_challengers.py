@@ -20,6 +20,7 @@ from alama.core.model import Money, encode, seal
 from alama.monitoring import comparing
 from alama.monitoring.challengers import Challengers
 from alama.monitoring.shadowing import SETTLED_US, Shadowing
+from alama.onboarding.steps import Stores
 from alama.platform import clock as wiring
 from alama.platform import settings
 from alama.platform.book import Book, Mode
@@ -164,9 +165,9 @@ def test_a_candidate_may_challenge_though_its_gates_have_failed() -> None:
     with opened() as installed:
         open_live(installed.registry, LIVE)
         history = a_history()
-        installed.onboarding.histories.keep(history, b"{}", [b"rows"])
+        Stores.at(installed).histories.keep(history, b"{}", [b"rows"])
         candidate = a_candidate(history, model_id=MODEL.id, gates=FAILED)
-        installed.onboarding.candidates.add(candidate, encode(MODEL), b"{}")
+        Stores.at(installed).candidates.add(candidate, encode(MODEL), b"{}")
     assert challenge("--candidate", candidate.id) == 0
     with opened() as installed:
         (running,) = Challengers(installed.database, installed.log).running()
@@ -255,8 +256,8 @@ def test_in_a_shadow_the_built_in_model_cannot_challenge_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with opened() as installed:
-        installed.onboarding.pilots.set(a_pilot())
-        installed.onboarding.pilots.begin_shadow("demo", wiring.wall_us(), "W. Mutua")
+        Stores.at(installed).pilots.set(a_pilot())
+        Stores.at(installed).pilots.begin_shadow("demo", wiring.wall_us(), "W. Mutua")
     write_model(builtin(), tmp_path / "builtin.json")
     assert challenge("--model", str(tmp_path / "builtin.json")) == EXIT_MISTAKE
     assert "decides for demo in live mode itself" in capsys.readouterr().err

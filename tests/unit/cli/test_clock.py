@@ -12,6 +12,7 @@ from alama.app import installation
 from alama.app.cli.main import main
 from alama.platform import clock
 from alama.platform.clock import TOLERANCE_US
+from alama.platform.clock_store import SqlSeen
 from alama.platform.days import DAY_US
 from tests.patients import opened
 from tests.stored import give_score
@@ -106,7 +107,7 @@ def followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[installati
 def test_the_leap_of_a_running_service_is_shown_and_moved_by_no_command(
     capsys: pytest.CaptureFixture[str], followed: installation.Installation
 ) -> None:
-    seen = followed.seen.seen()
+    seen = SqlSeen(followed.database).seen()
     code, out = said(capsys)
     assert code == EXIT_LEAP
     assert "ahead of the last time seen" in out
@@ -114,8 +115,8 @@ def test_the_leap_of_a_running_service_is_shown_and_moved_by_no_command(
         assert main(refused) == EXIT_MISTAKE
         assert "alama clock accept" in capsys.readouterr().err
     assert main(ISSUE) == 0
-    assert followed.seen.seen() == seen
-    newest_us = followed.seen.signed_us()
+    assert SqlSeen(followed.database).seen() == seen
+    newest_us = SqlSeen(followed.database).signed_us()
     assert newest_us is not None
     assert newest_us <= followed.clock() + TOLERANCE_US
 

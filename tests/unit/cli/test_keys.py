@@ -14,7 +14,7 @@ from alama.app import installation
 from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.lenders import keys
 from alama.lenders.records import Key
-from alama.onboarding.terms import Terms
+from alama.onboarding.terms import Agreement, Terms
 from alama.platform import book, clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
@@ -50,7 +50,7 @@ def agree_terms(home: Path) -> None:
     """Take the first step of an onboarding."""
     opened = installation.open_installation(settings.Settings(home=str(home)))
     terms = Terms(days_past_due=30)
-    opened.agreement.set("demo", terms, "W. Mutua")
+    Agreement.at(opened).set("demo", terms, "W. Mutua")
     opened.close()
 
 

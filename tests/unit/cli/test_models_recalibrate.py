@@ -12,7 +12,8 @@ from alama.app import installation
 from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.app.installation import Installation
 from alama.core import model as models
-from alama.onboarding.approval import Signing
+from alama.onboarding.approval import Approval, Signing
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.files.packaged import builtin
@@ -36,13 +37,13 @@ def opened() -> Installation:
 def with_loans(book: Book, shift: float) -> None:
     """A lender whose live model is the built-in one, as if it were its own, and its loans."""
     installed = opened()
-    stores = installed.onboarding
+    stores = Stores.at(installed)
     stores.pilots.set(a_pilot())
     history = a_history()
     stores.histories.keep(history, b"{}", [b"rows"])
     candidate = a_candidate(history, model_id=builtin().id)
     stores.candidates.add(candidate, models.encode(builtin()), b"{}")
-    installed.approval.sign("demo", candidate.id, Signing("A. Njeri", "it is the one"))
+    Approval.at(installed).sign("demo", candidate.id, Signing("A. Njeri", "it is the one"))
     keep_loans(installed.database, book, builtin().id, clock.wall_us(), shift)
     installed.close()
 
@@ -82,7 +83,7 @@ def test_where_a_gate_fails_nothing_is_kept(capsys: pytest.CaptureFixture[str]) 
     assert "docs/recalibrating.md" in said.err
     assert "Nothing was kept as a candidate." in said.err
     installed = opened()
-    assert len(installed.onboarding.candidates.of("demo")) == 1
+    assert len(Stores.at(installed).candidates.of("demo")) == 1
     installed.close()
 
 
@@ -97,7 +98,7 @@ def test_in_test_mode_it_is_written_to_a_file_alone(
     assert main([*asked, "--out", str(out)]) == 0
     assert models.decode(out.read_bytes()).name.startswith(f"{builtin().name}, recalibrated 20")
     installed = opened()
-    assert len(installed.onboarding.candidates.of("demo")) == 1
+    assert len(Stores.at(installed).candidates.of("demo")) == 1
     installed.close()
 
 
@@ -163,13 +164,13 @@ def test_where_nobody_could_sign_the_files_are_written_all_the_same(
     assert "alama onboard train demo" in said
     assert models.decode(out.read_bytes()).lineage.recalibrated is not None
     installed = opened()
-    assert len(installed.onboarding.candidates.of("demo")) == 1
+    assert len(Stores.at(installed).candidates.of("demo")) == 1
     installed.close()
 
 
 def change_terms() -> None:
     installed = opened()
-    installed.onboarding.pilots.set(a_pilot(days_past_due=60))
+    Stores.at(installed).pilots.set(a_pilot(days_past_due=60))
     installed.close()
 
 

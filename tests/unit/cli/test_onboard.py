@@ -19,7 +19,7 @@ from alama.app.installation import Installation
 from alama.core.lending import policy_text
 from alama.onboarding.orders import Decided
 from alama.onboarding.records import Pilot
-from alama.onboarding.steps import COMMANDS, Step
+from alama.onboarding.steps import COMMANDS, Step, Stores
 from alama.onboarding.tasks import options_of
 from alama.platform import settings
 from alama.platform.book import Book, Mode
@@ -44,7 +44,7 @@ def opened() -> Installation:
 
 def pilot() -> Pilot:
     installed = opened()
-    found = installed.onboarding.pilots.find("umoja")
+    found = Stores.at(installed).pilots.find("umoja")
     installed.close()
     assert found is not None
     return found
@@ -145,7 +145,7 @@ def test_a_law_of_another_currency_is_refused_and_sets_nothing(
     assert main(["onboard", "terms", "umoja", *NEW, "--jurisdiction", "UG"]) == EXIT_MISTAKE
     assert "does not lend in KES" in capsys.readouterr().err
     installed = opened()
-    assert installed.onboarding.pilots.find("umoja") is None
+    assert Stores.at(installed).pilots.find("umoja") is None
     installed.close()
 
 
@@ -210,7 +210,7 @@ def test_the_same_file_is_kept_once_unless_it_is_to_be_read_in_another_way(
         assert main([*hand_in, *more]) == 0
         assert said in capsys.readouterr().err
         installed = opened()
-        assert len(installed.onboarding.histories.of("umoja")) == sealed
+        assert len(Stores.at(installed).histories.of("umoja")) == sealed
         installed.close()
 
 
@@ -249,7 +249,7 @@ def test_a_field_that_gives_the_outcome_away_stops_the_walk_with_a_report(
     assert "--exclude NAME" in err
     assert page.exists()
     installed = opened()
-    assert not installed.onboarding.histories.of("umoja")
+    assert not Stores.at(installed).histories.of("umoja")
     installed.close()
 
 
@@ -259,7 +259,7 @@ def test_a_file_is_read_again_as_it_was_when_it_was_handed_in(tmp_path: Path) ->
     assert main(["onboard", "terms", "umoja", *NEW]) == 0
     assert main(["onboard", "history", "umoja", str(path), *reading]) == 0
     installed = opened()
-    [record] = installed.onboarding.histories.of("umoja")
+    [record] = Stores.at(installed).histories.of("umoja")
     report = onboard_work.report_of(installed, record)
     assert "avg_balance" not in report.inputs
     assert "region" in report.inputs

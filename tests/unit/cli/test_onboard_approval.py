@@ -17,6 +17,7 @@ from alama.core import model as models
 from alama.core.model import Model
 from alama.onboarding.records import NO_GATES, Candidate
 from alama.onboarding.records import Gate as KeptGate
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.files.packaged import builtin
 from alama.training.validation.gates import Gate
@@ -50,7 +51,7 @@ def keep_candidate(
     """Keep the built-in model as if it had been trained, and judged so."""
     made = model or builtin()
     opened = installation.open_installation(settings.read(os.environ))
-    [history] = opened.onboarding.histories.of("demo")
+    [history] = Stores.at(opened).histories.of("demo")
     candidate = Candidate(
         id=f"can_{clock.wall_us():028x}",
         lender="demo",
@@ -63,7 +64,7 @@ def keep_candidate(
         made_by="A. Wanjiru",
     )
     pack = msgspec.json.encode(Judged(made.id, made.name, gates, questions))
-    opened.onboarding.candidates.add(candidate, document.encode(made), pack, PAGE)
+    Stores.at(opened).candidates.add(candidate, document.encode(made), pack, PAGE)
     opened.close()
     return candidate
 
@@ -153,7 +154,7 @@ def test_the_line_that_made_a_candidate_goes_on_with_it_when_approval_is_added(
     assert main([*line, *sign, "J. Otieno"]) == 0
     assert "answers for demo in live mode" in capsys.readouterr().out
     opened = installation.open_installation(settings.read(os.environ))
-    assert opened.onboarding.candidates.of("demo") == [candidate]
+    assert Stores.at(opened).candidates.of("demo") == [candidate]
     opened.close()
 
 

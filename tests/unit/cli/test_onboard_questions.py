@@ -11,6 +11,7 @@ import pytest
 
 from alama.app import installation
 from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.onboarding.steps import Stores
 from alama.platform import settings
 from tests.histories import history_columns, write_csv
 
@@ -48,7 +49,7 @@ def test_what_nobody_has_said_is_asked_for_until_it_is_understood(
     assert "that is neither yes nor no" in err
     assert "there is no file" in err
     opened = installation.open_installation(settings.read(os.environ))
-    lender, pilot = opened.registry.lender("umoja"), opened.onboarding.pilots.find("umoja")
+    lender, pilot = opened.registry.lender("umoja"), Stores.at(opened).pilots.find("umoja")
     opened.close()
     assert (lender.name, lender.currency) == ("Umoja SACCO", "KES")
     assert pilot is not None
@@ -62,7 +63,7 @@ def test_an_empty_answer_is_the_default(
     assert main(["onboard", "terms", "demo"]) == 0
     assert "A default is a loan so many days past due [30]: " in capsys.readouterr().err
     opened = installation.open_installation(settings.read(os.environ))
-    pilot = opened.onboarding.pilots.find("demo")
+    pilot = Stores.at(opened).pilots.find("demo")
     opened.close()
     assert pilot is not None
     assert (pilot.jurisdiction, pilot.days_past_due, pilot.approvers) == (None, 30, 1)

@@ -24,6 +24,8 @@ from alama.monitoring.outcomes import BATCH_MAX, OutcomeStore
 from alama.platform import clock, settings
 from alama.platform.acts import SHA256, ActKind, decode
 from alama.platform.database import tables
+from alama.protection.audit.store import Trail
+from alama.scoring.store import Scores
 from tests.entries import DEMO, LIVE, a_request_id, an_entry
 from tests.lending import open_live
 
@@ -45,7 +47,7 @@ def scored(home: Path) -> list[str]:
     opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     opened.vault.ring(DEMO.lender)
     entries = [an_entry(at_us=clock.wall_us()) for _ in range(5)]
-    opened.scores.commit(entries)
+    Scores.at(opened).commit(entries)
     opened.close()
     return [entry.score.request_id for entry in entries]
 
@@ -270,7 +272,7 @@ def test_a_long_file_is_recorded_in_batches_each_of_them_an_act(
     lines.write_text("\n".join(told))
     assert load(lines, "--by", "A. Wanjiru") == 0
     opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
-    found = [decode(link.body) for link in opened.trail.links("main", 0, 1_000)]
+    found = [decode(link.body) for link in Trail(opened.database).links("main", 0, 1_000)]
     opened.close()
     acts = [act for act in found if act.kind is ActKind.OUTCOMES_RECORDED]
     assert [act.by for act in acts] == ["A. Wanjiru"] * 6

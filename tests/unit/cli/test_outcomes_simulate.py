@@ -19,6 +19,7 @@ from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.scoring import replay
+from alama.scoring.store import Scores
 
 DAY_US = 86_400 * 1_000_000
 DEMO = Book("demo", Mode.TEST)
@@ -60,7 +61,7 @@ def test_the_book_has_months_of_scores_and_what_became_of_them(
         known = connection.execute(
             select(loans.c.happened_on, loans.c.score_us, loans.c.decision)
         ).all()
-    days = installed.scores.tally(DEMO, first_us // DAY_US, last_us // DAY_US)
+    days = Scores.at(installed).tally(DEMO, first_us // DAY_US, last_us // DAY_US)
     installed.close()
     assert count == 200
     assert last_us < now_us
@@ -77,7 +78,7 @@ def test_its_scores_are_audited_sealed_and_replayed_like_any() -> None:
     assert simulate("--people", "40", "--months", "2", "--drift", "--worse", "2") == 0
     assert main(["audit", "verify"]) == 0
     installed = opened()
-    for stored in installed.scores.applications(DEMO, None, 5):
+    for stored in Scores.at(installed).applications(DEMO, None, 5):
         assert stored.row.seal_key_id is not None
         record = replay.recall(installed.registry, installed.vault, stored)
         assert replay.replay(record) == ()
@@ -88,7 +89,7 @@ def test_run_again_it_adds_as_many_again() -> None:
     simulate("--people", "20")
     simulate("--people", "20")
     installed = opened()
-    assert len(installed.scores.page(DEMO, None, 100)) == 40
+    assert len(Scores.at(installed).page(DEMO, None, 100)) == 40
     installed.close()
 
 
@@ -98,7 +99,7 @@ def test_a_pause_of_today_is_none_of_the_past() -> None:
     installed.close()
     simulate("--people", "60")
     installed = opened()
-    decisions = {one.decision for one in installed.scores.page(DEMO, None, 60)}
+    decisions = {one.decision for one in Scores.at(installed).page(DEMO, None, 60)}
     installed.close()
     assert "APPROVED" in decisions
 

@@ -23,6 +23,7 @@ from alama.platform.database import tables
 from alama.platform.files.packaged import write_model
 from alama.scoring import records
 from alama.scoring.replay import open_score
+from alama.scoring.store import Scores
 from tests.factories import a_model
 from tests.simulations import a_wider_policy
 from tests.stored import give_score
@@ -230,7 +231,7 @@ def test_a_file_meets_what_answers_where_something_is_installed(
 def replace_application(home: Path, request_id: str, change: Callable[[bytes], bytes]) -> None:
     """Change what was sent for a score."""
     opened = installation.open_installation(settings.Settings(home=str(home)))
-    stored = opened.scores.find(Book("demo", Mode.TEST), request_id)
+    stored = Scores.at(opened).find(Book("demo", Mode.TEST), request_id)
     kept = open_score(opened.vault, stored)
     record = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
     row = sealed_row(opened.vault, stored.row, record)

@@ -10,7 +10,7 @@ from alama.app import installation
 from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.app.cli.score_review import facts_of
 from alama.core.monitoring.news import News, State
-from alama.monitoring.outcomes import Sent
+from alama.monitoring.outcomes import Outcomes, Sent
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.days import date_of
@@ -131,7 +131,7 @@ def test_what_became_of_the_loan_is_shown_with_its_score(
     today = clock.wall_us() // DAY_US
     opened = installation.open_installation(settings.Settings(home=str(home)))
     repaid = News(request_id, State.REPAID, today, 9_000.0, 9_400.0)
-    opened.outcomes.record(DEMO, [repaid], Sent(by="a test"))
+    Outcomes.at(opened).record(DEMO, [repaid], Sent(by="a test"))
     opened.close()
     assert main(["scores", "show", request_id]) == 0
     assert f"outcome  repaid on {date_of(today)}, 9,000 lent, 9,400 repaid" in (

@@ -17,6 +17,7 @@ from alama.platform.database import tables
 from alama.platform.database.database import connect
 from alama.scoring.records import Sealed, pack
 from alama.scoring.replay import open_score
+from alama.scoring.store import Scores
 from tests.stored import give_score
 from tests.stores import sealed_row
 
@@ -49,7 +50,7 @@ def tamper(home: Path, **columns: object) -> None:
 
 def kept(home: Path, request_id: str) -> Sealed:
     opened = installation.open_installation(settings.Settings(home=str(home)))
-    found = open_score(opened.vault, opened.scores.find(Book("demo", Mode.TEST), request_id))
+    found = open_score(opened.vault, Scores.at(opened).find(Book("demo", Mode.TEST), request_id))
     opened.close()
     return found
 
@@ -57,7 +58,7 @@ def kept(home: Path, request_id: str) -> Sealed:
 def replace_record(home: Path, request_id: str, record: Sealed, **columns: object) -> None:
     """Keep another record of a score, sealed as the service would have."""
     opened = installation.open_installation(settings.Settings(home=str(home)))
-    row = opened.scores.find(Book("demo", Mode.TEST), request_id).row
+    row = Scores.at(opened).find(Book("demo", Mode.TEST), request_id).row
     values = sealed_row(opened.vault, row, pack(record))._asdict()
     opened.close()
     tamper(home, **values | columns)

@@ -18,7 +18,9 @@ from alama.platform.book import Book, Mode
 from alama.platform.events import EventKind, event
 from alama.platform.terminal import terminal
 from alama.webhooks import secrets
+from alama.webhooks.endpoints import Endpoints
 from alama.webhooks.event_store import EventStore
+from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import Attempt, Due, Endpoint, SendError, Verdict
 from tests.webhooked import settled
 
@@ -43,7 +45,7 @@ def opened(home: Path) -> Installation:
 def kept(home: Path) -> list[Endpoint]:
     installed = opened(home)
     try:
-        return list(installed.webhook_endpoints(DEVELOPMENT).of(BOOK))
+        return list(Endpoints.at(installed, DEVELOPMENT).of(BOOK))
     finally:
         installed.close()
 
@@ -194,7 +196,7 @@ def fail_all(home: Path, endpoint: Endpoint, **told: Any) -> None:
     """Do what a worker does with a receiver that fails."""
     installed = opened(home)
     now_us = clock.wall_us()
-    outbox = installed.outbox
+    outbox = Outbox.at(installed)
     claimed = outbox.claim("one", {endpoint.id: 9}, now_us, now_us + 60_000_000)
     failed = Verdict(delivered=False)
     tried = [settled(due, attempt(due)._replace(**told), failed) for due in claimed]

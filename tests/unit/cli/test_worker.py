@@ -17,6 +17,7 @@ from alama.app import installation
 from alama.app.cli.main import EXIT_MISTAKE, main
 from alama.app.cli.worker import EXIT_FAILED
 from alama.onboarding import work
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.database import database
 from tests.ports import HOST, free_port
@@ -74,7 +75,7 @@ def test_a_process_that_does_jobs_takes_none_without_the_master_key(
 ) -> None:
     with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
         asked = work.ask_for_training(
-            opened.onboarding.jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua"
+            Stores.at(opened).jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua"
         )
     key = tmp_path / "master-key"
     key.rename(tmp_path / "elsewhere")
@@ -92,7 +93,7 @@ def test_a_process_that_does_jobs_takes_none_without_the_master_key(
     assert "master key" in said["message"]
     (tmp_path / "elsewhere").rename(key)
     with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
-        assert opened.onboarding.jobs.find("demo", asked.id) == asked
+        assert Stores.at(opened).jobs.find("demo", asked.id) == asked
 
 
 def test_it_shows_metrics_and_ends_when_asked(tmp_path: Path) -> None:

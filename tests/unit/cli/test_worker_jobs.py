@@ -21,6 +21,7 @@ from alama.app.installation import Installation
 from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job, JobState
 from alama.onboarding.remote import Arrival
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from tests.histories import history_columns
 from tests.onboarded import a_pilot
@@ -36,12 +37,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no limit of mem
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[Installation]:
     with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
-        opened.onboarding.pilots.set(a_pilot())
+        Stores.at(opened).pilots.set(a_pilot())
         yield opened
 
 
 def handed_in(installed: Installation, file: bytes, file_format: FileFormat) -> Job:
-    arrival = Arrival(installed.onboarding, "demo", 30, clock.wall_us(), bytes(7))
+    arrival = Arrival(Stores.at(installed), "demo", 30, clock.wall_us(), bytes(7))
     for start in range(0, len(file), PART_BYTES):
         arrival.add(file[start : start + PART_BYTES])
     return arrival.finish(file_format, Wishes(), "key_1")
@@ -94,7 +95,7 @@ def done(installed: Installation, home: Path, job: Job) -> tuple[Job, str, int]:
         os.close(unread)
         os.close(kept_open)
     assert ended.returncode == 0, ended.stderr
-    job = installed.onboarding.jobs.find("demo", job.id)
+    job = Stores.at(installed).jobs.find("demo", job.id)
     return job, ended.stderr.decode(), int(ended.stdout)
 
 

@@ -14,6 +14,7 @@ from alama.app.installation import Installation
 from alama.onboarding import work
 from alama.onboarding.job_store import Jobs
 from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.database import database
 from alama.platform.telemetry.log import log_on_stderr
@@ -46,7 +47,7 @@ def installed(tmp_path: Path) -> Iterator[Installation]:
 
 @pytest.fixture
 def jobs(installed: Installation) -> Jobs:
-    return installed.onboarding.jobs
+    return Stores.at(installed).jobs
 
 
 def asked(jobs: Jobs) -> None:

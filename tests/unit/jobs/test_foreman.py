@@ -16,6 +16,7 @@ from alama.app import installation
 from alama.onboarding import work
 from alama.onboarding.job_store import Jobs
 from alama.onboarding.job_supervisor import PROCESS_S_MAX, JobSupervisor
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 
 WITHIN_S = 15.0
@@ -44,7 +45,7 @@ class Watch:
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
     opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
-    yield opened.onboarding.jobs
+    yield Stores.at(opened).jobs
     opened.close()
 
 

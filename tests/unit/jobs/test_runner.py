@@ -17,6 +17,7 @@ from alama.onboarding import work
 from alama.onboarding.job_runner import Do, Runner, Stopped, Told
 from alama.onboarding.job_store import Jobs
 from alama.onboarding.records import Job, JobKind, JobState
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 
@@ -46,7 +47,7 @@ class Watch:
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
     opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
-    yield opened.onboarding.jobs
+    yield Stores.at(opened).jobs
     opened.close()
 
 

@@ -34,11 +34,13 @@ from alama.platform.errors import Erased, StoreUnfit
 from alama.platform.files.packaged import builtin
 from alama.platform.http.exchange import Arrival
 from alama.protection import receipts as receipting
-from alama.protection.receipts import NoReceipt
+from alama.protection.receipts import NoReceipt, Receipts
+from alama.protection.rotation import Rotation
 from alama.scoring import replay
 from alama.scoring.directory import Directory
 from alama.scoring.records import Earlier, Entry, UnknownScore
 from alama.scoring.scoring import Scoring
+from alama.scoring.store import Scores
 from tests.factories import a_model
 from tests.stored import give_score
 
@@ -89,7 +91,7 @@ async def give_together(opened: Installation, count: int) -> list[str]:
     text, _ = keys.issue(opened.registry, opened.clock, opened.pepper, BOOK)
     directory = Directory(
         opened.registry,
-        opened.scores,
+        Scores.at(opened),
         opened.clock,
         stopwatch_us,
         opened.pepper,
@@ -107,7 +109,7 @@ async def give_together(opened: Installation, count: int) -> list[str]:
             del body["applicant_ref"]
         arrival = Arrival(request_id, at_us, time.perf_counter())
         await scoring.score(caller, arrival, json.dumps(body).encode(), lambda _: b"", None)
-    opened.scores.commit(ledger.entries)
+    Scores.at(opened).commit(ledger.entries)
     return [entry.score.request_id for entry in ledger.entries]
 
 
@@ -124,7 +126,7 @@ def test_every_score_of_a_commit_has_a_receipt_that_holds_and_replays(
 ) -> None:
     given = asyncio.run(give_together(opened, 7))
     for request_id in given:
-        document = receipts.encode(opened.receipts.find(BOOK, request_id))
+        document = receipts.encode(Receipts.at(opened).find(BOOK, request_id))
         receipt = receipts.decode(document)
         assert receipt.score.request_id == request_id
         assert receipts.failures(receipt) == ()
@@ -133,19 +135,19 @@ def test_every_score_of_a_commit_has_a_receipt_that_holds_and_replays(
 
 def test_a_receipt_holds_after_the_signing_key_was_rotated(opened: Installation) -> None:
     request_id = give_score()
-    before = opened.receipts.find(BOOK, request_id)
-    opened.rotation.signing("W. Mutua")
-    assert opened.receipts.find(BOOK, request_id) == before
-    after = opened.receipts.find(BOOK, give_score())
+    before = Receipts.at(opened).find(BOOK, request_id)
+    Rotation.at(opened).signing("W. Mutua")
+    assert Receipts.at(opened).find(BOOK, request_id) == before
+    after = Receipts.at(opened).find(BOOK, give_score())
     assert receipts.failures(after) == ()
-    signed = [(key.public or b"").hex() for key in opened.receipts.signing_keys()]
+    signed = [(key.public or b"").hex() for key in Receipts.at(opened).signing_keys()]
     assert [before.proof.public_key, after.proof.public_key] == signed
 
 
 def test_a_score_of_another_book_has_no_receipt_here(opened: Installation) -> None:
     request_id = give_score()
     with pytest.raises(UnknownScore):
-        opened.receipts.find(Book("demo", Mode.LIVE), request_id)
+        Receipts.at(opened).find(Book("demo", Mode.LIVE), request_id)
 
 
 def test_a_score_whose_entry_is_gone_has_no_receipt(opened: Installation) -> None:
@@ -153,17 +155,17 @@ def test_a_score_whose_entry_is_gone_has_no_receipt(opened: Installation) -> Non
     with opened.database.writing() as connection:
         connection.execute(delete(tables.audit_entries))
     with pytest.raises(NoReceipt):
-        opened.receipts.find(BOOK, request_id)
+        Receipts.at(opened).find(BOOK, request_id)
 
 
 def test_an_erased_applicant_has_no_receipt(opened: Installation) -> None:
     request_id = give_score(json.dumps(APPLICATION).encode())
-    assert receipts.failures(opened.receipts.find(BOOK, request_id)) == ()
+    assert receipts.failures(Receipts.at(opened).find(BOOK, request_id)) == ()
     with opened.database.writing() as connection:
         erased = {"wrapped": None, "subject": None, "erased_us": opened.clock()}
         connection.execute(update(tables.applicant_keys).values(**erased))
     with pytest.raises(Erased):
-        opened.receipts.find(BOOK, request_id)
+        Receipts.at(opened).find(BOOK, request_id)
 
 
 @pytest.mark.parametrize("column", ["decision", "tier", "model_id", "key_id"])
@@ -171,11 +173,11 @@ def test_no_receipt_is_given_of_what_was_changed(opened: Installation, column: s
     request_id = give_score()
     change(opened, **{column: "Z"})
     with pytest.raises(StoreUnfit, match="was changed since it was given"):
-        opened.receipts.find(BOOK, request_id)
+        Receipts.at(opened).find(BOOK, request_id)
 
 
 def test_a_receipt_names_the_model_and_the_policy_that_it_needs(opened: Installation) -> None:
-    receipt = opened.receipts.find(BOOK, give_score())
+    receipt = Receipts.at(opened).find(BOOK, give_score())
     model, policy = builtin(), draft.default_policy("KES")
     assert replay.replay(receipting.recall(receipt, model, policy)) == ()
     with pytest.raises(InvalidReceipt, match="another model") as refused:
@@ -187,7 +189,7 @@ def test_a_receipt_names_the_model_and_the_policy_that_it_needs(opened: Installa
 
 
 def test_an_assessment_of_no_known_form_is_told(opened: Installation) -> None:
-    receipt = opened.receipts.find(BOOK, give_score())
+    receipt = Receipts.at(opened).find(BOOK, give_score())
     strange = msgspec.structs.replace(receipt, assessment={"score": 660})
     with pytest.raises(InvalidReceipt, match="cannot be read"):
         receipting.assessment_of(strange)

@@ -12,6 +12,7 @@ from alama.core.lending import draft
 from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Decision, Rule
 from alama.lenders.records import Signed
+from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit
@@ -20,6 +21,7 @@ from alama.policies import policies
 from alama.scoring import replay
 from alama.scoring.records import Sealed, StoredScore, UnknownScore
 from alama.scoring.replay import Difference, Record
+from alama.scoring.store import Scores
 from tests.lending import open_live
 from tests.onboarded import a_pilot
 from tests.policies import with_parts
@@ -36,7 +38,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installa
 
 @pytest.fixture
 def record(opened: Installation) -> Record:
-    stored = replay.find(opened.registry, opened.scores, give_score())
+    stored = replay.find(opened.registry, Scores.at(opened), give_score())
     return replay.recall(opened.registry, opened.vault, stored)
 
 
@@ -49,10 +51,10 @@ def test_a_score_is_found_in_whichever_book_it_is(opened: Installation) -> None:
     open_live(opened.registry, Book("demo", Mode.LIVE))
     for mode in Mode:
         request_id = give_score(mode=mode)
-        row = replay.find(opened.registry, opened.scores, request_id).row
+        row = replay.find(opened.registry, Scores.at(opened), request_id).row
         assert (row.request_id, row.mode) == (request_id, mode)
     with pytest.raises(UnknownScore):
-        replay.find(opened.registry, opened.scores, "req_" + "0" * 28)
+        replay.find(opened.registry, Scores.at(opened), "req_" + "0" * 28)
 
 
 def test_a_stored_score_is_given_again_to_the_last_bit(record: Record) -> None:
@@ -71,7 +73,7 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
     text = policy_writer.write(bounded).encode()
     policies.activate(opened.registry, book, text, Signed(clock.wall_us()), builtin)
     policies.pause(opened.registry, clock.wall_us, book, "payments are down")
-    stored = replay.find(opened.registry, opened.scores, give_score())
+    stored = replay.find(opened.registry, Scores.at(opened), give_score())
     opened.registry.resume(book)
     policies.reactivate(opened.registry, book, "default", Signed(clock.wall_us()), builtin)
     held = replay.recall(opened.registry, opened.vault, stored)
@@ -81,10 +83,10 @@ def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installatio
 
 
 def test_a_score_of_a_shadow_is_given_again_once_a_model_answers(opened: Installation) -> None:
-    stores, live = opened.onboarding, Book("demo", Mode.LIVE)
+    stores, live = Stores.at(opened), Book("demo", Mode.LIVE)
     stores.pilots.set(a_pilot())
     stores.pilots.begin_shadow("demo", clock.wall_us(), "W. Mutua")
-    stored = replay.find(opened.registry, opened.scores, give_score(mode=Mode.LIVE))
+    stored = replay.find(opened.registry, Scores.at(opened), give_score(mode=Mode.LIVE))
     open_live(opened.registry, live)
     held = replay.recall(opened.registry, opened.vault, stored)
     assert (stored.row.decision, stored.row.mode) == (Decision.REVIEW, "live")

@@ -19,6 +19,7 @@ from alama.platform.book import Book, Mode, Scope
 from alama.platform.database import database, migrate, tables
 from alama.platform.files.packaged import builtin, sample_application
 from alama.platform.settings import Settings
+from alama.protection.rotation import Rotation
 from tests.clocks import HandClock
 from tests.later_versions import Next, become_later, numbered
 from tests.patients import (
@@ -388,7 +389,7 @@ def test_an_old_master_key_is_wanted_while_it_is_rotated_and_not_after(home: Pat
     assert during["secrets.vault"].mark is OK
     assert "alama vault rotate master" in str(during["secrets.old_master_key"].todo)
     with opened(home, **new) as installed:
-        installed.rotation.master(None)
+        Rotation.at(installed).master(None)
     after = looked_at(home, **new)["secrets.old_master_key"]
     assert after.mark is LOOK
     assert "leave ALAMA_MASTER_KEY_OLD out" in str(after.todo)

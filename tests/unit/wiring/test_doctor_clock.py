@@ -15,6 +15,7 @@ from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.checkup import Finding
 from alama.platform.clock import TOLERANCE_US, Seen
+from alama.platform.clock_store import SqlSeen
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin, jurisdiction
 from alama.policies.policies import activate
@@ -75,7 +76,7 @@ def test_what_waits_for_a_person_is_named_unless_the_clock_has_leapt(
     now_us = wiring.wall_us()
     monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + years_us)
     installed = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
-    installed.seen.accept(installed.log, *installed.clock.accept(), "asha")
+    SqlSeen(installed.database).accept(installed.log, *installed.clock.accept(), "asha")
     installed.close()
     monkeypatch.undo()
     monkeypatch.setattr(retention, "USUAL_MAX", 0)

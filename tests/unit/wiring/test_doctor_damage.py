@@ -19,6 +19,7 @@ from alama.platform.database import database as databases
 from alama.platform.database.sqlite_driver import pysqlite3
 from alama.platform.files.packaged import builtin
 from alama.scoring.directory import Directory
+from alama.scoring.store import Scores
 from tests.clocks import HandClock
 from tests.factories import a_model
 from tests.patients import BROKEN, LOOK, OK, UNCHECKED, looked_at, opened, run_sql
@@ -126,7 +127,7 @@ def test_a_damaged_copy_of_what_the_package_brings_is_broken_until_the_next_star
     with opened(home) as installed:
         directory = Directory(
             installed.registry,
-            installed.scores,
+            Scores.at(installed),
             HandClock(NOW_US),
             lambda: NOW_US,
             installed.pepper,

@@ -10,6 +10,7 @@ from alama.app import delivering
 from alama.lenders import keys
 from alama.onboarding import work
 from alama.onboarding.job_runner import JobWatch
+from alama.onboarding.steps import Stores
 from alama.platform import clock
 from alama.platform.days import DAY_US
 from alama.platform.telemetry.log import JsonLines, Log
@@ -32,7 +33,7 @@ def test_no_job_is_taken_that_another_is_doing(
 ) -> None:
     watch = JobWatch(Log(JsonLines()))
     with opened(tmp_path) as one:
-        jobs = one.onboarding.jobs
+        jobs = Stores.at(one).jobs
         jobs.add(a_job(at_us=now_us))
         assert work.take(jobs, one.clock.trusted, "worker_1") is not None
         jump(monkeypatch, now_us)

@@ -14,6 +14,8 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
 from alama.platform.terminal.terminal import add_yes, ask, confirm, say_journal
 from alama.protection import applicants
+from alama.protection.applicants import Applicants
+from alama.protection.retention import Retention
 
 if TYPE_CHECKING:
     import argparse
@@ -119,7 +121,7 @@ def export(args: argparse.Namespace) -> int:
         opened.registry.lender(book.lender)
         reference = reference_from(args)
         if args.out is None:
-            exported = opened.applicants.export(book, reference, args.by)
+            exported = Applicants.at(opened).export(book, reference, args.by)
             sys.stdout.write(applicants.encode(exported).decode())
             return 0
         if args.out.exists():
@@ -127,7 +129,7 @@ def export(args: argparse.Namespace) -> int:
                 f"{args.out} is there already", hint="remove it, or name another file"
             )
         with promised_in_private(args.out) as output:
-            exported = opened.applicants.export(book, reference, args.by)
+            exported = Applicants.at(opened).export(book, reference, args.by)
             output.write(applicants.encode(exported))
     terminal.say(f"{args.out}: {_scores(len(exported.scores))}, readable by you alone.")
     terminal.remark("It holds what the applicant sent: pass it on safely, then remove it.")
@@ -141,10 +143,10 @@ def erase(args: argparse.Namespace) -> int:
         opened.registry.lender(book.lender)
         reference = reference_from(args)
         if not args.yes:
-            _say_found(opened.applicants.look_up(book, reference))
+            _say_found(Applicants.at(opened).look_up(book, reference))
             confirm(_CONFIRMATION, "This cannot be undone")
-        erasure = opened.applicants.erase(book, reference, args.by)
-        period = opened.retention.period(book)
+        erasure = Applicants.at(opened).erase(book, reference, args.by)
+        period = Retention.at(opened).period(book)
     _say_erased(erasure, period)
     return 0
 
@@ -154,7 +156,7 @@ def hold(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         book = _book(args)
         opened.registry.lender(book.lender)
-        placed = opened.applicants.hold(book, reference_from(args), args.reason, args.by)
+        placed = Applicants.at(opened).hold(book, reference_from(args), args.reason, args.by)
     terminal.say(f"Hold {placed.number} stands on {placed.key_id}: {placed.reason}")
     terminal.remark(f"To end it: alama applicants release {placed.number}")
     return 0
@@ -163,8 +165,8 @@ def hold(args: argparse.Namespace) -> int:
 def release(args: argparse.Namespace) -> int:
     """End a hold."""
     with existing_installation() as opened:
-        ended = opened.applicants.release(args.number, args.by)
-        others = [one for one in opened.applicants.holds() if one.key_id == ended.key_id]
+        ended = Applicants.at(opened).release(args.number, args.by)
+        others = [one for one in Applicants.at(opened).holds() if one.key_id == ended.key_id]
     lasted = terminal.span(opened.clock() - ended.placed_us)
     terminal.say(f"Hold {ended.number} on {ended.key_id} is released; it stood for {lasted}.")
     for other in others:
@@ -175,7 +177,7 @@ def release(args: argparse.Namespace) -> int:
 def show_holds(_: argparse.Namespace) -> int:
     """List the holds that stand."""
     with existing_installation() as opened:
-        standing = opened.applicants.holds()
+        standing = Applicants.at(opened).holds()
     if not standing:
         terminal.remark("No legal hold stands.")
         return 0

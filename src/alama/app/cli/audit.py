@@ -15,6 +15,7 @@ from alama.platform.terminal.tables import facts, plain_table
 from alama.protection.audit import verify as verifying
 from alama.protection.audit.chains import OF_CHAINS, Done, heads_to_keep, newest_first
 from alama.protection.audit.findings import Trouble
+from alama.protection.audit.store import Trail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -126,7 +127,7 @@ def verify(args: argparse.Namespace) -> int:
     """Check everything, and say what is wrong."""
     with existing_installation() as opened:
         lenders, wanted = opened.registry.lenders(), frozenset(args.head)
-        verdict = verifying.verify(opened.trail, opened.vault, lenders, wanted, _bar)
+        verdict = verifying.verify(Trail(opened.database), opened.vault, lenders, wanted, _bar)
     if verdict.findings:
         _say_findings(verdict)
         return _EXIT_DIFFERENT if verdict.can_be_told else _EXIT_UNTOLD
@@ -140,7 +141,7 @@ def verify(args: argparse.Namespace) -> int:
 def show_log(args: argparse.Namespace) -> int:
     """List acts, and say how to go on where there are more."""
     with existing_installation() as opened:
-        done = newest_first(opened.trail, args.before)
+        done = newest_first(Trail(opened.database), args.before)
         chosen = (one for one in done if args.all or one.kind not in OF_CHAINS)
         # One more than asked for tells whether there are more.
         found = list(islice(chosen, args.limit + 1))
@@ -160,7 +161,7 @@ def show_log(args: argparse.Namespace) -> int:
 def show_heads(_: argparse.Namespace) -> int:
     """Print heads, as `verify` takes them."""
     with existing_installation() as opened:
-        heads = heads_to_keep(opened.trail)
+        heads = heads_to_keep(Trail(opened.database))
     for head in heads:
         words.say(f"{head.writer} {head.number} {head.hash.hex()}")
     return 0

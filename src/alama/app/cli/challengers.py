@@ -15,6 +15,7 @@ from alama.app.cli.installed import existing_installation
 from alama.app.cli.onboard import named_candidate
 from alama.core.model import encode
 from alama.monitoring.comparing import UNKNOWN
+from alama.onboarding.steps import Stores
 from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import read_model
@@ -152,7 +153,7 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
     if args.model is not None:
         return encode(read_model(args.model))
     candidate = named_candidate(opened, args.lender, args.candidate)
-    return opened.onboarding.candidates.document(args.lender, candidate.id)
+    return Stores.at(opened).candidates.document(args.lender, candidate.id)
 
 
 def compare(args: argparse.Namespace) -> int:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from alama.app.cli.installed import existing_installation
 from alama.platform import clock
+from alama.platform.clock_store import SqlSeen
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import facts
 from alama.platform.terminal.terminal import add_yes, confirm
+from alama.protection.retention import Retention
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +54,7 @@ def show(_: argparse.Namespace) -> int:
     with existing_installation() as opened:
         now_us, trusted_us, leap = opened.clock(), opened.clock.trusted(), opened.clock.leap
         source = "this machine" if opened.database.embedded else "the database"
-        signed_us = opened.seen.signed_us()
+        signed_us = SqlSeen(opened.database).signed_us()
         rows = [
             (f"time of {source}", terminal.second(opened.clock.source_us())),
             ("stamps", terminal.second(now_us)),
@@ -80,7 +82,7 @@ def accept(args: argparse.Namespace) -> int:
         if not args.yes:
             confirm(_CONFIRMATION, "What is deleted by a wrong time cannot be brought back")
         before_us, at_us = opened.clock.accept()
-        opened.seen.accept(opened.log, before_us, at_us, args.by)
+        SqlSeen(opened.database).accept(opened.log, before_us, at_us, args.by)
     terminal.say(f"It is {terminal.second(at_us)}, UTC: what is due goes by this time again.")
     if leap is not None:
         terminal.remark(f"Until now it was {_worded(leap)}.")
@@ -91,7 +93,7 @@ def _say_due(opened: Installation) -> None:
     """Say what is due by the time of the source and was not by the one that is trusted."""
     source_us, trusted_us = opened.clock.source_us(), opened.clock.trusted()
     terminal.say(f"By {terminal.second(source_us)}, UTC:")
-    for plan in opened.retention_at(lambda: source_us).due():
+    for plan in Retention.at(opened, lambda: source_us).due():
         book = plan.book
         terminal.say(f"  {plan.scores:,} of the scores of {book.lender}, {book.mode} mode, are due")
     issued = opened.registry.keys()

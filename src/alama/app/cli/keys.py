@@ -10,6 +10,7 @@ from alama.app import installation as wiring
 from alama.app.cli.installed import existing_installation, installation
 from alama.lenders import keys as lenders_keys
 from alama.lenders.keys import is_open
+from alama.onboarding.approval import LiveKeys
 from alama.platform import book as keys
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.errors import InvalidName
@@ -156,8 +157,8 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
         )
     if args.shadow:
         by = args.by or wiring.operator()
-        return opened.live_keys.issue_shadow(book.lender, by, scopes, args.days)
-    return opened.live_keys.issue(book.lender, scopes, args.days)
+        return LiveKeys.at(opened).issue_shadow(book.lender, by, scopes, args.days)
+    return LiveKeys.at(opened).issue(book.lender, scopes, args.days)
 
 
 def show(args: argparse.Namespace) -> int:

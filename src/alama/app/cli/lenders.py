@@ -16,6 +16,7 @@ from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
 from alama.policies.policies import text_in_force
 from alama.scoring.holds import HOUR_US, first_hour
+from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     import argparse
@@ -169,7 +170,7 @@ def _days(opened: Installation, lender_id: str) -> Iterator[str]:
             yield f"{lender_id} in {mode} mode has a policy that cannot be read: {error}"
             continue
         since_hour = first_hour(opened.clock(), policy.daily.utc_offset_hours)
-        said = day_so_far(policy, opened.scores.approved(book, since_hour))
+        said = day_so_far(policy, Scores.at(opened).approved(book, since_hour))
         if said:
             yield f"{lender_id} in {mode} mode, today since {_hour(since_hour)}: {said}"
 

@@ -13,6 +13,7 @@ from alama.batch.sql import as_sql
 from alama.core import model as models
 from alama.core.errors import FileProblem
 from alama.core.model import Model, encode
+from alama.onboarding.approval import Approval
 from alama.platform.files.packaged import builtin, model_at
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
@@ -149,7 +150,7 @@ def export(args: argparse.Namespace) -> int:
 def rollback(args: argparse.Namespace) -> int:
     """Let the model before answer again."""
     with existing_installation() as opened:
-        model_id = opened.approval.roll_back(args.lender, args.by, args.reason)
+        model_id = Approval.at(opened).roll_back(args.lender, args.by, args.reason)
     words.say(f"{model_id} answers for {args.lender} in live mode again.")
     words.remark(f"Where it stands: alama onboard status {args.lender}")
     return 0

@@ -15,7 +15,7 @@ from alama.app.cli.onboard_tables import Judged, Wording, show_gates
 from alama.core import model
 from alama.core.errors import FileProblem
 from alama.monitoring.page import recalibration_page
-from alama.monitoring.recalibration import Asked, NothingToSign
+from alama.monitoring.recalibration import Asked, NothingToSign, Recalibrations
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.files.promise import promised
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         unsigned = _why_unsigned(opened, args)
         if unsigned is not None and out is None:
             raise unsigned
-        made = opened.recalibrations.make(Asked(Book(args.lender, mode), args.since_days))
+        made = Recalibrations.at(opened).make(Asked(Book(args.lender, mode), args.since_days))
         drawn = recalibration_page(made.pack, _why_nobody_signs(mode, unsigned)).encode()
         if out is not None:
             out.write(model.encode(made.model))
@@ -127,7 +127,7 @@ def _why_unsigned(opened: Installation, args: argparse.Namespace) -> NothingToSi
     """Say why nobody could sign for what will be made: before the work, not after it."""
     if args.mode == Mode.LIVE.value:
         try:
-            opened.recalibrations.require_signable(args.lender)
+            Recalibrations.at(opened).require_signable(args.lender)
         except NothingToSign as error:
             return error
     return None
@@ -144,7 +144,7 @@ def _kept(
 ) -> Candidate:
     by = args.by or installation.operator()
     chance = urandom(ids.RANDOM_BYTES)
-    return opened.recalibrations.keep(args.lender, made, page, by, chance)
+    return Recalibrations.at(opened).keep(args.lender, made, page, by, chance)
 
 
 def _show(pack: Pack, mode: Mode) -> None:

@@ -13,6 +13,8 @@ import msgspec
 from alama.app.cli import monitor_table
 from alama.app.cli.installed import existing_installation
 from alama.monitoring import page
+from alama.monitoring.drift import Drift
+from alama.monitoring.report import Monitoring
 from alama.platform.book import Book, Mode
 from alama.platform.errors import MasterKeyMissing
 from alama.platform.files.promise import promised
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         mode = Mode(args.mode) if args.mode else _usual_mode(opened, lender.id)
         book = Book(lender.id, mode)
         _cut_windows(opened, book)
-        report = opened.monitoring.report(book, args.days, args.model)
+        report = Monitoring.at(opened).report(book, args.days, args.model)
     if args.json or args.html:
         _write(args, report)
     else:
@@ -95,7 +97,7 @@ def _usual_mode(opened: Installation, lender: str) -> Mode:
 def _cut_windows(opened: Installation, book: Book) -> None:
     """Look for drift, as the service would by itself; without its key there is no telling."""
     with suppress(MasterKeyMissing):
-        opened.drift.look_in(book, opened.clock())
+        Drift.at(opened).look_in(book, opened.clock())
 
 
 def _write(args: argparse.Namespace, report: MonitoringReport) -> None:

@@ -24,6 +24,7 @@ from alama.app.cli.onboard_terms import asker, settle
 from alama.onboarding.errors import StepMissing, UnknownCandidate, UnknownHistory
 from alama.onboarding.files import forget_history
 from alama.onboarding.records import Candidate, short
+from alama.onboarding.steps import Stores
 from alama.platform.terminal import terminal
 from alama.platform.terminal.terminal import add_yes, confirm, say_journal
 
@@ -227,7 +228,7 @@ def show_status(args: argparse.Namespace) -> int:
     """Show the six steps of a lender."""
     with existing_installation() as opened:
         stand, lender = stand_of(opened, args.lender), opened.registry.lender(args.lender)
-        show_standing(stand, lender, opened.onboarding.candidates.of(lender.id))
+        show_standing(stand, lender, Stores.at(opened).candidates.of(lender.id))
     return 0
 
 
@@ -293,7 +294,7 @@ def forget(args: argparse.Namespace) -> int:
     """Erase the file of a history."""
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
-        histories = opened.onboarding.histories
+        histories = Stores.at(opened).histories
         newest = next(iter(histories.of(args.lender)), None)
         history_id = args.history or (newest.id if newest else None)
         if history_id is None:
@@ -316,7 +317,7 @@ def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Can
     """Give a candidate of a lender, or raise `UnknownCandidate` with what lists them."""
     opened.registry.lender(lender)
     try:
-        return opened.onboarding.candidates.find(lender, candidate_id)
+        return Stores.at(opened).candidates.find(lender, candidate_id)
     except UnknownCandidate:
         raise UnknownCandidate(hint=f"`alama onboard status {lender}` lists them") from None
 

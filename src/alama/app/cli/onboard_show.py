@@ -12,9 +12,9 @@ from alama.app import installation
 from alama.app.cli.onboard_arguments import decided_from, options_from
 from alama.app.cli.onboard_tables import Judged, show_gates, show_signatures, show_standing
 from alama.core.errors import FileProblem
-from alama.onboarding.approval import Signing
+from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.errors import UnknownHistory
-from alama.onboarding.steps import Standing, standing
+from alama.onboarding.steps import Standing, Stores, standing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
@@ -58,7 +58,7 @@ _STANDINGS: Final = {
 
 def stand_of(opened: Installation, lender: str) -> Standing:
     """Give where a lender stands."""
-    return standing(opened.onboarding, lender, opened.clock())
+    return standing(Stores.at(opened), lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:
@@ -107,10 +107,10 @@ def show_kept(
     It takes none of the training libraries.
     """
     opened.registry.lender(lender)
-    record = next(iter(opened.onboarding.histories.of(lender)), None)
+    record = next(iter(Stores.at(opened).histories.of(lender)), None)
     if record is None:
         raise UnknownHistory
-    kept = opened.onboarding.histories.report(lender, record.id)
+    kept = Stores.at(opened).histories.report(lender, record.id)
     report = msgspec.json.decode(kept, type=HistoryReport)
     when = words.minute(record.created_us)
     words.remark(f"{record.id}, handed in at {when} UTC by {record.kept_by}.")
@@ -141,7 +141,7 @@ def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
 
 def show_judged(opened: Installation, candidate: Candidate) -> None:
     """Print the gates of a candidate, and what it is called."""
-    pack = opened.onboarding.candidates.pack(candidate.lender, candidate.id)
+    pack = Stores.at(opened).candidates.pack(candidate.lender, candidate.id)
     show_gates(msgspec.json.decode(pack, type=Judged))
     words.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
 
@@ -149,7 +149,7 @@ def show_judged(opened: Installation, candidate: Candidate) -> None:
 def show_candidate(opened: Installation, candidate: Candidate) -> None:
     """Print the gates of a candidate, and who has signed it."""
     show_judged(opened, candidate)
-    signatures = opened.onboarding.candidates.signatures(candidate.lender, candidate.id)
+    signatures = Stores.at(opened).candidates.signatures(candidate.lender, candidate.id)
     if signatures:
         words.say("")
         show_signatures(signatures)
@@ -164,7 +164,7 @@ def write_pack(
     model: Path | None = None,
 ) -> None:
     """Write the pack of a candidate, and the model itself, to the files that are named."""
-    candidates = opened.onboarding.candidates
+    candidates = Stores.at(opened).candidates
     found = candidates.pack(candidate.lender, candidate.id)
     artefact = candidates.document(candidate.lender, candidate.id)
     drawn = candidates.page(candidate.lender, candidate.id)
@@ -187,7 +187,7 @@ def _write(contents: Mapping[Path | None, bytes]) -> None:
 
 def sign(opened: Installation, lender: str, candidate_id: str, person: str, reason: str) -> None:
     """Sign for a candidate, and say what came of it."""
-    signed = opened.approval.sign(lender, candidate_id, Signing(person, reason))
+    signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
     show_signatures(signed.signatures)
     if signed.live:
         words.say(

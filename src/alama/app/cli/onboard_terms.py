@@ -19,7 +19,8 @@ from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.lenders import keys
 from alama.lenders.records import Lender, UnknownLender
 from alama.onboarding.records import Pilot, require_reason
-from alama.onboarding.terms import Terms
+from alama.onboarding.steps import Stores
+from alama.onboarding.terms import Agreement, Terms
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import jurisdiction, jurisdictions
 from alama.platform.terminal import terminal
@@ -69,13 +70,13 @@ def settle(opened: Installation, args: argparse.Namespace, ask: Question) -> Set
     What the arguments leave open stays as it was; what never was is asked for.
     """
     by = args.by or installation.operator()
-    before = opened.onboarding.pilots.find(args.lender)
+    before = Stores.at(opened).pilots.find(args.lender)
     lender = _lender(opened, args, ask)
     terms = _terms(before, args, ask)
     if before is not None and terms == _terms_of(before):
         return Settled(before, changed=False)
     reason = _reason_for_fewer(before, terms, args)
-    agreed = opened.agreement.set(lender.id, terms, by, reason=reason)
+    agreed = Agreement.at(opened).set(lender.id, terms, by, reason=reason)
     if reason is not None:
         terminal.warn(
             f"from now on one person alone puts a model of {lender.id} in force; two had to before"

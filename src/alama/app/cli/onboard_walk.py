@@ -23,6 +23,7 @@ from alama.app.cli.onboard_terms import Question, ask_person, asker, settle
 from alama.core import model as models
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
+from alama.onboarding.steps import Stores
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
@@ -186,7 +187,7 @@ def _stand_by(
     Whoever goes on by the same line, with more at its end, means the model that the line has made.
     """
     anew = f"alama onboard train {args.lender}, with the same options"
-    document = opened.onboarding.candidates.document(candidate.lender, candidate.id)
+    document = Stores.at(opened).candidates.document(candidate.lender, candidate.id)
     if (conflict := _conflict(args, models.stored(document, candidate.model_id))) is not None:
         raise InvalidName(
             f"a model was trained before, and {conflict}: candidate {candidate.id}",

@@ -25,7 +25,7 @@ from alama.onboarding.records import (
     JobState,
     Pilot,
 )
-from alama.onboarding.steps import Standing, Step, standing
+from alama.onboarding.steps import Standing, Step, Stores, standing
 from alama.onboarding.tasks import Tasks, limits_of
 from alama.platform import ids
 from alama.platform.terminal.terminal import Watch, usable_cores
@@ -54,7 +54,7 @@ def read_file(
 
     What is wrong with the rows stands in the report; a file that is no history is a `FileProblem`.
     """
-    pilot = _require_terms(standing(opened.onboarding, lender, opened.clock()))
+    pilot = _require_terms(standing(Stores.at(opened), lender, opened.clock()))
     currency = opened.registry.lender(lender).currency
     terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
     return read_history(path, terms, options, watch).report
@@ -73,7 +73,7 @@ def keep_file(
         enough=Enough(report.enough),
         report=msgspec.json.encode(report),
     )
-    histories, chance = opened.onboarding.histories, os.urandom(ids.RANDOM_BYTES)
+    histories, chance = Stores.at(opened).histories, os.urandom(ids.RANDOM_BYTES)
     with _bytes_of(path) as file:
         return keep_history(histories, opened.clock, chance, lender, file, read, by)
 
@@ -108,7 +108,7 @@ def is_the_same(opened: Installation, record: HistoryRecord, path: Path, wishes:
 
 def report_of(opened: Installation, record: HistoryRecord) -> HistoryReport:
     """Give what was found out about a history when it was handed in."""
-    kept = opened.onboarding.histories.report(record.lender, record.id)
+    kept = Stores.at(opened).histories.report(record.lender, record.id)
     return msgspec.json.decode(kept, type=HistoryReport)
 
 
@@ -141,7 +141,7 @@ def train(
     history, terms and decisions give the same model. `StepMissing` where terms or a history are
     missing, `JobUnderWay` where a worker trains already; `TrainingProblem`, `HistoryForgotten`.
     """
-    stores, now_us = opened.onboarding, opened.clock()
+    stores, now_us = Stores.at(opened), opened.clock()
     history = _require_history(standing(stores, lender, now_us))
     for other in stores.jobs.of(lender):
         if other.open and other.kind is JobKind.TRAIN:

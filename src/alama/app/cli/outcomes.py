@@ -132,7 +132,7 @@ def load(args: argparse.Namespace) -> int:
         book = _book(opened.registry, args.lender, args.mode)
         words.remark(f"{book.lender}, {book.mode} mode:")
         give_way(opened)
-        recording = _Recording(opened.outcomes, book, sent)
+        recording = _Recording(Outcomes.at(opened), book, sent)
         with _writing(args.refused) as write:
             for refused in _progressing(source, recording, counts):
                 write(refused)

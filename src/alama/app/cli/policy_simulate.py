@@ -44,6 +44,7 @@ from alama.policies import policies
 from alama.policies.page import policy_page
 from alama.policies.switches import as_csv
 from alama.scoring.replay import StoredCases
+from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -229,7 +230,7 @@ def _question(args: argparse.Namespace, opened: Installation | None) -> _Questio
         )
     if args.on == SCORES:
         assert opened is not None
-        cases = StoredCases(opened.scores, opened.vault, book, model.catalogue)
+        cases = StoredCases(Scores.at(opened), opened.vault, book, model.catalogue)
         latest = f"the latest that {book.lender} has asked about in {book.mode} mode"
         limit = _SCORES_LIMIT if args.limit is None else args.limit
         return _Question(model, old, new, cases, limit, lambda _: latest)

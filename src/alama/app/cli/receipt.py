@@ -24,7 +24,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import facts, plain_table
 from alama.protection import receipts as replaying
-from alama.protection.receipts import assessment_of
+from alama.protection.receipts import Receipts, assessment_of
 from alama.scoring.replay import Difference, replay
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def verify(args: argparse.Namespace) -> int:
 def make(args: argparse.Namespace) -> int:
     """Write the receipt of a score."""
     with existing_installation() as opened:
-        document = receipts.encode(opened.receipts.of(find_score(opened, args.request_id)))
+        document = receipts.encode(Receipts.at(opened).of(find_score(opened, args.request_id)))
     if args.out is None:
         sys.stdout.buffer.write(document)
         return 0
@@ -167,7 +167,7 @@ def make(args: argparse.Namespace) -> int:
 def show_keys(args: argparse.Namespace) -> int:
     """Print each key alone on its line, and the words about it to stderr."""
     with existing_installation() as opened:
-        found = opened.receipts.signing_keys()
+        found = Receipts.at(opened).signing_keys()
     for key in found:
         if args.current and key.retired_us is not None:
             continue

@@ -67,7 +67,7 @@ def show(_: argparse.Namespace) -> int:
     for place in (2, 3):
         table.columns[place].justify = "right"
     with existing_installation() as opened:
-        retention = opened.retention
+        retention = Retention.at(opened)
         for book in retention.books():
             law, reason = retention.period(book)[1:3]
             kept, due, alone, because = "ever", "", "", reason
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         if opened.clock.leap is not None:
             raise ClockLeapt("nothing was deleted")
-        plans = list(_plans(opened.retention, args.lender, args.days))
+        plans = list(_plans(Retention.at(opened), args.lender, args.days))
         due = [plan for plan in plans if plan.scores]
         if args.dry_run:
             _say_plans(due)
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
             if args.days is not None and not args.yes:
                 _say_plans(due)
                 confirm(_CONFIRMATION, "What is deleted cannot be brought back")
-            _delete(opened.retention, due, args.by)
+            _delete(Retention.at(opened), due, args.by)
     if plans and not due:
         words.say("Nothing is due.")
     return 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from alama.app.cli.installed import existing_installation
 from alama.batch.listing import number
 from alama.core.application import visible
+from alama.monitoring.reviews import Reviews
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.days import date_of
@@ -66,7 +67,7 @@ def review(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         book = Book(opened.registry.lender(args.lender).id, Mode(args.mode))
         try:
-            reviewed = opened.reviews.review(book, request_id, said)
+            reviewed = Reviews.at(opened).review(book, request_id, said)
         except UnknownScore:
             whose = f"{book.lender} has no score {request_id} in {book.mode} mode"
             raise unknown(whose) from None

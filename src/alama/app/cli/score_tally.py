@@ -13,6 +13,7 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
+from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +71,7 @@ def show(args: argparse.Namespace) -> int:
         last_day = opened.clock() // DAY_US
         first_day = last_day - args.days + 1
         lender = opened.registry.lender(args.lender)
-        found = opened.scores.tally(Book(lender.id, Mode(args.mode)), first_day, last_day)
+        found = Scores.at(opened).tally(Book(lender.id, Mode(args.mode)), first_day, last_day)
         known = {one: models.stored(opened.registry.model(one), one) for one in found}
     days = f"{words.day(first_day * DAY_US)} to {words.day(last_day * DAY_US)}"
     if not found:

@@ -12,6 +12,7 @@ from alama.app.cli.installed import existing_installation
 from alama.app.cli.score_review import request_id_from, unknown
 from alama.batch.listing import number
 from alama.core.application import visible
+from alama.monitoring.reviews import Reviews
 from alama.platform.book import Book, Mode
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
@@ -19,6 +20,7 @@ from alama.platform.terminal.tables import facts, plain_table
 from alama.scoring import replay as replaying
 from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, StoredScore, UnknownScore
 from alama.scoring.replay import Difference, Record, recall
+from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +103,7 @@ def show_list(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         # One more than asked for tells whether there are more.
-        pages = opened.scores.waiting if args.waiting else opened.scores.page
+        pages = Scores.at(opened).waiting if args.waiting else Scores.at(opened).page
         found = pages(Book(lender.id, Mode(args.mode)), before, args.limit + 1)
     shown = found[: args.limit]
     wait = "that wait for a person" if args.waiting else ""
@@ -121,7 +123,7 @@ def show(args: argparse.Namespace) -> int:
     """Show a record: the facts about it, then the answer that was given."""
     with existing_installation() as opened:
         record = recall(opened.registry, opened.vault, find_score(opened, args.request_id))
-        sequel = opened.reviews.sequel(record.row.book, record.row.request_id)
+        sequel = Reviews.at(opened).sequel(record.row.book, record.row.request_id)
     words.say(record.row.request_id)
     words.say(facts([*_facts(record.row, record.sealed), *score_review.facts_of(sequel)]))
     console = terminal.stdout()
@@ -205,7 +207,7 @@ def _identical(record: Record) -> str:
 def find_score(opened: Installation, request_id: str) -> StoredScore:
     """Find a score in whichever book it is, or raise `InvalidName` for whoever typed its id."""
     try:
-        return replaying.find(opened.registry, opened.scores, request_id_from(request_id))
+        return replaying.find(opened.registry, Scores.at(opened), request_id_from(request_id))
     except UnknownScore:
         raise unknown(f"no lender has a score {request_id}") from None
 

@@ -20,7 +20,8 @@ from alama.core.intake import Intake
 from alama.core.lending.policy import Decision
 from alama.core.product import PRODUCT
 from alama.monitoring.backdating import Backdating, Past
-from alama.monitoring.outcomes import BATCH_MAX, Sent
+from alama.monitoring.outcomes import BATCH_MAX, Outcomes, Sent
+from alama.monitoring.reviews import Reviews
 from alama.platform import clock, ids
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US
@@ -28,6 +29,7 @@ from alama.platform.files.packaged import builtin
 from alama.platform.terminal import terminal
 from alama.scoring.directory import ActiveModel, Directory
 from alama.scoring.sequels import Judgement, ReviewReason
+from alama.scoring.store import Scores
 from alama.training.population import aftermath
 from alama.training.population.people import PopulationOptions
 
@@ -116,7 +118,7 @@ def fill(opened: Installation, asked: Asked) -> Kept:
     with terminal.progress("Recording outcomes", len(news), unit="outcomes") as bar:
         for first in range(0, len(news), BATCH_MAX):
             told = news[first : first + BATCH_MAX]
-            opened.outcomes.record(book, told, Sent(by=installation.operator()))
+            Outcomes.at(opened).record(book, told, Sent(by=installation.operator()))
             bar.advance(len(told))
     return Kept(lent, news, _review(opened, book, scored, asked.reviews_max))
 
@@ -125,7 +127,7 @@ def _desk(opened: Installation, book: Book) -> ActiveModel:
     """Give what answers in the test book."""
     directory = Directory(
         opened.registry,
-        opened.scores,
+        Scores.at(opened),
         opened.clock,
         clock.stopwatch_us,
         opened.pepper,
@@ -142,7 +144,7 @@ def _scored(
 ) -> Iterator[Sequence[_Scored]]:
     """Score everybody, batch by batch, in the order of their arrival."""
     backdating = Backdating(
-        opened.scores, opened.vault, Intake(PRODUCT), book, desk, time.perf_counter
+        Scores.at(opened), opened.vault, Intake(PRODUCT), book, desk, time.perf_counter
     )
     options = PopulationOptions(
         rows=asked.people, seed=asked.seed, currency=desk.policy.policy.currency
@@ -212,6 +214,6 @@ def _review(opened: Installation, book: Book, scored: Sequence[_Scored], reviews
         for one in newest:
             yes = Judgement(Decision.APPROVED.value, ReviewReason.INCOME_VERIFIED, OFFICER)
             no = Judgement(Decision.DECLINED.value, ReviewReason.CANNOT_AFFORD, OFFICER)
-            opened.reviews.review(book, one.request_id, yes if one.is_lent else no)
+            Reviews.at(opened).review(book, one.request_id, yes if one.is_lent else no)
             bar.advance()
     return len(newest)

@@ -12,7 +12,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import plain_table
 from alama.platform.terminal.terminal import add_yes, confirm, say_journal
-from alama.protection.rotation import standing
+from alama.protection.rotation import Rotation, standing
 
 if TYPE_CHECKING:
     import argparse
@@ -129,9 +129,9 @@ def _register_rotations(parser: argparse.ArgumentParser) -> None:
 def status(_: argparse.Namespace) -> int:
     """Show every key that stands, and say what is left to do."""
     with existing_installation() as opened:
-        keys = standing(opened.rotation.everything())
-        applicants = opened.rotation.count_applicants()
-        endpoints = opened.rotation.count_endpoints()
+        keys = standing(Rotation.at(opened).everything())
+        applicants = Rotation.at(opened).count_applicants()
+        endpoints = Rotation.at(opened).count_endpoints()
         at_hand, fits, advice = _masters(opened.vault, keys)
     words.say(f"master key {at_hand}\n")
     words.say(_table(keys, opened.clock()))
@@ -174,14 +174,16 @@ def rotate_master(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         current, old = opened.vault.masters
         master_id = current.id
-        left = [key for key in standing(opened.rotation.everything()) if key.master_id != master_id]
+        left = [
+            key for key in standing(Rotation.at(opened).everything()) if key.master_id != master_id
+        ]
         if left and not args.yes:
             confirm(
                 _CONFIRMATION,
                 "Processes that were not started with the new master key as well as the old one "
                 "will answer 503 from now on",
             )
-        count = opened.rotation.master(args.by)
+        count = Rotation.at(opened).master(args.by)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
     if not count:
@@ -199,9 +201,9 @@ def rotate_lender(args: argparse.Namespace) -> int:
     """Give a lender a new key, and hand over to it what was under the old one."""
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
-        total = opened.rotation.begin_lender(lender.id, args.by)
+        total = Rotation.at(opened).begin_lender(lender.id, args.by)
         with terminal.progress("Handing over", total, unit="keys") as progress:
-            new_id = opened.rotation.finish_lender(lender.id, progress.advance)
+            new_id = Rotation.at(opened).finish_lender(lender.id, progress.advance)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
     words.say(f"{lender.id} seals under {new_id} now; the old key is destroyed.")
@@ -213,7 +215,7 @@ def rotate_applicant(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         book = Book(lender.id, Mode(args.mode))
-        count = opened.rotation.applicant(book, reference_from(args), args.by)
+        count = Rotation.at(opened).applicant(book, reference_from(args), args.by)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
     words.say(f"{count} records and replies are sealed under a new key.")
@@ -223,7 +225,7 @@ def rotate_applicant(args: argparse.Namespace) -> int:
 def rotate_signing(args: argparse.Namespace) -> int:
     """Have the audit signed by a new key."""
     with existing_installation() as opened:
-        new = opened.rotation.signing(args.by)
+        new = Rotation.at(opened).signing(args.by)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
     assert new.public is not None

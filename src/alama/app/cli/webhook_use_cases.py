@@ -16,6 +16,8 @@ from alama.platform import settings
 from alama.platform.addresses import InvalidUrl
 from alama.platform.book import Book, Mode
 from alama.platform.terminal import terminal
+from alama.webhooks.endpoints import Endpoints
+from alama.webhooks.events import Events
 from alama.webhooks.records import (
     Endpoint,
     EndpointDisabled,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from alama.platform.clock import Clock
-    from alama.webhooks.endpoints import Endpoints
-    from alama.webhooks.events import Events
 
 
 class UseCases(NamedTuple):
@@ -47,7 +47,7 @@ def use_cases(args: argparse.Namespace) -> Iterator[UseCases]:
     reach = settings.read(os.environ).webhook_reach
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
-        can = UseCases(opened.webhook_endpoints(reach), opened.events, opened.clock)
+        can = UseCases(Endpoints.at(opened, reach), Events.at(opened), opened.clock)
         try:
             yield can
         except UnknownEndpoint as error:
