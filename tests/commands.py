@@ -10,7 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from alama.app.cli.main import main
+from alama.app.cli import main
 from alama.platform.terminal import terminal
 
 

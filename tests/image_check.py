@@ -32,7 +32,7 @@ INSTALL = ("apt-get", "install", "--quiet=2", "--yes", "--no-install-recommends"
 # The modules of a service whose bytecode is nowhere: each of its processes would make it anew.
 UNCOMPILED = """
 import os, sys
-import alama.app.cli.main, alama.app.serving
+import alama.app.cli, alama.app.serving
 cached = [getattr(module, "__cached__", None) for module in list(sys.modules.values())]
 print([name for name in cached if name and not os.path.exists(name)])
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from alama.app import installation
+from alama.lenders import installation
 from alama.operations.doctor import examine
 from alama.platform import clock, settings
 from alama.platform.checkup import Finding, Mark

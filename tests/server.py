@@ -15,8 +15,7 @@ from typing import Self
 
 import httpx
 
-from alama.app import installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
 from alama.lenders import keys as lenders
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode

@@ -6,11 +6,10 @@ import asyncio
 import os
 import time
 
-from alama.app import installation
-from alama.app.installation import Installation
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
-from alama.lenders import keys
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us

@@ -1,4 +1,4 @@
-"""The scores and the registry of a database, put together as `alama.app.installation` does."""
+"""The scores and the registry of a database, put together as `alama.lenders.installation` does."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from alama.app import installation
+from alama.lenders import installation
 from alama.platform import settings
 
 

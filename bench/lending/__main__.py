@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from alama.app.cli.main import main as alama
+from alama.app.cli import main as alama
 from alama.batch.deciding import TableCases
 from alama.core.lending.decision import decide
 from alama.core.lending.draft import default_policy

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from sqlalchemy import select
 
-from alama.app import installation
-from alama.app.cli.synthetic_book import Asked, Kept, fill
 from alama.core import kernel
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision
 from alama.core.monitoring.figures import COUNT_MIN, Rate
 from alama.core.monitoring.rates import Loans, rate
+from alama.lenders import installation
 from alama.monitoring.repayment import due_before
 from alama.monitoring.report import Monitoring
+from alama.monitoring.synthetic_book import Asked, Kept, fill
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables

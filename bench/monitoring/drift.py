@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 from sqlalchemy import insert
 
-from alama.app import installation
 from alama.core import document
 from alama.core import tally as tallies
 from alama.core.kernel import BatchScorecard, Column, Words, choose_card, shown_scores
@@ -28,6 +27,7 @@ from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.tally import Seen, Tally
+from alama.lenders import installation
 from alama.monitoring.drift import SETTLED_US, Drift, Drifted, DriftStore, Window
 from alama.platform import settings
 from alama.platform.book import Book, Mode

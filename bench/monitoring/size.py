@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from alama.app import installation
-from alama.app.cli.synthetic_book import Asked, fill
 from alama.core import tally
 from alama.core.tally import Tally
+from alama.lenders import installation
+from alama.monitoring.synthetic_book import Asked, fill
 from alama.platform import ids, settings
 from alama.platform.database import tables
 from bench.environment import SCRATCH

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from alama.app import installation
 from alama.app.serving import assemble
 from alama.app.watching import watching
+from alama.lenders import installation
 from alama.platform import settings
 from alama.scoring.store import Scores
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from alama.app import delivering, installation
 from alama.core import model
-from alama.lenders import keys
+from alama.lenders import installation, keys
 from alama.lenders import keys as lenders
+from alama.monitoring import comparing
 from alama.monitoring.challengers import Challengers
 from alama.monitoring.shadowing import SETTLED_US
 from alama.platform import clock, settings
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from bench.page import Document
     from bench.progress import Bar
     from bench.serve.ground import Ground
@@ -132,7 +132,7 @@ def _prepared(
         issued.append(replace(server, key=key))
     challenger = model.seal(msgspec.structs.replace(builtin(), name="challenger"))
     document = model.encode(challenger)
-    delivering.challenges(installed).begin(books[1], document, "bench", "to see what it costs")
+    comparing.challenges(installed).begin(books[1], document, "bench", "to see what it costs")
     clients = {NOBODY: issued[0], CHALLENGER: issued[1], CROWDED: issued[1]}
     return Stage(here, worker, installed, books[1]), clients
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.app import installation as wiring
+from alama.lenders import installation as wiring
 from alama.lenders import keys
 from alama.lenders import keys as lenders
 from alama.platform import clock, settings
@@ -26,7 +26,7 @@ from bench.webhooks.subjects import Worker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.database.database import Database
     from bench.serve.ground import Ground
     from bench.serve.server import Server

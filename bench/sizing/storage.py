@@ -17,7 +17,7 @@ from bench.sizing.stage import DATABASES
 from bench.webhooks.subjects import added, good, receiving
 
 if TYPE_CHECKING:
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.database.database import Database
     from bench.progress import Bar
     from bench.serve.ground import Ground

@@ -17,8 +17,7 @@ from dataclasses import replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from alama.app import installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
 from alama.lenders import keys as lenders
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from bench.page import Document
     from bench.progress import Bar
     from bench.serve.ground import Ground

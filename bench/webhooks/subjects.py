@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.app.cli.worker import NICENESS
+from alama.app.worker_cli import NICENESS
 from bench.environment import ROOT
 from bench.serve.server import HOST, Server, ServerFailed, free_port, started
 from bench.serve.subjects import alama, home

@@ -11,6 +11,6 @@ import sys
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]
-    from alama.app.cli.main import main
+    from alama.app.cli import main
 
     sys.exit(main())

@@ -10,9 +10,8 @@ from typing import Any
 
 import httpx
 
-from alama.app import installation
-from alama.app.installation import Installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.lenders.records import Key
 from alama.platform import clock, settings
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope

@@ -15,8 +15,7 @@ from typing import IO
 import psycopg
 import pytest
 
-from alama.app import installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
 from alama.lenders.store import Registry
 from alama.platform import clock, settings
 from alama.platform.database import database as databases

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.operations import postgresql_backup
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.onboarding import tasks
 from alama.platform.terminal import terminal
 from alama.training.history.report import HistoryReport

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import build_parser
+from alama.app.cli import build_parser
 from tests.cores import one_core
 from tests.databases import sqlite_url
 from tests.server import Server

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from alama.app import installation
 from alama.core import document
+from alama.lenders import installation
 from alama.onboarding import examples
 from alama.onboarding.steps import Stores
 from alama.platform import settings

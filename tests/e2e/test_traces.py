@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from alama.app import installation
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.addresses import DEVELOPMENT
 from alama.platform.book import Book, Mode

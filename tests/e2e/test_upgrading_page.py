@@ -12,8 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
-from alama.app import installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
 from alama.platform import clock, settings
 from alama.platform.database import database, migrate, tables
 from alama.platform.errors import StoreUnavailable

@@ -82,7 +82,7 @@ def test_the_metadata_is_complete_and_consistent(installed: Path) -> None:
     pip(installed, "check")
     shown = pip(installed, "show", "--verbose", "alama")
     assert f"Version: {alama.__version__}" in shown
-    assert "alama = alama.app.cli.main:main" in shown
+    assert "alama = alama.app.cli:main" in shown
 
 
 def test_the_help_teaches(installed: Path) -> None:

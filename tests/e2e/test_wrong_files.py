@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alama.app.cli.main import main
+from alama.app.cli import main
 from alama.core.model import decode
 from tests.loans import noise, outcomes, product_columns, write_csv, write_parquet
 

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.app.cli.main import main
+from alama.app.cli import main
 from alama.core.application import Application, Value
 from alama.core.assess import assess
 from alama.core.catalogue import Catalogue, Field, Kind

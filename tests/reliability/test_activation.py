@@ -17,12 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
 from alama.core import document
 from alama.core.lending.policy import Decision
 from alama.core.model import Model
-from alama.lenders import keys
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.onboarding.approval import Approval, LiveKeys, Signing
 from alama.onboarding.steps import Stores
 from alama.platform import clock, settings

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from alama.app import installation
 from alama.core.lending.draft import draft, draft_text
+from alama.lenders import installation
 from alama.lenders.records import Signed
 from alama.platform import settings
 from alama.platform.database import database as databases

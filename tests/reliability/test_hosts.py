@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from alama.app import installation
-from alama.app.installation import Installation
 from alama.app.serving import PACE_OF_A_FILE
 from alama.core.lending import draft
-from alama.lenders import keys
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases

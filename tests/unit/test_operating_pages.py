@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import alama
-from alama.app.cli.main import build_parser
+from alama.app.cli import build_parser
 from alama.operations.doctor.check_proxy import CLOSED
 from alama.operations.doctor.findings import CHECKS
 from alama.platform import settings

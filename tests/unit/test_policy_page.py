@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from alama.app import cli as main
 from alama.app import openapi
-from alama.app.cli import main
 from alama.core.application import read
 from alama.core.assess import Assessment, assess
 from alama.core.expressions import expression

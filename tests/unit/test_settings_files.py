@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.lenders import secrets
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation, secrets
 from alama.platform.errors import StoreUnfit
 from alama.platform.settings import InvalidSetting, Settings, read
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation, serving
+from alama.app import serving
 from alama.core import document
 from alama.core.chain import MAIN
-from alama.lenders import keys, secrets
+from alama.lenders import installation, keys, secrets
 from alama.platform import clock, settings
 from alama.platform.acts import ActKind
 from alama.platform.addresses import DEVELOPMENT
@@ -163,8 +163,8 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
         return "wanjiru"
 
     monkeypatch.delenv("SUDO_USER", raising=False)
-    monkeypatch.setattr("alama.app.installation.getpass.getuser", login_name)
-    monkeypatch.setattr("alama.app.installation.os.getuid", lambda: 1_000)
+    monkeypatch.setattr("alama.lenders.installation.getpass.getuser", login_name)
+    monkeypatch.setattr("alama.lenders.installation.os.getuid", lambda: 1_000)
     installed = installation.open_installation(chosen(tmp_path))
     (added,) = newest_first(Trail(installed.database), None)
     assert added.act is not None
@@ -173,7 +173,7 @@ def test_what_nobody_signs_is_by_whoever_runs_the_command(
 
 
 def test_behind_sudo_it_is_by_the_person_who_called_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alama.app.installation.getpass.getuser", lambda: "root")
+    monkeypatch.setattr("alama.lenders.installation.getpass.getuser", lambda: "root")
     monkeypatch.setenv("SUDO_USER", "wanjiru")
     assert installation.operator() == "wanjiru"
 

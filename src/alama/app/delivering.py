@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
 
-from alama.monitoring.challengers import Challengers, Challenges
-from alama.monitoring.comparing import Comparing, Comparisons
-from alama.monitoring.shadowing import Shadowing, ShadowWorker
-from alama.onboarding.job_runner import JobWatch, Runner
-from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
+from alama.monitoring.challengers import Challengers
+from alama.monitoring.shadowing import Shadowing, ShadowWorker, can_shadow
+from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor, can_train
 from alama.onboarding.steps import Stores
 from alama.platform import ids
 from alama.platform.clock import follow, wall_us
 from alama.platform.database.database import safe_for_several
-from alama.platform.files.packaged import builtin
 from alama.platform.ids import RandomPool
 from alama.webhooks.courier import Courier
 from alama.webhooks.outbox import Outbox
@@ -29,30 +25,9 @@ from alama.webhooks.worker import Chores, Pace, Worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.settings import Settings
     from alama.webhooks.telemetry import DeliveryWatch
-
-
-def challenges(installed: Installation) -> Challenges:
-    """Give who begins and ends challengers."""
-    challengers = Challengers(installed.database, installed.log)
-    return Challenges(challengers, installed.registry, installed.clock, builtin)
-
-
-def comparing(installed: Installation) -> Comparing:
-    """Give who holds them against what decides."""
-    challengers = Challengers(installed.database, installed.log)
-    comparisons = Comparisons(installed.database)
-    return Comparing(challengers, comparisons, installed.registry, installed.clock, builtin)
-
-
-def can_shadow(installed: Installation) -> bool:
-    """Say whether a worker here asks challengers: not where it is a thread of the service.
-
-    There it would take turns of the interpreter from scores.
-    """
-    return safe_for_several(installed.database)
 
 
 def shadow(installed: Installation, watch: DeliveryWatch) -> ShadowWorker:
@@ -61,63 +36,6 @@ def shadow(installed: Installation, watch: DeliveryWatch) -> ShadowWorker:
     return ShadowWorker(
         Shadowing(challengers, installed.registry, installed.vault, installed.clock), watch
     )
-
-
-# Jobs, put together: who looks for them, and who does them.
-
-
-LIBRARIES: Final = ("clarabel", "interpret", "joblib", "pyarrow", "scipy", "sklearn")
-"""What the extra `train` brings."""
-
-UNSAFE: Final = (
-    "jobs wait, for this SQLite is not safe for a second process on one file",
-    "use PostgreSQL, or take their steps with `alama onboard` while the service is stopped",
-)
-UNABLE: Final = (
-    "jobs wait, for the training libraries are not installed here",
-    "install alama[train] here, or run `alama worker` where it is installed",
-)
-"""Why no job is done here, and what to do."""
-
-JOB_PAUSE_TURNS: Final = 0.1
-"""Of the time, in which the process holds a file that scores are to be written into."""
-
-
-def can_train() -> bool:
-    """Say whether the training libraries are installed; none of them is loaded."""
-    return all(find_spec(name) is not None for name in LIBRARIES)
-
-
-def overseer(installed: Installation, watch: DeliveryWatch) -> JobSupervisor | JobAlarm:
-    """Give who looks for jobs: has them done, or says why they are not done here."""
-    jobs = Stores.at(installed).jobs
-    if not safe_for_several(installed.database):
-        return JobAlarm(jobs, installed.clock.trusted, watch, *UNSAFE)
-    if not can_train():
-        return JobAlarm(jobs, installed.clock.trusted, watch, *UNABLE)
-    return JobSupervisor(jobs, installed.clock.trusted, watch)
-
-
-def give_way(installed: Installation) -> None:
-    """Have a process that writes much leave scores their turn, where they go into one file."""
-    if installed.database.embedded:
-        installed.database.courtesy.pause_turns = JOB_PAUSE_TURNS
-
-
-def runner(installed: Installation, watch: JobWatch, cores: int) -> Runner:
-    """Give who does jobs, in a process of its own; takes seconds, for the libraries to load.
-
-    `cores` is how many processes may train at once.
-    """
-    # Not at the top: a worker that looks for jobs has no use for it.
-    from alama.onboarding.tasks import Tasks  # noqa: PLC0415
-
-    give_way(installed)
-    stores = Stores.at(installed)
-    tasks = Tasks(stores, installed.clock, cores)
-    name = f"worker_{os.urandom(8).hex()}"
-    # By the time that is trusted: one started far ahead takes no job that another is doing.
-    return Runner(name, stores.jobs, installed.clock.trusted, tasks.do, watch)
 
 
 PAUSE_TURNS: Final = 100.0
@@ -184,3 +102,24 @@ class _AtOnce:
         for task in self._beside:
             task.cancel()
         self._worker.stop()
+
+
+UNSAFE: Final = (
+    "jobs wait, for this SQLite is not safe for a second process on one file",
+    "use PostgreSQL, or take their steps with `alama onboard` while the service is stopped",
+)
+UNABLE: Final = (
+    "jobs wait, for the training libraries are not installed here",
+    "install alama[train] here, or run `alama worker` where it is installed",
+)
+"""Why no job is done here, and what to do."""
+
+
+def overseer(installed: Installation, watch: DeliveryWatch) -> JobSupervisor | JobAlarm:
+    """Give who looks for jobs: has them done, or says why they are not done here."""
+    jobs = Stores.at(installed).jobs
+    if not safe_for_several(installed.database):
+        return JobAlarm(jobs, installed.clock.trusted, watch, *UNSAFE)
+    if not can_train():
+        return JobAlarm(jobs, installed.clock.trusted, watch, *UNABLE)
+    return JobSupervisor(jobs, installed.clock.trusted, watch)

@@ -13,12 +13,12 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Final
 
 from alama.app.asgi import DocumentEndpoints, Served, application
-from alama.app.installation import Installation, open_installation
 from alama.app.upkeep import Keepers, Upkeep
 from alama.app.watching import watching
 from alama.core.errors import AlamaError
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
+from alama.lenders.installation import Installation, open_installation
 from alama.lenders.limits import Pace, RateLimit, Sharing
 from alama.lenders.store import Registry, SqlRates
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX, MonitoringEndpoint

@@ -20,6 +20,7 @@ from alama.lenders.store import Registry, in_book
 from alama.monitoring.challengers import (
     Challenger,
     Challengers,
+    Challenges,
     NoChallenger,
     how_to_begin,
     how_to_end,
@@ -40,6 +41,7 @@ from alama.monitoring.shadowing import SETTLED_US
 from alama.platform import ids
 from alama.platform.database import tables
 from alama.platform.days import DAY_US, date_of
+from alama.platform.files.packaged import builtin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from alama.core.model import Model
+    from alama.lenders.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
@@ -401,3 +404,16 @@ class Comparisons:
 
 def _of(book: Book, challenger_id: str) -> ColumnElement[bool]:
     return and_(in_book(tables.shadow_scores, book), _S.model_id == challenger_id)
+
+
+def challenges(installed: Installation) -> Challenges:
+    """Give who begins and ends challengers."""
+    challengers = Challengers(installed.database, installed.log)
+    return Challenges(challengers, installed.registry, installed.clock, builtin)
+
+
+def comparing(installed: Installation) -> Comparing:
+    """Give who holds them against what decides."""
+    challengers = Challengers(installed.database, installed.log)
+    comparisons = Comparisons(installed.database)
+    return Comparing(challengers, comparisons, installed.registry, installed.clock, builtin)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from alama.app.installation import Installation
     from alama.core.monitoring.news import News
+    from alama.lenders.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database

@@ -31,8 +31,8 @@ from alama.platform.files.packaged import builtin
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from alama.app.installation import Installation
     from alama.core.model import Model
+    from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
 
 

@@ -34,8 +34,8 @@ from alama.core.monitoring.findings import findings
 from alama.core.monitoring.rates import proportion, rate, together
 from alama.core.tally import Tally
 from alama.lenders.records import UnknownModel
-from alama.monitoring.challengers import Challengers
-from alama.monitoring.drift import DriftStore
+from alama.monitoring.challengers import Challenger, Challengers
+from alama.monitoring.drift import DriftStore, Window, Windows
 from alama.monitoring.records import KnownRow, MonitoringStore, answering, whole_days, whole_from
 from alama.monitoring.repayment import Repayment, due_before, loans_of, no_repayment
 from alama.monitoring.store import SqlMonitoring
@@ -46,11 +46,9 @@ from alama.policies import policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from alama.app.installation import Installation
     from alama.core.model import Model
+    from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
-    from alama.monitoring.challengers import Challenger
-    from alama.monitoring.drift import Window, Windows
     from alama.platform.book import Book
     from alama.platform.clock import Clock
 

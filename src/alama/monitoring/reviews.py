@@ -33,7 +33,7 @@ from alama.vault.vault import Locked, Vault, damaged
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database

@@ -21,12 +21,14 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.monitoring.challengers import Challenger, Challengers, Shadow, Step
 from alama.platform import ids
+from alama.platform.database.database import safe_for_several
 from alama.platform.errors import Erased, MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.scoring.replay import open_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
     from alama.platform.book import Book
     from alama.platform.clock import Clock
@@ -283,3 +285,11 @@ class ShadowWorker:
             return None
         self._failing.discard(who)
         return found
+
+
+def can_shadow(installed: Installation) -> bool:
+    """Say whether a worker here asks challengers: not where it is a thread of the service.
+
+    There it would take turns of the interpreter from scores.
+    """
+    return safe_for_several(installed.database)

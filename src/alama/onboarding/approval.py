@@ -34,7 +34,7 @@ from alama.policies import policies
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.clock import Clock, Time
 
 

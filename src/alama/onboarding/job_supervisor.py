@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
 
 from alama.onboarding import job_dirs
@@ -21,8 +22,31 @@ from alama.platform.errors import StoreUnavailable
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
+    from alama.lenders.installation import Installation
     from alama.onboarding.job_store import Jobs
     from alama.platform.clock import Clock
+
+
+# Jobs, put together: who looks for them, and who does them.
+
+
+LIBRARIES: Final = ("clarabel", "interpret", "joblib", "pyarrow", "scipy", "sklearn")
+"""What the extra `train` brings."""
+
+
+JOB_PAUSE_TURNS: Final = 0.1
+"""Of the time, in which the process holds a file that scores are to be written into."""
+
+
+def can_train() -> bool:
+    """Say whether the training libraries are installed; none of them is loaded."""
+    return all(find_spec(name) is not None for name in LIBRARIES)
+
+
+def give_way(installed: Installation) -> None:
+    """Have a process that writes much leave scores their turn, where they go into one file."""
+    if installed.database.embedded:
+        installed.database.courtesy.pause_turns = JOB_PAUSE_TURNS
 
 
 ALARM_EVERY_S: Final = 60.0

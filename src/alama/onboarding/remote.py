@@ -30,7 +30,7 @@ from alama.onboarding.records import (
     Signature,
 )
 from alama.onboarding.steps import Standing, Stores, standing
-from alama.onboarding.terms import Agreement
+from alama.onboarding.terms import Agreed, Agreement, Terms
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.ids import RandomPool
@@ -38,8 +38,7 @@ from alama.platform.ids import RandomPool
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from alama.app.installation import Installation
-    from alama.onboarding.terms import Agreed, Terms
+    from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
 
 

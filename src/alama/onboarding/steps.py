@@ -40,7 +40,7 @@ from alama.training.history.report import Enough
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
 
 

@@ -25,9 +25,9 @@ from alama.policies import policies
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alama.app.installation import Installation
     from alama.core.lending.jurisdiction import Jurisdiction
     from alama.core.model import Model
+    from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
 
 

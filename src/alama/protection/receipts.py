@@ -29,8 +29,8 @@ from alama.vault.store import SqlVaultKeys
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from alama.app.installation import Installation
     from alama.core.lending.policy import Policy
+    from alama.lenders.installation import Installation
     from alama.platform.book import Book
     from alama.vault.keys import VaultKey, VaultKeys
     from alama.vault.vault import Vault

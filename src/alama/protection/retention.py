@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
-    from alama.app.installation import Installation
     from alama.core.lending.jurisdiction import Jurisdiction
+    from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database

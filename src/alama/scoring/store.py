@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Select
     from sqlalchemy.engine.interfaces import DBAPICursor
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
     from alama.vault.vault import Vault

@@ -26,7 +26,7 @@ from alama.webhooks.records import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.addresses import Reach
     from alama.platform.book import Book
     from alama.platform.clock import Clock

@@ -15,7 +15,7 @@ from alama.webhooks.records import UnknownEvent, Waiting
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from alama.app.installation import Installation
+    from alama.lenders.installation import Installation
     from alama.platform.book import Book
     from alama.platform.clock import Clock
 

@@ -5,12 +5,11 @@ A line names endpoints and events by their ids: an address may hold what its own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
 from alama.platform.telemetry.clock import clock_gauges
-from alama.webhooks.telemetry import ATTEMPT_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
     from alama.monitoring.shadowing import Round
     from alama.webhooks.records import Backlog, Forgotten
+
+
+ATTEMPT_S: Final = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0)
 
 
 class DeliveryMetrics:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from sqlalchemy import bindparam, case, delete, exists, func, or_, select, tuple_, update
 
-from alama.app.installation import operator
+from alama.lenders.installation import Installation, operator
 from alama.platform import event_bundles, ids
 from alama.platform.acts import ActLog
 from alama.platform.database import tables
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select, Update
 
-    from alama.app.installation import Installation
     from alama.platform.database.database import Database
 
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from alama.webhooks.records import Backlog, Due, Endpoint, Forgotten, Settled
 
 
-ATTEMPT_S: Final = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0)
-
-
 UNREADABLE: Final = "the row of a webhook endpoint is damaged, and nothing is sent to it"
 UNREADABLE_HINT: Final = "restore it from a backup, or delete it from webhook_endpoints"
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.platform import settings
 from alama.scoring.api import PAGE_MAX
 from alama.scoring.store import Scores

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from starlette.types import ASGIApp
 
 from alama.app.asgi import DocumentEndpoints, Served, application
-from alama.app.installation import Installation
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
+from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
 from alama.monitoring.api import MonitoringEndpoint
 from alama.monitoring.outcomes import Outcomes

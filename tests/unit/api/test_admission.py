@@ -7,9 +7,8 @@ from typing import NoReturn
 
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
 from alama.platform import clock, settings
 from alama.platform.book import Scope

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from alama.app import installation
-from alama.app.installation import Installation
 from alama.core import document
 from alama.core.lending import draft, policy_text
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.lenders import keys
+from alama.lenders import installation, keys
 from alama.platform import clock, settings
 from alama.protection.rotation import Rotation, RotationStore
 from alama.vault.keys import Masters, master

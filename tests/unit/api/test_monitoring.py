@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from alama.app.installation import Installation
 from alama.core.monitoring.figures import MonitoringReport
+from alama.lenders.installation import Installation
 from alama.platform.book import Scope
 from tests.unit.api.service import BODY, MODEL
 from tests.unit.api.webhooks import Lender

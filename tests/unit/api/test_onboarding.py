@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
 from alama.onboarding import orders
 from alama.onboarding.orders import TrainOrder

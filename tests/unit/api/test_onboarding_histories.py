@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.onboarding import api as endpoints
 from alama.onboarding import histories, orders
 from alama.onboarding.orders import Wishes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from alama.app.installation import Installation
+from alama.lenders.installation import Installation
 from alama.monitoring.outcomes_api import BODY_MAX
 from alama.platform import clock
 from alama.platform.book import Book, Mode, Scope

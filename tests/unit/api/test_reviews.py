@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
 from alama.core.lending.policy import Decision
 from alama.core.monitoring.news import News, State
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.monitoring.outcomes import Outcomes, Sent
 from alama.platform import clock, settings
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope

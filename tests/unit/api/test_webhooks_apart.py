@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import select
 
-from alama.app.installation import Installation
+from alama.lenders.installation import Installation
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables as schema
 from alama.webhooks.outbox import Outbox

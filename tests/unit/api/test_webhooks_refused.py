@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
-from alama.app import installation
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.events import EventKind
 from alama.webhooks.records import LENGTH_MAX as DESCRIPTION_MAX

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from alama.app.installation import Installation
 from alama.lenders import keys
+from alama.lenders.installation import Installation
 from alama.platform import clock
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.database import tables

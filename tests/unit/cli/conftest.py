@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from alama.app import installation
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.terminal import terminal
 from tests.databases import Postgres

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from alama.app.cli.main import main
+from alama.app.cli import main
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
 from alama.core.lending.policy import Policy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.protection import applicants
 from tests.stored import give_score
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Table, delete, select, text, update
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables

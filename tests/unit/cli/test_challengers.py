@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.installation import Installation
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.model import Money, encode, seal
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.monitoring import comparing
 from alama.monitoring.challengers import Challengers
 from alama.monitoring.shadowing import SETTLED_US, Shadowing

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import main
+from alama.app.cli import main
+from alama.lenders import installation
 from alama.platform import clock
 from alama.platform.clock import TOLERANCE_US
 from alama.platform.clock_store import SqlSeen
@@ -36,7 +36,7 @@ def leapt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     """The clock of the machine has been set; whether it is ahead or behind."""
     side, days = request.param
     now_us = clock.wall_us()
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + days * DAY_US)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + days * DAY_US)
     return str(side)
 
 
@@ -85,7 +85,7 @@ def test_what_becomes_due_is_shown_before_it_is_accepted(
     main([*ISSUE, "--days", "30"])
     obey_kenya(home)
     now_us = clock.wall_us()
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + 3_000 * DAY_US)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + 3_000 * DAY_US)
     code, out = said(capsys, "accept")
     assert code == EXIT_MISTAKE  # there is nobody to ask
     assert "1 of the scores of demo, test mode, are due" in out
@@ -98,7 +98,7 @@ def followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[installati
     """The installation of a service that ran when the clock jumped, by less than a day."""
     with opened(home) as one:
         now_us = clock.wall_us()
-        monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + 20 * HOUR_US)
+        monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + 20 * HOUR_US)
         one.clock._source = lambda: now_us + 20 * HOUR_US
         one.clock.look()
         yield one
@@ -126,7 +126,7 @@ def test_a_jump_with_commands_in_it_leaves_nothing_behind(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(ISSUE)
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: time.time_ns() // 1_000)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: time.time_ns() // 1_000)
     assert said(capsys)[0] == 0
     main(ISSUE)
     assert main(["audit", "verify"]) == 0
@@ -137,7 +137,7 @@ def test_acts_signed_out_of_order_by_a_wrong_clock_are_named(
 ) -> None:
     now_us = clock.wall_us()
     with monkeypatch.context() as wrong:
-        wrong.setattr("alama.app.installation.wall_us", lambda: now_us + 400 * DAY_US)
+        wrong.setattr("alama.lenders.installation.wall_us", lambda: now_us + 400 * DAY_US)
         main(ISSUE)
     main(ISSUE)
     capsys.readouterr()

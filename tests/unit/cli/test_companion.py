@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from alama.app import delivering, installation
-from alama.app.cli import companion as companions
-from alama.app.cli.companion import Nobody, ProcessCompanion, ThreadCompanion, Where
+from alama.app import delivering, worker_process
+from alama.app.worker_process import Nobody, ProcessCompanion, ThreadCompanion, Where
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.database import database as databases
 from alama.platform.telemetry.log import JsonLines, Log
@@ -94,7 +94,7 @@ def test_one_that_is_killed_is_told_forgotten_and_replaced(told: Told) -> None:
 def test_one_that_dies_again_and_again_is_replaced_after_longer_and_longer_pauses(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(companions, "PAUSE_S_MIN", 0.1)
+    monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.1)
     companion = beside(told, DIES)
     began_s = time.monotonic()
     companion.start()
@@ -150,9 +150,9 @@ def test_where_webhooks_are_sent_from_follows_from_the_setting_and_the_database(
         monkeypatch.setattr(databases, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     chosen = settings.Settings(home=str(tmp_path), delivery=delivery)
     database = databases.connect(sqlite_url(tmp_path))
-    assert companions.where(chosen, database) is place
+    assert worker_process.where(chosen, database) is place
     database.close()
-    companion = companions.companion(place, chosen, told.log, told.gone.append)
+    companion = worker_process.companion(place, chosen, told.log, told.gone.append)
     assert type(companion) is kind
 
 
@@ -180,7 +180,7 @@ def test_a_worker_in_a_thread_begins_and_ends_with_the_service(
 def test_a_worker_in_a_thread_that_cannot_open_the_database_is_told_and_tried_again(
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(companions, "PAUSE_S_MIN", 0.01)
+    monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
     chosen = settings.Settings(home=str(tmp_path), database="sqlite://")
     companion = ThreadCompanion(chosen, told.log)
     companion.start()
@@ -201,7 +201,7 @@ def test_a_worker_in_a_thread_that_breaks_is_told_and_replaced(
             raise KeyError("a defect")
         await real(*given)
 
-    monkeypatch.setattr(companions, "PAUSE_S_MIN", 0.01)
+    monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
     monkeypatch.setattr(delivering, "deliver", breaks_once)
     companion = ThreadCompanion(settings.Settings(home=str(tmp_path), log="json"), told.log)
     companion.start()
@@ -234,7 +234,7 @@ def test_a_stop_that_comes_before_the_worker_in_a_thread_has_begun_is_not_forgot
 def test_one_that_cannot_even_be_started_is_told_and_tried_again(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(companions, "PAUSE_S_MIN", 0.01)
+    monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
     companion = ProcessCompanion(told.log, STOP_S, told.gone.append, ("/nowhere/python",))
     companion.start()
     wait_until(lambda: len(told.lines("deliveries_failed")) >= 2)
@@ -249,7 +249,7 @@ def test_whoever_looks_after_it_goes_on_whatever_breaks(
     def cannot_forget(_: int) -> None:
         raise FileNotFoundError
 
-    monkeypatch.setattr(companions, "PAUSE_S_MIN", 0.01)
+    monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
     companion = ProcessCompanion(told.log, STOP_S, cannot_forget, (sys.executable, "-c", DIES))
     companion.start()
     wait_until(lambda: len(told.lines("deliveries_failed")) >= 2)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import make_url, text
 
 from alama import __version__
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.platform.database import migrate, tables
 from alama.platform.database.database import connect
 from alama.platform.database.migrate import note_served

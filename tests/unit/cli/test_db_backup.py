@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.lenders import keys
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation, keys
 from alama.lenders.store import Registry
 from alama.operations import postgresql_backup
 from alama.platform import clock, settings

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, text, update
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending import draft
+from alama.lenders import installation
 from alama.lenders import keys as lenders
 from alama.lenders.store import Registry
 from alama.platform import clock, settings

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from alama import __version__
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.operations.doctor import examine
 from alama.operations.doctor.findings import CHECKS, GROUPS
 from alama.platform.checkup import Mark, ok

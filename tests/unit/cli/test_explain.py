@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from alama.app.cli import waterfall
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.application import read
 from alama.core.assess import ExplainedScore, assess, explain_score
 from alama.core.lending.draft import default_policy
@@ -20,6 +19,7 @@ from alama.core.units import Points, Probability
 from alama.platform.files import packaged
 from alama.platform.files.packaged import sample_application, write_model
 from alama.platform.terminal import tables
+from alama.scoring import waterfall
 from tests.factories import a_model
 
 COMPACT = {
@@ -186,7 +186,7 @@ def test_a_missing_application_is_told(tmp_path: Path, capsys: pytest.CaptureFix
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None  # importing it fails, as where it is not installed
-from alama.app.cli.main import main
+from alama.app.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 

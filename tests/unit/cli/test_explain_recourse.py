@@ -14,9 +14,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from alama.app.cli import explain, waterfall
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.cli.recourse_drawing import RecourseDrawing
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_policy, write
 from alama.core.lending.policy import Law
 from alama.core.lending.policy_check import seal
@@ -24,6 +22,8 @@ from alama.core.model import seal as seal_model
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX, Recourse, Status
 from alama.platform.files.packaged import language, languages, write_model
+from alama.scoring import explain_cli, waterfall
+from alama.scoring.explain_cli import RecourseDrawing
 from tests.explanations import (
     APPROVED,
     ASKING_MUCH,
@@ -154,7 +154,7 @@ def test_the_applicant_is_spoken_to_in_their_language(say: Say, spoken: Language
 
 
 def test_a_search_that_runs_out_of_time_says_so(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explain, "SEARCH_S", -1.0)
+    monkeypatch.setattr(explain_cli, "SEARCH_S", -1.0)
     out, _ = say(DECLINED)
     assert "\nNothing was found that leads to APPROVED within 180 days\n" in out
     assert "out_of_time" in out
@@ -186,7 +186,7 @@ def test_what_no_search_could_take_is_refused(
 
 
 def test_the_command_offers_as_many_ways_as_there_can_be() -> None:
-    assert explain._WAYS_MAX == COUNT_MAX
+    assert explain_cli._WAYS_MAX == COUNT_MAX
 
 
 # ---------------------------------------------------------------------------------------- policy

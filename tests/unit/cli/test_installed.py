@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.installed import bare_database
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders.installation import bare_database
 from alama.platform.database import checkpoints
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 

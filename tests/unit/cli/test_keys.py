@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.lenders import keys
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation, keys
 from alama.lenders.records import Key
 from alama.onboarding.terms import Agreement, Terms
 from alama.platform import book, clock, settings
@@ -213,7 +212,7 @@ def test_eighty_columns_hold_the_whole_list_two_lines_a_key(home: Path) -> None:
 
 
 NARROW = f"""
-from alama.app.cli.main import main
+from alama.app.cli import main
 main({[*ISSUE, "--days", "90"]!r})
 main(["keys", "list"])
 """

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
+from alama.lenders import installation
 from alama.lenders.records import Signed
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode

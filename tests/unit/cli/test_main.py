@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from alama import __version__
-from alama.app.cli import main
+from alama.app import cli as main
 from alama.core.errors import AlamaError
 from alama.platform.terminal.command import Parser
 
@@ -277,7 +277,7 @@ def test_no_command_loads_the_libraries_of_an_extra_before_it_runs() -> None:
 
 def modules_after(statement: str) -> set[str]:
     """What is imported once the front door has done something."""
-    probe = f"import sys, alama.app.cli.main as m; {statement}; print('\\n', *sys.modules)"
+    probe = f"import sys, alama.app.cli as m; {statement}; print('\\n', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=True, text=True)
     return set(done.stdout.splitlines()[-1].split())
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from alama.app.cli import card_table
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app import models_cli
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.batch.listing import listing
 from alama.batch.sql import KEY, TABLE
 from alama.core.model import Metric, Model, seal
@@ -33,7 +33,7 @@ def path(model: Model, tmp_path: Path) -> Path:
 
 def shown(model: Model, width: int = 110) -> str:
     text = io.StringIO()
-    card_table.show(model, model.cards[-1], None, Console(file=text, width=width))
+    models_cli.show(model, model.cards[-1], None, Console(file=text, width=width))
     return text.getvalue()
 
 
@@ -55,7 +55,7 @@ def test_the_table_shows_every_band_with_points_share_and_default_rate(
 
 def test_a_required_field_is_never_shown_as_not_given(model: Model) -> None:
     compact = io.StringIO()
-    card_table.show(model, model.cards[0], None, Console(file=compact, width=110))
+    models_cli.show(model, model.cards[0], None, Console(file=compact, width=110))
     assert "not given" not in compact.getvalue()
     assert "not given" in shown(model)
 

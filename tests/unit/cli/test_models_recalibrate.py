@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.installation import Installation
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core import model as models
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.steps import Stores
 from alama.platform import clock, settings

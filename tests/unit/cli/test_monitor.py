@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from alama.app.cli import monitor_table
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.monitoring import cli as monitor_table
 from alama.platform.files.packaged import builtin
 from tests.reports import states
 from tests.stored import give_score

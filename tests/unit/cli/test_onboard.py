@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli import onboard, onboard_walk, onboard_work
-from alama.app.cli.main import EXIT_MISTAKE, build_parser, main
-from alama.app.cli.onboard_arguments import decided_from
-from alama.app.installation import Installation
+from alama.app.cli import EXIT_MISTAKE, build_parser, main
 from alama.core.lending import policy_text
+from alama.lenders import installation
+from alama.lenders.installation import Installation
+from alama.onboarding import cli as onboard
+from alama.onboarding import offline, walk_cli
+from alama.onboarding.arguments import decided_from
 from alama.onboarding.orders import Decided
 from alama.onboarding.records import Pilot
 from alama.onboarding.steps import COMMANDS, Step, Stores
@@ -260,15 +261,15 @@ def test_a_file_is_read_again_as_it_was_when_it_was_handed_in(tmp_path: Path) ->
     assert main(["onboard", "history", "umoja", str(path), *reading]) == 0
     installed = opened()
     [record] = Stores.at(installed).histories.of("umoja")
-    report = onboard_work.report_of(installed, record)
+    report = offline.report_of(installed, record)
     assert "avg_balance" not in report.inputs
     assert "region" in report.inputs
     options = options_of(report, datetime.fromtimestamp(record.created_us / 1e6, UTC).date())
-    again = onboard_work.read_file(installed, "umoja", path, options, lambda _share: None)
+    again = offline.read_file(installed, "umoja", path, options, lambda _share: None)
     assert again == report
     wishes = Options(today=TODAY, region=True, exclude=frozenset({"avg_balance"}))
-    assert onboard_work.is_kept(installed, record, path, wishes)
-    assert not onboard_work.is_kept(installed, record, path, Options(today=TODAY))
+    assert offline.is_kept(installed, record, path, wishes)
+    assert not offline.is_kept(installed, record, path, Options(today=TODAY))
     installed.close()
 
 
@@ -320,7 +321,7 @@ def test_a_file_is_forgotten_only_when_it_is_meant_and_its_report_stays(
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None  # importing it fails, as where it is not installed
-from alama.app.cli.main import main
+from alama.app.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -370,9 +371,9 @@ def test_a_reason_without_an_approval_is_no_approval(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("typed", "run"),
     [
-        (["umoja"], onboard_walk.run),
-        (["--region", "umoja", "--seed", "1"], onboard_walk.run),
-        (["walk", "status"], onboard_walk.run),
+        (["umoja"], walk_cli.run),
+        (["--region", "umoja", "--seed", "1"], walk_cli.run),
+        (["walk", "status"], walk_cli.run),
         (["status", "umoja"], onboard.show_status),
     ],
 )

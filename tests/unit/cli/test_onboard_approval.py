@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.cli.onboard_tables import Judged, ShownGate
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core import document
 from alama.core import model as models
 from alama.core.model import Model
+from alama.lenders import installation
 from alama.onboarding.records import NO_GATES, Candidate
 from alama.onboarding.records import Gate as KeptGate
 from alama.onboarding.steps import Stores
+from alama.onboarding.terminal import Judged, ShownGate
 from alama.platform import clock, settings
 from alama.platform.files.packaged import builtin
 from alama.training.validation.gates import Gate

@@ -6,7 +6,7 @@ import pytest
 
 from alama import __version__
 from alama.app import openapi
-from alama.app.cli.main import main
+from alama.app.cli import main
 
 
 def test_the_document_is_that_of_the_service(

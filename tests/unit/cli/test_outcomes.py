@@ -16,11 +16,11 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import select
 
-from alama.app import installation
-from alama.app.cli import outcomes_file
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.delivering import JOB_PAUSE_TURNS
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation
+from alama.monitoring import outcomes_cli
 from alama.monitoring.outcomes import BATCH_MAX, OutcomeStore
+from alama.onboarding.job_supervisor import JOB_PAUSE_TURNS
 from alama.platform import clock, settings
 from alama.platform.acts import SHA256, ActKind, decode
 from alama.platform.database import tables
@@ -206,7 +206,7 @@ def test_what_lines_have_beside_the_fields_is_ignored_and_named_once(
     home: Path, scored: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = home / "news.jsonl"
-    many = {f"more_{number}": 1 for number in range(2 * outcomes_file.IGNORED_MAX)}
+    many = {f"more_{number}": 1 for number in range(2 * outcomes_cli.IGNORED_MAX)}
     beside: list[dict[str, Any]] = [
         {"branch": "Zq7marked", "a\x1b[31m": 1},
         {"branch": 2},
@@ -223,7 +223,7 @@ def test_what_lines_have_beside_the_fields_is_ignored_and_named_once(
     assert ", and others\n" in said.err
     assert said.err.count("branch") == 1
     assert "Zq7marked" not in said.out + said.err
-    assert said.err.count("more_") == outcomes_file.IGNORED_MAX - 2
+    assert said.err.count("more_") == outcomes_cli.IGNORED_MAX - 2
     assert len(kept(home)) == 3
 
 
@@ -261,7 +261,7 @@ def test_a_long_file_is_recorded_in_batches_each_of_them_an_act(
     home: Path, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert BATCH_MAX == 1_000
-    monkeypatch.setattr(outcomes_file, "BATCH_MAX", 2)
+    monkeypatch.setattr(outcomes_cli, "BATCH_MAX", 2)
     file = csv_of(home, "request_id,outcome,date", *(f"{one},repaid,{TODAY}" for one in scored))
     assert load(file, "--by", "A. Wanjiru") == 0
     lines = home / "news.jsonl"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE
+from alama.app.cli import EXIT_MISTAKE
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
 from alama.platform.files.packaged import jurisdiction, jurisdictions, write_model

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_policy, default_text
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from tests.lending import open_live

@@ -10,17 +10,17 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from alama.app import installation
-from alama.app.cli import policy_simulate
-from alama.app.cli.main import EXIT_MISTAKE, build_parser, main
+from alama.app.cli import EXIT_MISTAKE, build_parser, main
 from alama.core.lending import draft
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.lending.policy import Policy
 from alama.core.lending.policy_check import seal
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.files.packaged import write_model
+from alama.policies import simulate_cli
 from alama.scoring import records
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
@@ -124,7 +124,7 @@ def test_a_file_is_read_to_its_end_unless_fewer_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(policy_simulate, "_SCORES_LIMIT", 10)
+    monkeypatch.setattr(simulate_cli, "_SCORES_LIMIT", 10)
     new = written(tmp_path, shifted(5))
     for limit in ([], ["--limit", "100"]):
         assert run(new, "--on", loans, *limit) == 0
@@ -346,10 +346,10 @@ def test_a_limit_has_its_bounds(limit: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_examples_of_the_help_can_be_parsed() -> None:
-    commands = [line.split() for line in policy_simulate.EXAMPLES.splitlines() if "alama" in line]
+    commands = [line.split() for line in simulate_cli.EXAMPLES.splitlines() if "alama" in line]
     assert len(commands) == 3
     for command in commands:
-        assert build_parser().parse_args(command[1:]).run is policy_simulate.run
+        assert build_parser().parse_args(command[1:]).run is simulate_cli.run
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

@@ -9,8 +9,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from alama.app.cli import population
 from alama.training.history.loans import Options, Terms, read_history
+from alama.training.population import cli as population
 from alama.training.population.people import (
     ImpossiblePopulation,
     PopulationOptions,

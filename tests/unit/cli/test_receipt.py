@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core import receipts
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.receipts import Check, Receipt
@@ -212,7 +212,7 @@ def test_a_receipt_can_come_through_a_pipe(
 
 
 def test_every_step_that_can_fail_has_its_words() -> None:
-    from alama.app.cli.receipt import _WHY  # noqa: PLC0415  only this test looks inside
+    from alama.protection.receipt_cli import _WHY  # noqa: PLC0415  only this test looks inside
 
     assert list(_WHY) == [check.value for check in Check]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.platform import clock
 from alama.platform.days import DAY_US
 from tests.stored import give_score
@@ -25,7 +25,7 @@ def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score was given, ten years have gone by, and a person says so."""
     give_score()
     now_us = clock.wall_us()
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + YEARS_US)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + YEARS_US)
     main(["clock", "accept", "--yes"])
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_deleted_by_a_clock_that_has_leapt(
     give_score()
     obey_kenya(home)
     now_us = clock.wall_us()
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + ahead_us)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + ahead_us)
     capsys.readouterr()
     assert main(["retention", "run"]) == EXIT_MISTAKE
     assert "alama clock accept" in capsys.readouterr().err

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli import companion
+from alama.app import worker_process
+from alama.lenders import installation
 from alama.onboarding import job_supervisor
 from alama.platform import settings
 from tests.databases import sqlite_url
@@ -111,7 +111,9 @@ def test_the_service_its_workers_and_the_one_beside_them_import_nothing_from_the
 
 
 @pytest.mark.parametrize(
-    "command", [job_supervisor.COMMAND, companion.COMMAND, (*MODULE, "doctor")], ids=lambda c: c[-1]
+    "command",
+    [job_supervisor.COMMAND, worker_process.COMMAND, (*MODULE, "doctor")],
+    ids=lambda c: c[-1],
 )
 def test_what_they_start_imports_nothing_from_there(folder: Path, command: list[str]) -> None:
     done = subprocess.run(
@@ -129,7 +131,7 @@ def test_what_they_start_imports_nothing_from_there(folder: Path, command: list[
 TRAINS = """
 import os, sys
 from joblib import Parallel, delayed
-from alama.app.cli.main import main
+from alama.app.cli import main
 assert main(["worker", "--jobs"]) == 0
 names = [name for found in Parallel(n_jobs=2)(delayed(os.environ.copy)() for _ in range(4))
          for name in found if name.startswith("ALAMA_")]

@@ -4,7 +4,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
 from alama.platform.files import packaged

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.cli.score_review import facts_of
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.monitoring.news import News, State
+from alama.lenders import installation
 from alama.monitoring.outcomes import Outcomes, Sent
+from alama.monitoring.review_cli import facts_of
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.days import date_of

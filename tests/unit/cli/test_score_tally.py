@@ -8,10 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.app import installation
-from alama.app.cli import scores, tally_table
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.cli.tally_table import Met
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core import model
 from alama.core.application import read
 from alama.core.assess import assess
@@ -20,6 +17,9 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tally import seen
+from alama.lenders import installation
+from alama.monitoring import scores_cli, tally_cli
+from alama.monitoring.tally_cli import Met
 from alama.platform import clock, settings
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin
@@ -87,7 +87,7 @@ def test_each_field_has_a_line_with_its_bands_and_those_of_training(
     assert row(out, "avg_balance") == ["100.0%"]
     assert row(out, "mm_months") == []
     assert "Of fewer than 500 scores (card full) it cannot be told" in err
-    monkeypatch.setattr(tally_table, "ENOUGH", 1)
+    monkeypatch.setattr(tally_cli, "ENOUGH", 1)
     assert main(["scores", "tally"]) == 0
     out, err = capsys.readouterr()
     assert "cannot be told" not in err
@@ -153,7 +153,7 @@ def test_only_the_last_days_are_counted(
 ) -> None:
     give()
     later_us = clock.wall_us() + 2 * DAY_US
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: later_us)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: later_us)
     assert main(["scores", "tally", "--days", "2"]) == 0
     out, err = capsys.readouterr()
     assert (out, err.partition(",")[0]) == ("", "demo has no scores in test mode")
@@ -218,5 +218,5 @@ def test_columns_show_what_is_little_and_nothing_where_there_is_nothing() -> Non
 
 
 def test_bands_that_a_replay_finds_different_can_be_shown() -> None:
-    assert scores._shown((17, 3)) == "17, 3"
-    assert scores._shown(()) == "none"
+    assert scores_cli._shown((17, 3)) == "17, 3"
+    assert scores_cli._shown(()) == "none"

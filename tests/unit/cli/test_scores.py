@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending.draft import default_text
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables

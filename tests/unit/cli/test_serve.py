@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli import welcome
+from alama.app import serve_cli
 from alama.platform.database import database
 from alama.platform.files.packaged import sample_application
 from alama.platform.server import processes
@@ -81,7 +81,7 @@ def test_a_database_without_tables_is_refused_with_the_command_that_makes_them(
 def test_several_processes_on_an_unsafe_sqlite_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from alama.app.cli.main import main  # noqa: PLC0415  only this test runs it in this process
+    from alama.app.cli import main  # noqa: PLC0415  only this test runs it in this process
 
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setenv("ALAMA_WORKERS", "1")  # so that it is put back afterwards
@@ -122,14 +122,14 @@ def test_an_ipv6_address_is_shown_in_brackets() -> None:
 
 
 def test_the_welcome_fits_a_terminal_and_holds_what_one_needs() -> None:
-    text = welcome.text(ADDRESS, KEY, 7).plain
+    text = serve_cli.text(ADDRESS, KEY, 7).plain
     assert max(map(len, text.splitlines())) <= 80
-    assert welcome.curl(ADDRESS, KEY) in text
+    assert serve_cli.curl(ADDRESS, KEY) in text
     assert f"{ADDRESS}/docs" in text
 
 
 def test_the_curl_of_the_welcome_sends_the_sample_application() -> None:
-    words = shlex.split(welcome.curl(ADDRESS, KEY))
+    words = shlex.split(serve_cli.curl(ADDRESS, KEY))
     sent = json.loads(words[words.index("-d") + 1])
     sample = json.loads(sample_application())
     assert sent == {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
 from alama.platform.server import processes
 from tests.ports import HOST
 

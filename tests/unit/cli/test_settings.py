@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.settings import described
 

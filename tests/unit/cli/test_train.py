@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli import main, train
+from alama.app import cli as main
 from alama.core import model as models
 from alama.core.catalogue import Direction
 from alama.core.errors import TrainingProblem
+from alama.training import cli as train
 from alama.training import pipeline
 from alama.training.dataset import Dataset
 from alama.training.making.make import Watch

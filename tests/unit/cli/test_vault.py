@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.files.packaged import sample_application
@@ -73,7 +73,7 @@ def test_status_names_keys_that_are_older_than_a_year(
     give_score(of("A-1"))
     now_us = clock.wall_us()
     later_us = now_us + 400 * 86_400 * 1_000_000
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: later_us)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: later_us)
     assert run("status") == 0
     out, err = capsys.readouterr()
     assert "1 applicant has a key of their own." in out

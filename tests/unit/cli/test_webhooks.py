@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.installation import Installation
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.platform import clock, settings
 from alama.platform.addresses import DEVELOPMENT
 from alama.platform.book import Book, Mode
@@ -328,7 +328,7 @@ def test_what_waits_is_shown_and_after_a_while_that_nobody_sends_it(
     said(capsys, "test", *OF, endpoint.id)
     assert re.search(r"active +1, due now", said(capsys, "list", *OF))
     later_us = clock.wall_us() + 10 * 60 * 1_000_000
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: later_us)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: later_us)
     for command in (["list", *OF], ["show", *OF, endpoint.id], ["attempts", *OF, endpoint.id]):
         assert main(["webhooks", *command]) == 0
         out, err = capsys.readouterr()

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
-from alama.app.cli.main import EXIT_MISTAKE, main
-from alama.app.cli.worker import EXIT_FAILED
+from alama.app.cli import EXIT_MISTAKE, main
+from alama.app.worker_cli import EXIT_FAILED
+from alama.lenders import installation
 from alama.onboarding import work
 from alama.onboarding.steps import Stores
 from alama.platform import clock, settings

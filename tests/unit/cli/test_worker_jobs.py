@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from alama.app import installation
-from alama.app.installation import Installation
+from alama.lenders import installation
+from alama.lenders.installation import Installation
 from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job, JobState
 from alama.onboarding.remote import Arrival

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import alama
-from alama.app.cli import main
+from alama.app import cli as main
 from tests.containerfiles import stages
 from tests.deployed import DEPLOY, ROOT, documents
 from tests.images import CONTAINERFILE

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
+from alama.lenders import installation
 from alama.onboarding import work
 from alama.onboarding.job_store import Jobs
 from alama.onboarding.job_supervisor import PROCESS_S_MAX, JobSupervisor

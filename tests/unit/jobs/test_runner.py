@@ -11,8 +11,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from alama.app import installation
 from alama.core.errors import AlamaError, TrainingProblem
+from alama.lenders import installation
 from alama.onboarding import work
 from alama.onboarding.job_runner import Do, Runner, Stopped, Told
 from alama.onboarding.job_store import Jobs

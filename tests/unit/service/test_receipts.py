@@ -14,8 +14,6 @@ import msgspec
 import pytest
 from sqlalchemy import delete, update
 
-from alama.app import installation as wiring
-from alama.app.installation import Installation
 from alama.core import model as models
 from alama.core import receipts
 from alama.core.errors import InvalidReceipt
@@ -23,8 +21,10 @@ from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
+from alama.lenders import installation as wiring
 from alama.lenders import keys
 from alama.lenders import keys as lenders
+from alama.lenders.installation import Installation
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us

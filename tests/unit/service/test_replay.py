@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from alama.app import installation as wiring
-from alama.app.installation import Installation
 from alama.core.lending import draft
 from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Decision, Rule
+from alama.lenders import installation as wiring
+from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
 from alama.onboarding.steps import Stores
 from alama.platform import clock, settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app.cli.main import main
+from alama.app.cli import main
 from alama.core import model
 from alama.platform.files.packaged import builtin, read_model
 from alama.training import builtin as maker
@@ -39,7 +39,7 @@ def test_another_model_is_written_but_told_and_the_same_one_ends_well(
     assert builtin().id in said.err
     assert built.id in report.read_text("utf-8")
 
-    monkeypatch.setattr("alama.app.cli.models.builtin", lambda: built)
+    monkeypatch.setattr("alama.app.models_cli.builtin", lambda: built)
     assert main(["models", "build-builtin", "--out", str(tmp_path / "second.json")]) == 0
     assert "warning" not in capsys.readouterr().err
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import installation
 from alama.core.lending.draft import draft, draft_text
+from alama.lenders import installation
 from alama.lenders.records import Signed
 from alama.operations.doctor import check_clock, examine
 from alama.platform import clock as wiring
@@ -74,7 +74,7 @@ def test_what_waits_for_a_person_is_named_unless_the_clock_has_leapt(
     leapt = found(tmp_path, years_us)
     assert (leapt["clock.leap"].mark, leapt["clock.retention"].mark) == (BROKEN, UNCHECKED)
     now_us = wiring.wall_us()
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + years_us)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + years_us)
     installed = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
     SqlSeen(installed.database).accept(installed.log, *installed.clock.accept(), "asha")
     installed.close()

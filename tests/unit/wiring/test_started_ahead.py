@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import delivering
 from alama.lenders import keys
-from alama.onboarding import work
+from alama.onboarding import work, worker_jobs
 from alama.onboarding.job_runner import JobWatch
 from alama.onboarding.steps import Stores
 from alama.platform import clock
@@ -25,7 +24,7 @@ def now_us() -> int:
 
 
 def jump(monkeypatch: pytest.MonkeyPatch, now_us: int) -> None:
-    monkeypatch.setattr("alama.app.installation.wall_us", lambda: now_us + 4 * DAY_US)
+    monkeypatch.setattr("alama.lenders.installation.wall_us", lambda: now_us + 4 * DAY_US)
 
 
 def test_no_job_is_taken_that_another_is_doing(
@@ -38,7 +37,7 @@ def test_no_job_is_taken_that_another_is_doing(
         assert work.take(jobs, one.clock.trusted, "worker_1") is not None
         jump(monkeypatch, now_us)
         with opened(tmp_path) as ahead:
-            delivering.runner(ahead, watch, 1).run()
+            worker_jobs.job_runner(ahead, watch, 1).run()
         (job,) = jobs.of("demo")
     assert (job.worker, job.attempts) == ("worker_1", 1)
 

@@ -1,1 +1,0 @@
-"""The front door of the command line, and the commands of several rooms."""

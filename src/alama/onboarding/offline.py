@@ -1,0 +1,180 @@
+"""What two steps of an onboarding do with the training libraries: read a file, train on it.
+
+Nothing here speaks to a person.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO, TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.core.errors import FileProblem
+from alama.core.product import PRODUCT
+from alama.onboarding import orders
+from alama.onboarding.errors import JobUnderWay, StepMissing
+from alama.onboarding.files import Read, digest, keep_history
+from alama.onboarding.records import (
+    JOB_PREFIX,
+    Candidate,
+    FileFormat,
+    HistoryRecord,
+    Job,
+    JobKind,
+    JobState,
+    Pilot,
+)
+from alama.onboarding.steps import Standing, Step, Stores, standing
+from alama.onboarding.tasks import Tasks, limits_of
+from alama.platform import ids
+from alama.platform.terminal.terminal import Watch, usable_cores
+from alama.training.history.loans import Options, Terms, read_history, refuse_open_suspects
+from alama.training.history.report import Enough, HistoryReport
+from alama.training.history.roles import REGION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from alama.lenders.installation import Installation
+    from alama.onboarding.orders import Decided
+
+
+_PARQUET_ENDING: Final = ".parquet"
+
+
+# ----------------------------------------------------------------------------------- the file
+
+
+def read_file(
+    opened: Installation, lender: str, path: Path, options: Options, watch: Callable[[float], None]
+) -> HistoryReport:
+    """Read a file by the terms of a lender, and keep nothing; `StepMissing` without any.
+
+    What is wrong with the rows stands in the report; a file that is no history is a `FileProblem`.
+    """
+    pilot = _require_terms(standing(Stores.at(opened), lender, opened.clock()))
+    currency = opened.registry.lender(lender).currency
+    terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
+    return read_history(path, terms, options, watch).report
+
+
+def keep_file(
+    opened: Installation, lender: str, path: Path, report: HistoryReport, by: str
+) -> HistoryRecord:
+    """Seal a file that `read_file` has read, or raise where somebody has to decide first."""
+    refuse_open_suspects(report)
+    is_parquet = path.name.lower().endswith(_PARQUET_ENDING)
+    read = Read(
+        file_format=FileFormat.PARQUET if is_parquet else FileFormat.CSV,
+        row_count=report.rows,
+        days_past_due=report.days_past_due,
+        enough=Enough(report.enough),
+        report=msgspec.json.encode(report),
+    )
+    histories, chance = Stores.at(opened).histories, os.urandom(ids.RANDOM_BYTES)
+    with _bytes_of(path) as file:
+        return keep_history(histories, opened.clock, chance, lender, file, read, by)
+
+
+def is_kept(opened: Installation, record: HistoryRecord, path: Path, wishes: Options) -> bool:
+    """Say whether a history is this very file, read in the way that is wished for now."""
+    with _bytes_of(path) as file:
+        if digest(file) != record.digest or record.forgotten_us is not None:
+            return False
+    report = report_of(opened, record)
+    inputs = set(report.inputs)
+    return (
+        wishes.region == (REGION in inputs)
+        and inputs.isdisjoint(map(_field, wishes.exclude))
+        and inputs.issuperset(map(_field, wishes.keep))
+        and set(report.groups).issuperset(wishes.groups)
+    )
+
+
+def is_the_same(opened: Installation, record: HistoryRecord, path: Path, wishes: Options) -> bool:
+    """Say whether to read a file again would show nothing new: `is_kept`, and no wish less."""
+    if not is_kept(opened, record, path, wishes):
+        return False
+    report = report_of(opened, record)
+    kept = {_field(suspect.column) for suspect in report.suspects if suspect.kept}
+    return (
+        set(report.excluded) == set(map(_field, wishes.exclude))
+        and kept == set(map(_field, wishes.keep))
+        and set(report.groups) - {REGION} == set(wishes.groups) - {REGION}
+    )
+
+
+def report_of(opened: Installation, record: HistoryRecord) -> HistoryReport:
+    """Give what was found out about a history when it was handed in."""
+    kept = Stores.at(opened).histories.report(record.lender, record.id)
+    return msgspec.json.decode(kept, type=HistoryReport)
+
+
+def _bytes_of(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror}") from error
+
+
+def _field(name: str) -> str:
+    """Give the name of the field behind either spelling, or the name as it is."""
+    return PRODUCT.field(name).name if name in PRODUCT.position else name
+
+
+# ----------------------------------------------------------------------------------- training
+
+
+def train(
+    opened: Installation,
+    lender: str,
+    decided: Decided,
+    by: str,
+    watch: Watch,
+    cores: int | None = None,
+) -> Candidate:
+    """Train on the newest history of a lender, judge the result, and keep both as a candidate.
+
+    It is what a worker does, done here and now, on every core unless fewer are named. The same
+    history, terms and decisions give the same model. `StepMissing` where terms or a history are
+    missing, `JobUnderWay` where a worker trains already; `TrainingProblem`, `HistoryForgotten`.
+    """
+    stores, now_us = Stores.at(opened), opened.clock()
+    history = _require_history(standing(stores, lender, now_us))
+    for other in stores.jobs.of(lender):
+        if other.open and other.kind is JobKind.TRAIN:
+            raise JobUnderWay(other.id)
+    # It is never kept as a job: it ends with this process, and nobody else could take it up.
+    job = Job(
+        id=ids.sortable(JOB_PREFIX, now_us, os.urandom(ids.RANDOM_BYTES)),
+        lender=lender,
+        kind=JobKind.TRAIN,
+        order=orders.encode(orders.to_train(history.id, decided)),
+        state=JobState.RUNNING,
+        created_us=now_us,
+        asked_by=by,
+    )
+    tasks = Tasks(stores, opened.clock, cores or usable_cores())
+    tasks.do(job, lambda share, step: watch(step, share, ""))
+    return stores.candidates.find(lender, job.makes)
+
+
+def _require_terms(stand: Standing) -> Pilot:
+    if stand.pilot is None:
+        raise missing(stand, Step.LENDER)
+    return stand.pilot
+
+
+def _require_history(stand: Standing) -> HistoryRecord:
+    _require_terms(stand)
+    if stand.history is None or stand.history.enough is Enough.NOTHING:
+        raise missing(stand, Step.HISTORY)
+    return stand.history
+
+
+def missing(stand: Standing, step: Step) -> StepMissing:
+    """Give the error that names a step that has to come first, and what does it."""
+    first = next(one for one in stand.steps if one.step is step)
+    return StepMissing(f"the step {step} is missing: {first.words}", hint=first.command)

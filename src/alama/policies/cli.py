@@ -1,0 +1,381 @@
+"""`alama policy`: draft, check, simulate, activate and roll back the rules of lending."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alama.core.application import visible, visible_lines
+from alama.core.errors import InvalidPolicy, UnknownCurrency
+from alama.core.lending import policy_check, policy_text
+from alama.core.lending.draft import draft, draft_text
+from alama.core.lending.policy_check import doubts_about
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.model import Model, ReadyModel
+from alama.lenders import records as lenders_records
+from alama.lenders.installation import existing_installation
+from alama.lenders.keys import is_open
+from alama.platform.book import Book, Mode
+from alama.platform.errors import InvalidName
+from alama.platform.files.packaged import builtin, jurisdiction, jurisdictions, model_at
+from alama.platform.files.policy_file import is_file, is_namesake, titled, told_of
+from alama.platform.files.promise import promised
+from alama.platform.files.texts import named, read_bytes, write_new_text
+from alama.platform.terminal import terminal
+from alama.platform.terminal import terminal as words
+from alama.platform.terminal.tables import plain_table
+from alama.policies import policies, simulate_cli
+from alama.policies import tables as policy_words
+from alama.policies.tables import short_id
+
+if TYPE_CHECKING:
+    import argparse
+
+    from alama.core.lending.policy import Policy
+    from alama.lenders.store import Registry
+    from alama.platform.terminal.command import Subparsers
+
+
+EXPORT_DESCRIPTION: Final = """\
+Write a policy that any score of this installation names to a file, as it was kept: whoever has
+the receipt of the score replays it with this file and its model. The id is that of the receipt,
+of `alama scores show` or of `alama policy history`, whole."""
+
+
+def register_export(actions: Subparsers) -> None:
+    """Add the action to those of `alama policy`."""
+    exported = actions.add_parser(
+        "export", help="the policy that a score names, as a file", description=EXPORT_DESCRIPTION
+    )
+    exported.add_argument("id", metavar="ID", help="sha256: and 64 digits")
+    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="a TOML file")
+    exported.set_defaults(run=export)
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write the text of a policy, having seen that it is the one of that id."""
+    with existing_installation() as opened:
+        text = opened.registry.policy(args.id)
+    policy = policy_text.decode(text, args.id)
+    with promised(args.out) as output:
+        output.write(text)
+    terminal.remark(f"{args.out}: {titled(policy)}.")
+    return 0
+
+
+DESCRIPTION: Final = """\
+A policy turns a score into a decision, a limit, a term and a price. It is a text that a risk
+officer owns: draft one, change a figure, check it, see what it would have done, let it answer,
+and go back if need be. docs/policy.md says what each figure does."""
+
+INIT_DESCRIPTION: Final = """\
+Write a policy to start from: every key with what it means, money in
+proportion to what a wallet ordinarily receives in the currency, and the caps
+of a jurisdiction with their sources. Check those with counsel."""
+
+INIT_EXAMPLES: Final = """\
+examples:
+  alama policy init --jurisdiction KE --out policy.toml
+  alama policy init --currency GHS          # no law assumed, to the terminal"""
+
+CHECK_DESCRIPTION: Final = """\
+Say whether a policy is sound, and everything that is wrong with it, line by line; whether it fits
+the model; and whether it is certified as monotone: that a better value of a field that has a
+direction never worsens the decision. What is sound and looks wrong, such as a price above the
+law of its jurisdiction, is listed for a second look. Exits with 2 where it is not sound."""
+
+SHOW_DESCRIPTION: Final = """\
+Print the text of the policy that answers for a lender, as it was written, or of another that
+answered before. Redirected into a file it can be changed and activated again."""
+
+ACTIVATE_DESCRIPTION: Final = """\
+Let a policy answer for a lender: every process uses it within a second, and
+every score names it. A bad one is refused and changes nothing. Give a file,
+or go back to one that answered before by the first digits of its id (`alama
+policy history` lists them), or to the default by that word."""
+
+ACTIVATE_EXAMPLES: Final = """\
+examples:
+  alama policy activate policy.toml --lender demo --mode test \\
+    --by "W. Mutua" --note "cut-off of tier C from 605 to 615"
+  alama policy activate 3f9a1c0d --lender demo --mode live --by "W. Mutua"
+  alama policy activate default --lender demo --mode test"""
+
+HISTORY_DESCRIPTION: Final = """\
+List the policies that have answered for a lender, newest first: since when, which, who activated
+it and why. Times are UTC."""
+
+_FROM_WHEN: Final = {
+    True: "in every process within a second",
+    False: "as soon as a model of its own does",
+}
+"""By whether the book is open."""
+
+NOT_SOUND: Final = 2
+"""The exit code of a check that finds faults: that of every mistake that a person can put right."""
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _register_init(actions)
+    checked = actions.add_parser(
+        "check", help="is it sound, and what is wrong with it?", description=CHECK_DESCRIPTION
+    )
+    checked.add_argument("file", type=Path, metavar="FILE", help="a policy; - reads standard input")
+    checked.add_argument(
+        "--model", type=Path, metavar="FILE", help="that it is for (default: the built-in one)"
+    )
+    checked.set_defaults(run=check)
+    simulate_cli.register(actions)
+    _register_activate(actions)
+    shown = actions.add_parser(
+        "show", help="print the policy that answers", description=SHOW_DESCRIPTION
+    )
+    _add_book(shown)
+    shown.add_argument(
+        "--id", metavar="ID", help="the first digits of another that answered, or default"
+    )
+    shown.set_defaults(run=show)
+    listed = actions.add_parser(
+        "history",
+        help="which answered, since when, and who said so",
+        description=HISTORY_DESCRIPTION,
+    )
+    _add_book(listed)
+    listed.set_defaults(run=history)
+    register_export(actions)
+
+
+def _register_init(actions: Subparsers) -> None:
+    drafted = actions.add_parser(
+        "init",
+        help="write a policy to start from",
+        description=INIT_DESCRIPTION,
+        epilog=INIT_EXAMPLES,
+    )
+    add = drafted.add_argument
+    add(
+        "--jurisdiction",
+        default="neutral",
+        metavar="CODE",
+        help="whose law: KE, NG, ... (default: neutral)",
+    )
+    add("--currency", type=str.upper, metavar="CODE", help="default: that of the jurisdiction")
+    add("--name", help="what to call it")
+    add("--out", type=Path, metavar="FILE", help="where to (default: standard output)")
+    drafted.set_defaults(run=init)
+
+
+def _register_activate(actions: Subparsers) -> None:
+    activated = actions.add_parser(
+        "activate",
+        help="let a policy answer, or go back to one",
+        description=ACTIVATE_DESCRIPTION,
+        epilog=ACTIVATE_EXAMPLES,
+    )
+    activated.add_argument(
+        "policy", metavar="FILE|ID", help="a file, - for standard input, an id, or default"
+    )
+    _add_book(activated)
+    activated.add_argument("--by", metavar="NAME", help="who signs it off; live mode asks for it")
+    activated.add_argument("--note", metavar="TEXT", help="why, for the history")
+    activated.set_defaults(run=activate)
+
+
+def _add_book(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lender", default="demo", metavar="ID", help="default: %(default)s")
+    parser.add_argument(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=Mode.TEST.value,
+        help="default: %(default)s",
+    )
+
+
+def init(args: argparse.Namespace) -> int:
+    """Write a draft; without --out nothing but the draft goes to stdout."""
+    place = jurisdiction(args.jurisdiction)
+    currency = args.currency or next(iter(place.currencies), None)
+    if currency is None:
+        raise InvalidPolicy(
+            "no currency is named, and the jurisdiction has none",
+            hint="add --currency KES, or --jurisdiction KE",
+        )
+    if place.currencies and currency not in place.currencies:
+        raise InvalidPolicy(
+            f"{place.name} does not lend in {currency}",
+            hint=f"leave --currency out, or name {' or '.join(place.currencies)}",
+        )
+    name = args.name or f"our {currency} policy"
+    text = draft_text(draft(currency, place, name), place)
+    if args.out is None:
+        sys.stdout.write(text)
+        return 0
+    write_new_text(args.out, text)
+    words.say(f"{args.out}: a draft for {place.name}, in {currency}.")
+    words.remark(f"Next: change what is yours, then alama policy check {args.out}")
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Say what is wrong with a policy, or that nothing is, and what follows from it."""
+    model = model_at(args.model)
+    text = read_bytes(args.file, policy_text.SIZE_MAX)
+    try:
+        policy = policy_text.read(text, model.catalogue)
+        priced = _in_its_currency(model, policy, text)
+    except InvalidPolicy as error:
+        if not error.faults:
+            raise
+        words.say(f"{named(args.file)} is not sound:\n")
+        words.say(policy_words.fault_table(error.faults))
+        if error.hint:
+            words.remark(f"hint: {error.hint}")
+        return NOT_SOUND
+    ready = ReadyPolicy(policy, priced)
+    words.say(f"{named(args.file)} is sound.\n")
+    words.say(f"{policy.name}, version {policy.version}\n{policy.id}\n")
+    words.say(policy_words.summary(ready))
+    tables = [policy_words.tier_table(policy), policy_words.price_table(ready)]
+    if policy.rules:
+        tables.insert(0, policy_words.rule_table(policy.rules))
+    for table in tables:
+        words.say("")
+        words.say(table)
+    if doubts := list(doubts_about(policy, model.catalogue, jurisdictions())):
+        words.say("")
+        words.say(policy_words.doubt_table(policy_text.located(text, doubts)))
+    unsteady = list(policy_check.unsteady(policy, model.catalogue))
+    words.say("")
+    words.say(policy_words.certificate(policy, unsteady))
+    return 0
+
+
+def _in_its_currency(model: Model, policy: Policy, text: bytes) -> ReadyModel:
+    """Lay a model out in the currency of a policy, or raise `InvalidPolicy` with its line."""
+    try:
+        return ReadyModel(model, policy.currency)
+    except UnknownCurrency as error:
+        fault = (("currency",), f"{error}; {error.hint}")
+        raise InvalidPolicy.of(policy_text.located(text, [fault])) from error
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the text of a policy: as it was written, but a terminal takes no orders from it."""
+    book = Book(args.lender, Mode(args.mode))
+    with existing_installation() as opened:
+        if args.id is None:
+            text = policies.text_in_force(opened.registry, book)
+        else:
+            text = policies.text_of(opened.registry, book, args.id)
+    written = text.decode()
+    sys.stdout.write(visible_lines(written) if sys.stdout.isatty() else written)
+    return 0
+
+
+def activate(args: argparse.Namespace) -> int:
+    """Let a policy answer, and say what answered before."""
+    book = Book(args.lender, Mode(args.mode))
+    _require_name(args.by, book)
+    with existing_installation() as opened:
+        registry = opened.registry
+        before = _in_force(registry, book)
+        signed = lenders_records.Signed(opened.clock(), args.by, args.note)
+        if args.policy != policies.DEFAULT and is_file(args.policy):
+            path = Path(args.policy)
+            text = read_bytes(path, policy_text.SIZE_MAX)
+            with told_of(path):
+                policies.activate(registry, book, text, signed, builtin)
+        else:
+            policies.reactivate(registry, book, args.policy, signed, builtin)
+        now = _in_force(registry, book)
+        assert now is not None  # it has just been read
+        namesake = _namesake(registry, book, now)
+        when = _FROM_WHEN[is_open(registry, book)]
+    where = f"for {book.lender} in {book.mode} mode"
+    if before is not None and now.id == before.id:
+        words.say(f"{_named(now)} answers {where}, as it did before.")
+        return 0
+    words.say(f"{_named(now)} answers {where}, {when}.")
+    if before is None:
+        words.remark("Before it was one that cannot be read any more.")
+        return 0
+    words.remark(f"Before it was {_named(before)}.")
+    back = f"{policy_words.short_id(before.id)} --lender {book.lender} --mode {book.mode}"
+    signature = "" if args.by is None else f" --by {shlex.quote(args.by)}"
+    words.remark(f"To go back: alama policy activate {back}{signature}")
+    if namesake is not None:
+        terminal.warn(
+            f"{_named(namesake)} answered here too, by the same name; give each its own version"
+        )
+    return 0
+
+
+def _require_name(by: str | None, book: Book) -> None:
+    """Raise where a live policy would change and the history could not say by whom."""
+    if by is None and book.mode is Mode.LIVE:
+        raise InvalidName(
+            "a live policy is signed by whoever puts it in force",
+            hint='add --by "W. Mutua"; the history keeps it',
+        )
+
+
+def _namesake(registry: Registry, book: Book, policy: Policy) -> Policy | None:
+    """Give the latest other policy that answered in the book under the same name and version."""
+    ids = dict.fromkeys(step.policy_id for step in reversed(policies.history(registry, book)))
+    for one in [*ids, None]:
+        # One that cannot be read any more has no name, and must not spoil what was done.
+        with suppress(InvalidPolicy):
+            other = policies.policy_by_id(registry, book, one)
+            if is_namesake(other, policy):
+                return other
+    return None
+
+
+def history(args: argparse.Namespace) -> int:
+    """List what has answered in a book, newest first."""
+    book = Book(args.lender, Mode(args.mode))
+    table = plain_table("since (UTC)", "id", "policy", "by", "note")
+    for column in table.columns[:2]:
+        column.no_wrap = True
+    with existing_installation() as opened:
+        opened.registry.lender(book.lender)
+        for step in reversed(policies.history(opened.registry, book)):
+            table.add_row(
+                words.minute(step.signed.at_us),
+                *_id_and_title(opened.registry, book, step.policy_id),
+                visible(step.signed.by or ""),
+                visible(step.signed.note or ""),
+            )
+    if not table.row_count:
+        words.remark(
+            f"{book.lender} has had no policy of its own in {args.mode} mode: the default answers."
+        )
+        return 0
+    words.say(table)
+    return 0
+
+
+def _id_and_title(registry: Registry, book: Book, policy_id: str | None) -> tuple[str, str]:
+    try:
+        policy = policies.policy_by_id(registry, book, policy_id)
+    except InvalidPolicy:
+        return short_id(policy_id or ""), "(changed since, or damaged)"
+    return short_id(policy.id), titled(policy)
+
+
+def _in_force(registry: Registry, book: Book) -> Policy | None:
+    """Give the policy that answers; None where it cannot be read, and answers nobody."""
+    deployed = registry.deployed(book)
+    try:
+        return policies.policy_by_id(registry, book, None if deployed is None else deployed[1])
+    except InvalidPolicy:
+        return None
+
+
+def _named(policy: Policy) -> str:
+    return f"{titled(policy)} ({short_id(policy.id)})"

@@ -1,0 +1,560 @@
+"""`alama policy simulate`: what a policy would have decided, before it decides anything."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import gc
+import sys
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.text import Text
+
+from alama.core import model as models
+from alama.core.application import visible
+from alama.core.errors import FileProblem, InvalidPolicy
+from alama.core.lending import draft, policy_text
+from alama.core.lending.policy import SEVERITY, Decision, Policy, changes
+from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.simulation import (
+    Case,
+    Figures,
+    Group,
+    Portfolio,
+    Simulation,
+    offer_changes,
+    simulate,
+    told,
+)
+from alama.core.model import Model, ReadyModel
+from alama.lenders.installation import Installation, existing_installation, installation_at_hand
+from alama.platform import clock
+from alama.platform.book import Book, Mode
+from alama.platform.errors import InvalidName
+from alama.platform.files.packaged import model_at
+from alama.platform.files.policy_file import is_file, is_namesake, read_policy, titled
+from alama.platform.files.promise import promised
+from alama.platform.terminal import terminal
+from alama.platform.terminal import terminal as words
+from alama.platform.terminal.tables import LOWERS, RAISES, plain_table
+from alama.policies import policies
+from alama.policies.page import policy_page
+from alama.policies.switches import as_csv
+from alama.scoring.replay import StoredCases
+from alama.scoring.store import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from alama.batch.deciding import TableCases
+    from alama.platform.terminal.command import Subparsers
+    from alama.platform.terminal.terminal import Progress
+
+
+DESCRIPTION: Final = """\
+Decide applications by two policies and say what changes: how many are
+approved, declined or left to a person, how much is lent, what it is expected
+to lose and at what price, by tier, region and device, which rules objected,
+and which applications change decision or offer. Nothing is stored, and nobody's
+decision changes.
+
+The applications are those that the service has scored (--on scores, the
+newest first) or those of a file (--on FILE: CSV or Parquet, one row an
+application, one column a field under either of its names; a column request_id
+or applicant_ref says what each is known by). Money in a file is in the
+policy's currency.
+
+The old policy is the one that answers for the lender now, unless --against
+names another: a file, the first digits of an id, or the word default. Model
+and policy of a machine without an installation are those that come with
+Alama.
+
+Amounts speak of what is approved at once. Pauses and daily bounds are left
+out: they depend on the day. A field that a policy forbids is taken as not
+sent."""
+
+EXAMPLES: Final = """\
+examples:
+  # what would my draft have made of the latest applications?
+  alama policy simulate policy.toml --on scores --lender demo --mode test
+
+  # of loans in a file, with a page to send around and a table of who is met
+  alama policy simulate policy.toml --on loans.parquet --output page.html --switched met.csv
+
+  # one draft against another, on no more than 5,000 applications
+  alama policy simulate new.toml --against old.toml --on loans.csv --limit 5000"""
+
+SCORES: Final = "scores"
+_SCORES_LIMIT: Final = 100_000
+"""Of those that were scored; of a file all are taken, unless fewer are asked for."""
+
+_LIMIT_MAX: Final = 10_000_000
+_TOLD_EVERY: Final = 250
+_GARBAGE_THRESHOLD: Final = 200_000
+"""New objects before the collector looks at them; 700 by default."""
+
+
+def register(actions: Subparsers) -> None:
+    parser = actions.add_parser(
+        "simulate",
+        help="what would it change, and for whom?",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+    )
+    add = parser.add_argument
+    add("policy", type=Path, metavar="FILE", help="the new policy; - reads standard input")
+    add(
+        "--on",
+        required=True,
+        metavar="scores|FILE",
+        help="the applications: those that were scored, or .csv, .csv.gz, .parquet",
+    )
+    add("--lender", default="demo", metavar="ID", help="default: %(default)s")
+    add(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=Mode.TEST.value,
+        help="default: %(default)s",
+    )
+    add("--against", metavar="FILE|ID", help="the old policy (default: the one that answers now)")
+    add("--model", type=Path, metavar="MODEL", help="a model file (default: the one that answers)")
+    add("--output", type=Path, metavar="PAGE", help="the whole comparison, an HTML page")
+    add(
+        "--switched",
+        type=Path,
+        metavar="FILE",
+        help="all whose decision, limit, term or price changes, as CSV; text that a spreadsheet "
+        "would take for a formula gets a ' in front",
+    )
+    add(
+        "--limit",
+        type=_count,
+        metavar="N",
+        help=f"applications at most (default: {_SCORES_LIMIT:,} scores, or the whole file)",
+    )
+    parser.set_defaults(run=run)
+
+
+class _Question(NamedTuple):
+    """What is compared, on what."""
+
+    model: Model
+    old: Policy
+    new: Policy
+    cases: StoredCases | TableCases
+    limit: int
+    described: Callable[[int], str]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, show a summary, and write what was asked for."""
+    with ExitStack() as held:
+        # Places are held first: a long run must not fail at its last line.
+        page = held.enter_context(promised(args.output)) if args.output else None
+        table = held.enter_context(promised(args.switched)) if args.switched else None
+        simulation, described = _simulated(args)
+        if page is not None:
+            made_on = words.day(clock.wall_us())
+            page.write(policy_page(simulation, described, made_on).encode())
+        if table is not None:
+            changed = chain(simulation.switches, simulation.reoffered)
+            table.write(as_csv(changed).encode())
+    _show_summary(simulation, described, terminal.stdout())
+    if args.output:
+        words.remark(f"{args.output}: the whole comparison")
+    if args.switched:
+        words.remark(
+            f"{args.switched}: the {len(simulation.switches):,} that change decision, then the "
+            f"{len(simulation.reoffered):,} that keep it with another offer"
+        )
+    return 0
+
+
+def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
+    """Simulate, and say on what."""
+    with _installed(args) as opened:
+        question = _question(args, opened)
+        model = ReadyModel(question.model, question.new.currency)
+        old, new = ReadyPolicy(question.old, model), ReadyPolicy(question.new, model)
+        if is_namesake(question.old, question.new):
+            terminal.warn(f"both are called {titled(question.new)}; give the new one its own")
+        known = question.cases.total
+        total = None if known is None else min(known, question.limit)
+        with terminal.progress("Simulating", total, unit="applications") as progress:
+            cases = _watched(question.cases.first(question.limit), progress)
+            with _collecting_seldom():
+                simulation = simulate(model, old, new, cases)
+    for remark in question.cases.remarks():
+        terminal.warn(remark)
+    if not simulation.count:
+        raise InvalidName(
+            f"{args.lender} has no scores in {args.mode} mode to simulate on",
+            hint="name another --lender or --mode, or simulate on a file: --on loans.parquet",
+        )
+    return simulation, question.described(simulation.count)
+
+
+# ----------------------------------------------------------------------------- what is compared
+
+
+@contextmanager
+def _installed(args: argparse.Namespace) -> Iterator[Installation | None]:
+    """Open the installation if its scores or its policy are asked for; a file may do without."""
+    named = args.against not in {None, policies.DEFAULT} and not is_file(args.against)
+    if args.on == SCORES or named:
+        with existing_installation() as opened:
+            yield opened
+    else:
+        with installation_at_hand() as at_hand:
+            yield at_hand
+
+
+def _question(args: argparse.Namespace, opened: Installation | None) -> _Question:
+    book = Book(args.lender, Mode(args.mode))
+    if opened is not None:
+        opened.registry.lender(book.lender)
+    model = _model(args, opened, book)
+    new = read_policy(args.policy, model)
+    old = _old_policy(args, opened, book, model, new)
+    if old.currency != new.currency:
+        raise InvalidPolicy(
+            f"the new policy lends in {new.currency}, the old one in {old.currency}",
+            hint=f"name a policy or a lender in {new.currency}: --against FILE, or --lender ID",
+        )
+    if args.on == SCORES:
+        assert opened is not None
+        cases = StoredCases(Scores.at(opened), opened.vault, book, model.catalogue)
+        latest = f"the latest that {book.lender} has asked about in {book.mode} mode"
+        limit = _SCORES_LIMIT if args.limit is None else args.limit
+        return _Question(model, old, new, cases, limit, lambda _: latest)
+    from alama.batch.deciding import TableCases  # noqa: PLC0415  Arrow takes a while to load
+    from alama.platform.files.reader import open_table  # noqa: PLC0415
+
+    _refuse_near_scores(args.on)
+    rows = TableCases(model.catalogue, open_table(Path(args.on)))
+    limit = sys.maxsize if args.limit is None else args.limit
+    return _Question(model, old, new, rows, limit, rows.described)
+
+
+def _refuse_near_scores(given: str) -> None:
+    """Raise where the word `scores` is meant, and no file."""
+    meant = difflib.get_close_matches(given.casefold(), [SCORES])
+    if meant and not Path(given).exists():
+        raise FileProblem(f"{given} does not exist", hint=f"did you mean --on {SCORES}?")
+
+
+def _model(args: argparse.Namespace, opened: Installation | None, book: Book) -> Model:
+    """Give the model that is named, or that answers in the book, or the built-in one."""
+    deployed = None if opened is None else opened.registry.deployed(book)
+    if args.model is not None or opened is None or deployed is None or deployed[0] is None:
+        return model_at(args.model)
+    return models.stored(opened.registry.model(deployed[0]), deployed[0])
+
+
+def _old_policy(
+    args: argparse.Namespace,
+    opened: Installation | None,
+    book: Book,
+    model: Model,
+    new: Policy,
+) -> Policy:
+    if args.against == policies.DEFAULT or (args.against is None and opened is None):
+        return draft.default_policy(new.currency)
+    if args.against is None:
+        assert opened is not None
+        return policy_text.read(policies.text_in_force(opened.registry, book), model.catalogue)
+    if is_file(args.against):
+        return read_policy(Path(args.against), model)
+    assert opened is not None
+    text = policies.text_of(opened.registry, book, args.against)
+    return policy_text.read(text, model.catalogue)
+
+
+# ----------------------------------------------------------------------------------- under way
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Make the rounds of the garbage collector rare: deciding leaves no cycles behind.
+
+    Looking for them every 700 objects would take an eighth of the time.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(_GARBAGE_THRESHOLD, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+def _watched(cases: Iterator[Case], progress: Progress) -> Iterator[Case]:
+    """Pass cases on and count them, a few at a time: a bar costs more than a case."""
+    passed = 0
+    for case in cases:
+        yield case
+        passed += 1
+        if passed == _TOLD_EVERY:
+            progress.advance(passed)
+            passed = 0
+    progress.advance(passed)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _LIMIT_MAX):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_LIMIT_MAX:,}")
+    return int(text)
+
+
+# -------------------------------------------------------------------------------------- the summary
+
+
+SWITCHES_MAX: Final = 20
+_CHANGES_MAX: Final = 12
+_RULES_MAX: Final = 12
+_ID_LENGTH: Final = len("sha256:") + 12
+_NOTHING: Final = "-"
+_WIDTH_UNBOUNDED: Final = 10_000
+_COLUMNS_MIN: Final = 4
+"""A name, how many, how many of them are approved, and the change."""
+
+
+def _show_summary(simulation: Simulation, described: str, console: Console) -> None:
+    """Print the totals, the groups, the rules and the first that change decision."""
+    old, new = simulation.old.policy, simulation.new.policy
+    _line(console, f"old  {_named(old)}")
+    _line(console, f"new  {_named(new)}")
+    _line(console, f"on   {_applications(simulation.count)}: {described}")
+    _section(console, "What the new policy changes", _changes(old, new))
+    _section(console, "In total", _totals(simulation))
+    tiers = _by_tier(simulation.old, simulation.new)
+    _section(console, "By tier", _fitted(_groups("tier", tiers, new.currency), console))
+    for noun, groups in (("region", simulation.regions), ("device", simulation.devices)):
+        if len(groups) > 1:
+            listed = [(group.name, group.old, group.new) for group in groups]
+            table = _groups(noun, listed, new.currency)
+            _section(console, f"By {noun}", _fitted(table, console))
+    if simulation.old.rules or simulation.new.rules:
+        _section(console, "Rules that objected", _rules(simulation))
+    _section(console, "Decisions, old (rows) and new (columns)", _moves(simulation))
+    count = len(simulation.switches)
+    if count:
+        shown = f", the first {SWITCHES_MAX} of {count:,}" if count > SWITCHES_MAX else ""
+        _section(console, f"Applications that change decision{shown}", _switches(simulation))
+    _line(console, f"\n{_sentence(simulation)}")
+
+
+def _named(policy: Policy) -> str:
+    return f"{policy.name}, version {policy.version}, {policy.id[:_ID_LENGTH]}"
+
+
+def _sentence(simulation: Simulation) -> str:
+    was = _percent(simulation.old.total.share(Decision.APPROVED))
+    would = _percent(simulation.new.total.share(Decision.APPROVED))
+    count = len(simulation.switches)
+    offers = offer_changes(simulation.reoffered)
+    decided = (
+        f"The new policy would approve {would} instead of {was}, and decide "
+        f"{_applications(count)} otherwise."
+        if count
+        else f"The new policy would decide every application alike, and approve {would}."
+    )
+    if offers.changed:
+        verb = "keeps its" if offers.changed == 1 else "keep their"
+        ways = told(offers, "{:,}".format)
+        return f"{decided}\n{offers.changed:,} {verb} decision and would get another offer: {ways}."
+    return decided if count else f"{decided} Every offer stays as it is."
+
+
+def _applications(count: int) -> str:
+    return f"{count:,} application" if count == 1 else f"{count:,} applications"
+
+
+def _changes(old: Policy, new: Policy) -> Table:
+    table = plain_table("key", "old", "new")
+    found = changes(old, new)
+    for change in found[:_CHANGES_MAX]:
+        table.add_row(Text(change.key), Text(change.old or _NOTHING), Text(change.new or _NOTHING))
+    _mention_rest(table, len(found), _CHANGES_MAX)
+    if not found:
+        table.add_row(Text("nothing", style="dim"))
+    return table
+
+
+def _totals(simulation: Simulation) -> Table:
+    old, new, currency = simulation.old.total, simulation.new.total, simulation.new.policy.currency
+    table = _numbers_table("", "old", "new", "change")
+    for decision, name in (
+        (Decision.APPROVED, "approved"),
+        (Decision.REVIEW, "left to a person"),
+        (Decision.DECLINED, "declined"),
+    ):
+        was, would = old.share(decision), new.share(decision)
+        table.add_row(name, _percent(was), _percent(would), _points(was, would))
+    _add_money(table, f"limits, {currency}", old.volume, new.volume)
+    _add_money(table, f"average limit, {currency}", old.limit_mean, new.limit_mean)
+    _add_money(table, f"expected loss, {currency}", old.expected_loss, new.expected_loss)
+    table.add_row(
+        "expected loss, of the limits",
+        _percent(old.loss_share, 2),
+        _percent(new.loss_share, 2),
+        _points(old.loss_share, new.loss_share, 2),
+    )
+    was, would = _hundredth(old.apr_mean), _hundredth(new.apr_mean)
+    table.add_row("average APR", _percent(was), _percent(would), _points(was, would))
+    table.add_row("average term, days", _whole(old.term_mean), _whole(new.term_mean), "")
+    return table
+
+
+def _add_money(table: Table, name: str, was: float | None, would: float | None) -> None:
+    grown = 0.0 if not was or would is None else round((would - was) / was, 3)
+    table.add_row(name, _whole(was), _whole(would), f"{grown:+.1%}" if grown else "")
+
+
+def _by_tier(old: Portfolio, new: Portfolio) -> list[tuple[str, Figures, Figures]]:
+    names = {**new.tiers, **old.tiers}
+    return [(n, old.tiers.get(n, Figures()), new.tiers.get(n, Figures())) for n in names]
+
+
+def _groups(
+    noun: str, listed: Sequence[tuple[str, Figures, Figures]] | Sequence[Group], currency: str
+) -> Table:
+    table = _numbers_table(
+        noun, "applications", "approved", "change", f"limits, {currency}", "loss", "APR"
+    )
+    for name, was, would in listed:
+        before, after = was.share(Decision.APPROVED), would.share(Decision.APPROVED)
+        table.add_row(
+            Text(visible(name)),
+            _pair(f"{was.count:,}", f"{would.count:,}"),
+            _pair(_percent(before), _percent(after)),
+            _points(before, after),
+            _pair(_short(was.volume), _short(would.volume)),
+            _pair(_percent(was.loss_share), _percent(would.loss_share)),
+            _pair(_percent(_hundredth(was.apr_mean)), _percent(_hundredth(would.apr_mean))),
+        )
+    return table
+
+
+def _rules(simulation: Simulation) -> Table:
+    old, new = simulation.old.rules, simulation.new.rules
+    codes = sorted({*old, *new}, key=lambda code: (-max(old[code], new[code]), code))
+    table = _numbers_table("rule", "old", "new", "change")
+    for code in codes[:_RULES_MAX]:
+        change = new[code] - old[code]
+        table.add_row(
+            Text(code), f"{old[code]:,}", f"{new[code]:,}", f"{change:+,}" if change else ""
+        )
+    _mention_rest(table, len(codes), _RULES_MAX)
+    return table
+
+
+def _moves(simulation: Simulation) -> Table:
+    table = _numbers_table("", *Decision)
+    for was in Decision:
+        cells = [
+            Text(f"{simulation.moves[was, would]:,}", _style(was, would)) for would in Decision
+        ]
+        table.add_row(was.value, *cells)
+    return table
+
+
+def _style(was: Decision, would: Decision) -> str:
+    if was is would:
+        return "dim"
+    return RAISES if SEVERITY[would] < SEVERITY[was] else LOWERS
+
+
+def _switches(simulation: Simulation) -> Table:
+    table = plain_table("application", "score", "old", "new", "limit", "rules that objected")
+    for place in (1, 4):
+        table.columns[place].justify = "right"
+    for reference, old, new in simulation.switches[:SWITCHES_MAX]:
+        table.add_row(
+            Text(visible(reference)),
+            _pair(str(old.score), str(new.score)),
+            Text(old.decision),
+            Text(new.decision, _style(old.decision, new.decision)),
+            _pair(f"{old.limit:,}", f"{new.limit:,}"),
+            Text(_pair(", ".join(old.rules) or "none", ", ".join(new.rules) or "none")),
+        )
+    return table
+
+
+# ------------------------------------------------------------------------------------- writing
+
+
+def _numbers_table(first: str, *heads: str) -> Table:
+    table = plain_table(first, *heads)
+    for column in table.columns[1:]:
+        column.justify = "right"
+        column.no_wrap = True
+    return table
+
+
+def _fitted(table: Table, console: Console) -> Table:
+    """Leave out the last columns of a table that is too wide: figures stay whole, or are not there.
+
+    The page has them all.
+    """
+    unbounded = console.options.update(width=_WIDTH_UNBOUNDED)
+    left_out: list[str] = []
+    while (
+        len(table.columns) > _COLUMNS_MIN
+        and console.measure(table, options=unbounded).maximum > console.width
+    ):
+        left_out.insert(0, str(table.columns.pop().header))
+    if left_out:
+        table.caption = f"a wider terminal also shows: {'; '.join(left_out)}"
+        table.caption_justify = "left"
+    return table
+
+
+def _mention_rest(table: Table, count: int, shown: int) -> None:
+    if count > shown:
+        table.add_row(Text(f"and {count - shown} more", style="dim"))
+
+
+def _pair(was: str, would: str) -> str:
+    return was if was == would else f"{was} > {would}"
+
+
+def _percent(share: float | None, decimals: int = 1) -> str:
+    return _NOTHING if share is None else f"{share:.{decimals}%}"
+
+
+def _points(was: float | None, would: float | None, decimals: int = 1) -> str:
+    """Give the difference of two shares as they are shown, in points of a percent."""
+    if was is None or would is None:
+        return ""
+    change = round(100.0 * would, decimals) - round(100.0 * was, decimals)
+    return f"{change:+.{decimals}f}" if round(change, decimals) else ""
+
+
+def _hundredth(percent: float | None) -> float | None:
+    return None if percent is None else percent / 100.0
+
+
+def _whole(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:,.0f}"
+
+
+def _short(value: float) -> str:
+    for size, unit in ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.1f}{unit}"
+    return f"{value:.0f}"
+
+
+def _section(console: Console, title: str, table: Table) -> None:
+    console.print(Text(f"\n{title}", style="bold"), soft_wrap=True)
+    console.print(table)
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(text, markup=False, soft_wrap=True)
