@@ -25,7 +25,6 @@ class Expression:
     __slots__ = ("_catalogue", "_judge", "_tree", "fields", "text")
 
     def __init__(self, text: str, tree: ConditionNode, catalogue: Catalogue) -> None:
-        """Compile a tree; `parse` is the door for a text."""
         self.text = text
         self.fields = fields_read(tree)
         self._tree = tree
@@ -58,7 +57,6 @@ class Expression:
         return certainty_of(self._tree)
 
     def __repr__(self) -> str:
-        """Show the text for a failing test."""
         return f"Expression({self.text!r})"
 
 
