@@ -59,7 +59,6 @@ class ReadyLever:
     )
 
     def __init__(self, card: ReadyCard, place: int, policy: ReadyPolicy, turns: Turns) -> None:
-        """Lay out the pieces between all edges that do not depend on the application."""
         catalogue = policy.model.catalogue
         self._card = card
         self._place = place
@@ -167,7 +166,6 @@ class ReadyRecourse:
     )
 
     def __init__(self, policy: ReadyPolicy) -> None:
-        """Lay out every card, and all edges that do not depend on the application."""
         catalogue = policy.model.catalogue
         self.policy = policy
         self._approving = turning.approving(policy)

@@ -2,7 +2,7 @@
 
 - A number that a rule compares the field with, or lists for it. Known before any application.
 - Where a comparison of several fields turns, such as `avg_outflow / avg_inflow > 1.3`, the other
-  fields being as they stand; how they turn as others move is told by *bonds* (`meeting`). So is
+  fields being as they stand; how they turn as others move is told by *bonds*. So is
   where spending exceeds what the policy lets pass.
 - The ends of what the policy holds for known from training.
 - The inflow, or what is due on other loans, at which the smallest loan can just be repaid, and the
@@ -52,6 +52,13 @@ if TYPE_CHECKING:
 
 UP: Final = 1
 DOWN: Final = -1
+_OTHER_PRICE: Final = 1.5
+"""How much more than expected may fall due on a loan of another amount or term, as a factor."""
+
+NO_LOAN: Final = frozenset(
+    {Rule.UNAFFORDABLE.value, Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value}
+)
+"""What is said where no loan is to be lent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +195,7 @@ class _Meeting:
             yield span.place, edge
 
 
-_OTHER_PRICE: Final = 1.5
-"""How much more than expected may fall due on a loan of another amount or term, as a factor."""
-
-NO_LOAN: Final = frozenset(
-    {Rule.UNAFFORDABLE.value, Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value}
-)
-"""What is said where no loan is to be lent."""
+# -------------------------------------------------------------------------------------------- rules
 
 
 class Turns:
@@ -203,7 +204,6 @@ class Turns:
     __slots__ = ("_constants", "_relations", "bonds", "fields_read")
 
     def __init__(self, policy: ReadyPolicy) -> None:
-        """Read the rules once more, this time for the numbers in them."""
         catalogue = policy.model.catalogue
         trees = [tree_of(rule.when, catalogue) for rule in policy.policy.rules]
         self.fields_read = tuple(map(fields_read, trees))
@@ -313,7 +313,7 @@ def _written(node: NumberNode) -> float | None:
             return None
 
 
-# ------------------------------------------------------------------------------- affordability
+# ------------------------------------------------------------------------------------ affordability
 
 
 def approving(policy: ReadyPolicy) -> tuple[Tier, ...]:
