@@ -309,7 +309,6 @@ CSV_COLUMNS: Final = (
 
 
 def as_json(listing: Listing) -> str:
-    """Give the listing as a JSON document."""
     return msgspec.json.format(msgspec.json.encode(listing), indent=2).decode() + "\n"
 
 

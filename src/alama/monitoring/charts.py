@@ -338,7 +338,6 @@ def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
 
 
 def psi(value: float) -> str:
-    """Write an index."""
     return numbers.fixed(value, 2 if value >= 0.1 else 3)  # noqa: PLR2004  two figures either way
 
 

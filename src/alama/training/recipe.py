@@ -62,7 +62,6 @@ class Recipe:
 
     @property
     def bags(self) -> int:
-        """Count the bags."""
         return self.folds * self.repeats
 
     def settings(self) -> dict[str, Setting]:

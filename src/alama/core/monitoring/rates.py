@@ -269,7 +269,6 @@ class Loans(msgspec.Struct, frozen=True):
 
 
 def together(parts: Iterable[Loans]) -> Loans:
-    """Sum loans."""
     count = defaults = 0
     predicted = 0.0
     for part in parts:

@@ -86,7 +86,6 @@ class Book:
         return ~np.isnat(self.disbursed_on)
 
     def take(self, rows: NDArray[np.intp]) -> Book:
-        """Give these rows."""
         return Book(*(column[rows] for column in self.columns))
 
     @property

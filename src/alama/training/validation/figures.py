@@ -72,7 +72,6 @@ class Performance(msgspec.Struct, frozen=True):
     histogram: Histogram
 
     def figure(self, measure: Measure) -> Figure:
-        """Give the figure of a measure."""
         return next(figure for figure in self.figures if figure.measure is measure)
 
 
