@@ -168,6 +168,12 @@ def box(x: float, y: float, width: float, height: float, class_: str, told: str 
     )
 
 
+def dot(x: float, y: float, class_: str, told: str = "", radius: float = 3.6) -> Markup:
+    """Draw a circle; `told` shows where a reader points."""
+    inside = [tag("title", told)] if told else []
+    return tag("circle", *inside, cx=x, cy=y, r=radius, class_=class_)
+
+
 @dataclass(frozen=True, slots=True)
 class Area:
     """A rectangle by its upper left corner."""
