@@ -34,7 +34,7 @@ from alama.core.expressions.tree import (
     Or,
     fields_read,
 )
-from alama.core.lending.offer import find_loan, owed_monthly, room_monthly
+from alama.core.lending.offer import find_loan, number_at, owed_monthly, room_monthly
 from alama.core.lending.policy import Decision, Rule, Tier
 from alama.core.recourse.values import FAR, Edge, Pieces, above, below, on, turn_of
 from alama.core.units import Points
@@ -330,7 +330,7 @@ def inflow_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -
 
 def existing_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> Iterator[Edge]:
     """Yield what may be due on other loans beside the smallest loan."""
-    inflow = given(values, policy.inflow_place) or 0.0
+    inflow = number_at(values, policy.inflow_place)
     for tier, due in _dues(policy, points):
         yield above(tier.inflow_share * inflow - due)
 
@@ -407,8 +407,7 @@ def spends_within(ratio: float, outflow_place: int, inflow_place: int) -> Passes
 
 def _leaves_room(share: float, due: float, inflow_place: int, existing_place: int) -> Passes:
     def passes(values: Sequence[Value]) -> bool:
-        inflow, existing = given(values, inflow_place), given(values, existing_place)
-        return share * (inflow or 0.0) - (existing or 0.0) >= due
+        return share * number_at(values, inflow_place) - number_at(values, existing_place) >= due
 
     return passes
 
@@ -440,7 +439,7 @@ def lending_edges(
     way = UP if span.place == policy.inflow_place else DOWN
     for near, far in span.pieces_on_the_way(way):
         row[span.place] = far
-        inflow = given(row, policy.inflow_place) or 0.0
+        inflow = number_at(row, policy.inflow_place)
         room = room_monthly(most_generous, inflow, owed_monthly(policy, row, inflow))
         # To a declined tier nothing is said of loans.
         if carries_a_loan(policy, room) and not is_declined(row):
@@ -449,7 +448,7 @@ def lending_edges(
 
 def may_lack_room(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> bool:
     """Say whether it may depend on the inflow whether there is a loan to lend."""
-    inflow = given(values, policy.inflow_place) or 0.0
+    inflow = number_at(values, policy.inflow_place)
     owed = owed_monthly(policy, values, inflow)
     # A loan may be of a worse tier than the applicant is, and have another price.
     tiers = [tier for tier in policy.tiers if tier.decision is not Decision.DECLINED]
