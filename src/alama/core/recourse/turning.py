@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
 from alama.core.expressions.certainty import Slope, slope_of
+from alama.core.expressions.expression import tree_of
 from alama.core.expressions.meaning import judge_of
-from alama.core.expressions.parser import tree_of
 from alama.core.expressions.tree import (
     And,
     Comparison,
