@@ -12,8 +12,7 @@ from alama.core.application import Value
 from alama.core.catalogue import Catalogue, Use
 from alama.core.errors import InvalidExpression
 from alama.core.expressions.certainty import Slope
-from alama.core.expressions.expression import Expression, parse
-from alama.core.expressions.parser import tree_of
+from alama.core.expressions.expression import Expression, parse, tree_of
 from alama.core.expressions.tree import (
     Arithmetic,
     Comparison,

@@ -32,35 +32,10 @@ if TYPE_CHECKING:
     from alama.platform.files.table import Table
 
 
-def applications(
-    catalogue: Catalogue, columns: Mapping[str, Column], rows: int
-) -> Iterator[Application]:
-    """Give the applications of so many rows; a field without a column is not given by any.
+CHUNK_ROWS: Final = 4_096
+"""Rows that stand in memory as assessments at a time."""
 
-    The columns already keep the rules of the catalogue.
-    """
-    nothing: Sequence[Value] = [None] * rows
-    by_field = [
-        _values(columns[field.name], field) if field.name in columns else nothing
-        for field in catalogue.fields
-    ]
-    return map(Application, zip(*by_field, strict=True))
-
-
-def _values(column: Column, field: Field) -> Sequence[Value]:
-    """Give a column as values of Python, None where nothing is given."""
-    if isinstance(column, Words):
-        # The last entry answers for code -1, which is missing.
-        vocabulary = [*column.vocabulary, None]
-        return [vocabulary[code] for code in column.codes.tolist()]
-    number = int if field.kind is Kind.INTEGER else float
-    return [
-        None if missing else number(value)
-        for value, missing in zip(column.tolist(), np.isnan(column).tolist(), strict=True)
-    ]
-
-
-# Applications out of a file, one by one, for what has to look at each as a whole.
+# -------------------------------------------------------------------------------------------- cases
 
 
 CASES_AT_ONCE: Final = 4_096
@@ -68,97 +43,6 @@ CASES_AT_ONCE: Final = 4_096
 
 REFERENCES: Final = ("request_id", "applicant_ref")
 """Columns that say what an application is known by, the better one first."""
-
-
-class TableCases:
-    """The applications in one file, in order.
-
-    Making one raises FileProblem where the file lacks a required field. `total` is how many there
-    are, None where only reading tells. `ignored` lists the columns that the catalogue does not
-    name, `absent` the fields that the file lacks, `meant` the field that an ignored column looks
-    like. After reading, `markers` counts by column the marks such as NA that were taken as missing,
-    and `unnamed` the references that could not be used; `ended` says whether that was all there is.
-    """
-
-    def __init__(self, catalogue: Catalogue, source: Table) -> None:
-        self.total = source.rows
-        self._name = source.path.name
-        self._catalogue = catalogue
-        self._fields = tuple(field for field in catalogue.fields if field.use is not Use.REFERENCE)
-        self._file = FieldColumns(source, self._fields)
-        self._reference = next((name for name in REFERENCES if name in source.names), None)
-        known = {*catalogue.position, *REFERENCES}
-        self.ignored = tuple(name for name in source.names if name not in known)
-        self.absent = self._file.absent
-        self.meant = self._file.meant(self.ignored)
-        self.markers = self._file.markers
-        self.unnamed = 0
-        self.ended = False
-
-    def first(self, count: int) -> Iterator[Case]:
-        """Read the first so many, or all there are; FileProblem where a value breaks a rule.
-
-        What has no reference goes by its row, and so does what has one that looks like a person's:
-        a phone number must not travel in a report.
-        """
-        return islice(self._cases(), count)
-
-    def described(self, count: int) -> str:
-        """Say which the `count` applications of the latest reading are: all of the file or not."""
-        if self.ended or count == self.total:
-            return f"those in {self._name}"
-        total = "" if self.total is None else f" of {self.total:,}"
-        return f"the first{total} in {self._name}"
-
-    def remarks(self) -> list[str]:
-        """Say what the latest reading took otherwise than a reader of the file might."""
-        told = [
-            f"the column {name} was ignored; did you mean {field}?"
-            for name, field in self.meant.items()
-        ]
-        if self.absent:
-            told.append(f"fields that the file lacks, taken as not given: {', '.join(self.absent)}")
-        if self.markers:
-            counted = ", ".join(f"{name} ({count:,})" for name, count in self.markers.items())
-            told.append(f"values such as NA, null or ? were read as missing: {counted}")
-        if self.unnamed:
-            told.append(
-                f"{self.unnamed:,} references look like phone numbers, e-mail addresses or "
-                "national ids, are too long or not printable; these applications go by their row"
-            )
-        return told
-
-    def _cases(self) -> Iterator[Case]:
-        self.unnamed = 0
-        self.ended = False
-        keep = () if self._reference is None else (self._reference,)
-        row = 1
-        for batch, columns in self._file.read(CASES_AT_ONCE, keep):
-            references = self._references(batch, row)
-            read = applications(self._catalogue, columns, batch.num_rows)
-            yield from map(Case, references, read)
-            row += batch.num_rows
-        self.ended = True
-
-    def _references(self, batch: pa.RecordBatch, first_row: int) -> list[str]:
-        rows = [f"row {first_row + place}" for place in range(batch.num_rows)]
-        if self._reference is None:
-            return rows
-        named = file_columns.words(batch.column(self._reference), self._reference, first_row)
-        usable = [_is_usable(word) for word in named.vocabulary]
-        self.unnamed += sum(code >= 0 and not usable[code] for code in named.codes.tolist())
-        return [
-            named.vocabulary[code] if code >= 0 and usable[code] else row
-            for code, row in zip(named.codes.tolist(), rows, strict=True)
-        ]
-
-
-def _is_usable(reference: str) -> bool:
-    return may_be_word(reference) and not looks_personal(reference)
-
-
-CHUNK_ROWS: Final = 4_096
-"""Rows that stand in memory as assessments at a time."""
 
 
 class _Part(NamedTuple):
@@ -180,16 +64,6 @@ _PARTS: Final = (
     # Empty, not null, where nothing objected: in SQL `NOT LIKE` would lose the nulls.
     _Part("rules", pa.string(), lambda said: ";".join(said.rules)),
 )
-
-
-def _refuse_prohibited(source: Table, policy: ReadyPolicy) -> None:
-    """Refuse columns that no application may have, such as contacts, if the policy names them."""
-    unknown = set(policy.policy.law.forbidden_fields) - policy.model.catalogue.position.keys()
-    if there := [name for name in source.names if name in unknown]:
-        raise FileProblem(
-            f"{source.path} has what the policy forbids to use: {', '.join(there)}",
-            hint="leave these columns out; nothing was written",
-        )
 
 
 class TableDeciding:
@@ -292,8 +166,17 @@ class TableDeciding:
         return result_schema(self.source, self._options.keep, made)
 
 
+def _refuse_prohibited(source: Table, policy: ReadyPolicy) -> None:
+    """Refuse columns that no application may have, such as contacts, if the policy names them."""
+    unknown = set(policy.policy.law.forbidden_fields) - policy.model.catalogue.position.keys()
+    if there := [name for name in source.names if name in unknown]:
+        raise FileProblem(
+            f"{source.path} has what the policy forbids to use: {', '.join(there)}",
+            hint="leave these columns out; nothing was written",
+        )
+
+
 def _stance(said: Assessment) -> Stance:
-    """Give what is counted."""
     offer = said.offer
     return Stance(
         said.score,
@@ -305,3 +188,121 @@ def _stance(said: Assessment) -> Stance:
         offer.apr,
         offer.expected_loss,
     )
+
+
+# -------------------------------------------------------------------------------------------- cases
+
+
+class TableCases:
+    """The applications in one file, in order, for what has to look at each as a whole.
+
+    Making one raises FileProblem where the file lacks a required field. `total` is how many there
+    are, None where only reading tells. `ignored` lists the columns that the catalogue does not
+    name, `absent` the fields that the file lacks, `meant` the field that an ignored column looks
+    like. After reading, `markers` counts by column the marks such as NA that were taken as missing,
+    and `unnamed` the references that could not be used; `ended` says whether that was all there is.
+    """
+
+    def __init__(self, catalogue: Catalogue, source: Table) -> None:
+        self.total = source.rows
+        self._name = source.path.name
+        self._catalogue = catalogue
+        self._fields = tuple(field for field in catalogue.fields if field.use is not Use.REFERENCE)
+        self._file = FieldColumns(source, self._fields)
+        self._reference = next((name for name in REFERENCES if name in source.names), None)
+        known = {*catalogue.position, *REFERENCES}
+        self.ignored = tuple(name for name in source.names if name not in known)
+        self.absent = self._file.absent
+        self.meant = self._file.meant(self.ignored)
+        self.markers = self._file.markers
+        self.unnamed = 0
+        self.ended = False
+
+    def first(self, count: int) -> Iterator[Case]:
+        """Read the first so many, or all there are; FileProblem where a value breaks a rule.
+
+        What has no reference goes by its row, and so does what has one that looks like a person's:
+        a phone number must not travel in a report.
+        """
+        return islice(self._cases(), count)
+
+    def described(self, count: int) -> str:
+        """Say which the `count` applications of the latest reading are: all of the file or not."""
+        if self.ended or count == self.total:
+            return f"those in {self._name}"
+        total = "" if self.total is None else f" of {self.total:,}"
+        return f"the first{total} in {self._name}"
+
+    def remarks(self) -> list[str]:
+        """Say what the latest reading took otherwise than a reader of the file might."""
+        told = [
+            f"the column {name} was ignored; did you mean {field}?"
+            for name, field in self.meant.items()
+        ]
+        if self.absent:
+            told.append(f"fields that the file lacks, taken as not given: {', '.join(self.absent)}")
+        if self.markers:
+            counted = ", ".join(f"{name} ({count:,})" for name, count in self.markers.items())
+            told.append(f"values such as NA, null or ? were read as missing: {counted}")
+        if self.unnamed:
+            told.append(
+                f"{self.unnamed:,} references look like phone numbers, e-mail addresses or "
+                "national ids, are too long or not printable; these applications go by their row"
+            )
+        return told
+
+    def _cases(self) -> Iterator[Case]:
+        self.unnamed = 0
+        self.ended = False
+        keep = () if self._reference is None else (self._reference,)
+        row = 1
+        for batch, columns in self._file.read(CASES_AT_ONCE, keep):
+            references = self._references(batch, row)
+            read = applications(self._catalogue, columns, batch.num_rows)
+            yield from map(Case, references, read)
+            row += batch.num_rows
+        self.ended = True
+
+    def _references(self, batch: pa.RecordBatch, first_row: int) -> list[str]:
+        rows = [f"row {first_row + place}" for place in range(batch.num_rows)]
+        if self._reference is None:
+            return rows
+        named = file_columns.words(batch.column(self._reference), self._reference, first_row)
+        usable = [_is_usable(word) for word in named.vocabulary]
+        self.unnamed += sum(code >= 0 and not usable[code] for code in named.codes.tolist())
+        return [
+            named.vocabulary[code] if code >= 0 and usable[code] else row
+            for code, row in zip(named.codes.tolist(), rows, strict=True)
+        ]
+
+
+def _is_usable(reference: str) -> bool:
+    return may_be_word(reference) and not looks_personal(reference)
+
+
+def applications(
+    catalogue: Catalogue, columns: Mapping[str, Column], rows: int
+) -> Iterator[Application]:
+    """Give the applications of so many rows; a field without a column is not given by any.
+
+    The columns already keep the rules of the catalogue.
+    """
+    nothing: Sequence[Value] = [None] * rows
+    by_field = [
+        _values(columns[field.name], field) if field.name in columns else nothing
+        for field in catalogue.fields
+    ]
+    return map(Application, zip(*by_field, strict=True))
+
+
+def _values(column: Column, field: Field) -> Sequence[Value]:
+    """Give a column as values of Python, None where nothing is given."""
+    if isinstance(column, Words):
+        # The last entry answers for code -1, which is missing.
+        vocabulary = [*column.vocabulary, None]
+        return [vocabulary[code] for code in column.codes.tolist()]
+    number = int if field.kind is Kind.INTEGER else float
+    return [
+        None if missing else number(value)
+        for value, missing in zip(column.tolist(), np.isnan(column).tolist(), strict=True)
+    ]

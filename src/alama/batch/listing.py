@@ -287,10 +287,8 @@ def _sides(places: Sequence[int], feature: Feature) -> list[tuple[int, list[int]
     return sides
 
 
-# A scorecard for other programs: JSON and CSV of the listing.
+# ------------------------------------------------------------------------------- for other programs
 
-
-_SIDE: Final = ("at_least", "below", "words", "numbers", "other", "not_given")
 
 CSV_COLUMNS: Final = (
     "model",
@@ -298,10 +296,10 @@ CSV_COLUMNS: Final = (
     "currency",
     "feature",
     "band",
-    *_SIDE,
+    *Side._fields,
     "with_feature",
     "with_band",
-    *(f"with_{name}" for name in _SIDE),
+    *(f"with_{name}" for name in Side._fields),
     "points",
     "share",
     "default_rate",
@@ -309,7 +307,6 @@ CSV_COLUMNS: Final = (
 
 
 def as_json(listing: Listing) -> str:
-    """Give the listing as a JSON document."""
     return msgspec.json.format(msgspec.json.encode(listing), indent=2).decode() + "\n"
 
 

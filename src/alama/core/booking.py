@@ -79,7 +79,6 @@ class ReadyBooking:
     def __init__(
         self, booking: Booking, scorecard: Scorecard, catalogue: Catalogue, money_factor: float
     ) -> None:
-        """Lay out the tables beside the features of their card."""
         self.booking = booking
         self._tables = tuple(field.log_odds for field in booking.fields)
         self.ends: Mapping[int, tuple[float, float]] = {

@@ -87,6 +87,7 @@ GENESIS: Final = bytes(32)
 
 _LABEL: Final = b"alama audit 1"
 _NUMBER_BYTES: Final = 8
+SALT_BYTES: Final = 16
 
 
 class Signer(Protocol):
@@ -296,14 +297,8 @@ def _number(number: int) -> bytes:
     return number.to_bytes(_NUMBER_BYTES, "big", signed=True)
 
 
-# The digest by which the audit knows a score: covers all that is kept, and gives nothing away.
-
-
-SALT_BYTES: Final = 16
-
-
 def digest(salt: bytes, columns: tuple[str | int | float, ...], record: bytes) -> bytes:
-    """SHA-256 of the salt, of a score's columns in clear and of its record.
+    """Give what the audit knows a score by: SHA-256 of a salt, its columns in clear and its record.
 
     Without the salt, which is sealed with the record, nobody can hold a guess against it. Columns
     are in the order in which the database has them, as one MessagePack array.

@@ -41,7 +41,6 @@ def content_id(document: Document) -> str:
 
 
 def encode(document: Document) -> bytes:
-    """Write the document."""
     return msgspec.json.encode(document, order="deterministic") + b"\n"
 
 

@@ -70,7 +70,6 @@ class FieldProblem:
         return outer
 
     def __repr__(self) -> str:
-        """Show the rule for a failing test."""
         return f"FieldProblem({self.pointer!r}, {self.code!r})"
 
 
@@ -156,7 +155,6 @@ class UnknownJurisdiction(AlamaError):
     """No pack has this code."""
 
     def __init__(self, code: str, known: Sequence[str]) -> None:
-        """Name the codes there are."""
         super().__init__(
             f"there is no jurisdiction pack {code[:40]!r}",
             hint=f"{did_you_mean(code.upper(), known)}there is one for {', '.join(known)}",
@@ -191,7 +189,6 @@ class UnknownLanguage(AlamaError):
     """There are no words in this language."""
 
     def __init__(self, code: str, known: Sequence[str]) -> None:
-        """Name the languages there are."""
         super().__init__(
             f"there are no reasons in the language {code[:40]!r}",
             hint=f"there are texts in {', '.join(known)}",
@@ -213,7 +210,6 @@ class UnknownGoal(AlamaError):
     """What is sought is neither an approval, nor a tier of the policy, nor a score."""
 
     def __init__(self, text: str, known: str) -> None:
-        """Say what could be sought."""
         super().__init__(
             f"{text[:40]!r} is nothing that recourse can be sought for", hint=f"ask for {known}"
         )

@@ -51,7 +51,6 @@ class BatchScorecard:
     """A card made ready for whole columns, in one currency."""
 
     def __init__(self, card: Card, catalogue: Catalogue, money_factor: float = 1.0) -> None:
-        """Lay the tables out as arrays."""
         self.card = card
         self.fields = tuple(feature.field for feature in card.features)
         self._readers = tuple(

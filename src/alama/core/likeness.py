@@ -83,7 +83,6 @@ class ReadyLikeness:
     __slots__ = ("_branches", "likeness")
 
     def __init__(self, likeness: Likeness) -> None:
-        """Spread every distribution over the slots, once, so that a look-up is two subscripts."""
         self.likeness = likeness
         self._branches = tuple(
             (place if branch.parent is None else branch.parent, _spread(likeness, place))

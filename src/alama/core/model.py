@@ -11,7 +11,7 @@ import re
 from datetime import date
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -25,10 +25,12 @@ from alama.core.scorecard import Scorecard
 from alama.core.tables import Card
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from alama.core.application import Application
 
+
+_Known = TypeVar("_Known", Likeness, Booking)
 
 REFERENCE_INFLOWS_AS_OF: Final = date(2025, 7, 1)
 """The day whose price levels the table speaks of; written into each model beside its figure."""
@@ -272,30 +274,25 @@ def _check(model: Model) -> None:
     fields = [{feature.field for feature in card.features} for card in model.cards]
     if any(not small < large for small, large in pairwise(fields)):
         raise InvalidModel("each card must read the fields of the one before, and more")
-    _check_likeness(model)
-    _check_booking(model)
+    _check_one_a_card(model.cards, "likeness", model.likeness, likeness.faults)
+    _check_one_a_card(model.cards, "booking", model.booking, booking.faults)
     if model.money is not None:
         _check_money(model.money)
 
 
-def _check_likeness(model: Model) -> None:
-    cards = {card.name: card for card in model.cards}
-    for known in model.likeness:
+def _check_one_a_card(
+    cards: Sequence[Card],
+    noun: str,
+    listed: Sequence[_Known],
+    faults: Callable[[_Known, Card], Iterable[str]],
+) -> None:
+    by_name = {card.name: card for card in cards}
+    for known in listed:
         # Taken out, so that a second one for the same card finds none.
-        card = cards.pop(known.card, None)
+        card = by_name.pop(known.card, None)
         if card is None:
-            raise InvalidModel("a likeness of the model is of no card, or of one that has another")
-        for fault in likeness.faults(known, card):
-            raise InvalidModel(f"card {card.name}: {fault}")
-
-
-def _check_booking(model: Model) -> None:
-    cards = {card.name: card for card in model.cards}
-    for known in model.booking:
-        card = cards.pop(known.card, None)
-        if card is None:
-            raise InvalidModel("a booking of the model is of no card, or of one that has another")
-        for fault in booking.faults(known, card):
+            raise InvalidModel(f"a {noun} of the model is of no card, or of one that has another")
+        for fault in faults(known, card):
             raise InvalidModel(f"card {card.name}: {fault}")
 
 

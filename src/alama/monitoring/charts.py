@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.monitoring.figures import Moved, Movement, Rate, WindowFigure
 from alama.platform.pages import numbers, svg
-from alama.platform.pages.render import Markup, join, tag
+from alama.platform.pages.render import Markup, join
 from alama.platform.pages.svg import Frame
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 TRAINING: Final = "training"
 NOW: Final = "now"
-
 _WIDTH: Final = 760.0
 _STEP_PX: Final = 74.0
 _LABELS_EVERY_PX: Final = 58.0
@@ -24,6 +23,18 @@ _ASIDE: Final = 2.0
 """Columns for a band that stands apart: its own, and one of air before it."""
 
 _OFF: Final = frozenset({"higher", "lower"})
+_MOVEMENTS_WIDTH: Final = 640.0
+_NAMES_PX: Final = 166.0
+_VALUE_PX: Final = 40.0
+"""Room for the value at the end of the longest bar."""
+
+_WINDOW_PX: Final = 84.0
+_VERDICT_PX: Final = 62.0
+_ROW_PX: Final = 31.0
+_LIMIT_PX: Final = 11.0
+"""At the top of a row, for the limit above its mark."""
+
+_BAR_PX: Final = 14.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,19 @@ def volume(listed: Sequence[Column], title: str) -> Markup:
     )
 
 
+def _whole_ticks(y: svg.Linear, top: int) -> list[float]:
+    return [tick for tick in y.ticks(4) if tick == int(tick) and tick <= max(top, 1)]
+
+
+def _key(x: float, *parts: tuple[str, str]) -> Markup:
+    drawn = []
+    for style, name in parts:
+        drawn.append(svg.box(x, 6.0, 11.0, 11.0, style))
+        drawn.append(svg.label(x + 16.0, 16.0, name, anchor="start"))
+        x += 34.0 + svg.text_width(name)
+    return join(*drawn)
+
+
 def shares(listed: Sequence[tuple[str, float, float, float]], title: str) -> Markup:
     """Draw a share over time with its interval: name, share, low, high."""
     frame = Frame(_WIDTH, 200.0, left=58.0, top=14.0, bottom=30.0)
@@ -96,7 +120,7 @@ def shares(listed: Sequence[tuple[str, float, float, float]], title: str) -> Mar
     for (at, height), (name, share, least, most) in zip(points, listed, strict=True):
         told = f"{name}: {numbers.percent(share)} ({_between(least, most)})"
         marks.append(svg.line(at, y(least), at, y(most), "whisker"))
-        marks.append(_dot(at, height, "dot", told))
+        marks.append(svg.dot(at, height, "dot", told))
     return svg.drawing(
         frame,
         title,
@@ -154,7 +178,7 @@ def _rate(one: Named, at: float, half: float, y: svg.Linear) -> Markup:
         # Of too few loans it would be longer than the drawing is high.
         svg.line(at, y(rate.low), at, y(rate.high), style) if not few else "",
         svg.line(at - half, y(rate.predicted), at + half, y(rate.predicted), "predicted"),
-        _dot(at, y(rate.realised), "dot-off" if off else "dot-few" if few else "dot", told, 4.6),
+        svg.dot(at, y(rate.realised), "dot-off" if off else "dot-few" if few else "dot", told, 4.6),
     )
 
 
@@ -170,7 +194,7 @@ def _rate_told(rate: Rate) -> str:
 def _rates_key(x: float) -> Markup:
     return join(
         svg.line(x + 6.0, 6.0, x + 6.0, 22.0, "whisker"),
-        _dot(x + 6.0, 14.0, "dot", "", 4.6),
+        svg.dot(x + 6.0, 14.0, "dot", "", 4.6),
         svg.label(x + 17.0, 18.0, "came true, with its 95 % interval", anchor="start"),
         svg.line(x + 238.0, 14.0, x + 262.0, 14.0, "predicted"),
         svg.label(x + 268.0, 18.0, "predicted", anchor="start"),
@@ -254,35 +278,6 @@ def _band_names(
     return drawn
 
 
-def _names_below(frame: Frame, x: svg.Linear, names: Sequence[str]) -> list[Markup]:
-    """Write names under their places, as many as have room."""
-    wide = (x(1.0) - x(0.0)) if names else 1.0
-    longest = max(svg.text_width(name) for name in names) + 14.0
-    every = max(1, int(max(longest, _LABELS_EVERY_PX if len(names) > 1 else 0.0) / wide + 0.99))
-    return [
-        svg.label(x(place + 0.5), frame.y0 + 16.0, names[place])
-        for place in range(0, len(names), every)
-    ]
-
-
-def _whole_ticks(y: svg.Linear, top: int) -> list[float]:
-    return [tick for tick in y.ticks(4) if tick == int(tick) and tick <= max(top, 1)]
-
-
-def _key(x: float, *parts: tuple[str, str]) -> Markup:
-    drawn = []
-    for style, name in parts:
-        drawn.append(svg.box(x, 6.0, 11.0, 11.0, style))
-        drawn.append(svg.label(x + 16.0, 16.0, name, anchor="start"))
-        x += 34.0 + svg.text_width(name)
-    return join(*drawn)
-
-
-def _dot(x: float, y: float, style: str, told: str, radius: float = 3.6) -> Markup:
-    inside = [tag("title", told)] if told else []
-    return tag("circle", *inside, cx=x, cy=y, r=radius, class_=style)
-
-
 def trend(
     labels: Sequence[str],
     lines: Sequence[tuple[str, Sequence[float | None]]],
@@ -304,7 +299,7 @@ def trend(
         for run in _runs(values):
             marks.append(svg.path([(x(i), y(v)) for i, v in run], f"curve {tone}"))
             marks += [
-                _dot(x(i), y(v), f"point {tone}", f"{labels[i]}, {name}: {psi(v)}", 3.0)
+                svg.dot(x(i), y(v), f"point {tone}", f"{labels[i]}, {name}: {psi(v)}", 3.0)
                 for i, v in run
             ]
         marks.append(svg.line(at, 12.0, at + 26.0, 12.0, f"curve {tone}"))
@@ -335,45 +330,6 @@ def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
         else:
             runs[-1].append((place, value))
     return [run for run in runs if run]
-
-
-def psi(value: float) -> str:
-    """Write an index."""
-    return numbers.fixed(value, 2 if value >= 0.1 else 3)  # noqa: PLR2004  two figures either way
-
-
-def _between(low: float, high: float) -> str:
-    return numbers.between(numbers.percent(low), numbers.percent(high))
-
-
-def _tick(share: float) -> str:
-    return f"{100.0 * share:.4g}{numbers.NARROW_SPACE}%"
-
-
-_MOVEMENTS_WIDTH: Final = 640.0
-_NAMES_PX: Final = 166.0
-_VALUE_PX: Final = 40.0
-"""Room for the value at the end of the longest bar."""
-
-_WINDOW_PX: Final = 84.0
-_VERDICT_PX: Final = 62.0
-_ROW_PX: Final = 31.0
-_LIMIT_PX: Final = 11.0
-"""At the top of a row, for the limit above its mark."""
-
-_BAR_PX: Final = 14.0
-
-
-class _Row(NamedTuple):
-    """Where a row is drawn: its upper end, and the scale of its bar."""
-
-    top: float
-    x: svg.Linear
-
-    @property
-    def base(self) -> float:
-        """Give where its words stand."""
-        return self.top + _LIMIT_PX + 11.5
 
 
 def movements(listed: Sequence[Moved], window: WindowFigure | None, title: str) -> Markup:
@@ -414,6 +370,18 @@ def movements(listed: Sequence[Moved], window: WindowFigure | None, title: str) 
     )
 
 
+class _Row(NamedTuple):
+    """Where a row is drawn: its upper end, and the scale of its bar."""
+
+    top: float
+    x: svg.Linear
+
+    @property
+    def base(self) -> float:
+        """Give where its words stand."""
+        return self.top + _LIMIT_PX + 11.5
+
+
 def _bar(one: Moved, row: _Row) -> Markup:
     """Draw a bar with its value at its end, and the limit with its number above its mark."""
     end, limit, top = row.x(one.psi), row.x(one.limit), row.top + _LIMIT_PX
@@ -436,3 +404,26 @@ def _told(one: Moved, window: WindowFigure | None) -> str:
     if window and one.name in window.psi:
         told += f", in the last window {numbers.fixed(window.psi[one.name])}"
     return f"{told}, {one.verdict.value}"
+
+
+def _names_below(frame: Frame, x: svg.Linear, names: Sequence[str]) -> list[Markup]:
+    """Write names under their places, as many as have room."""
+    wide = (x(1.0) - x(0.0)) if names else 1.0
+    longest = max(svg.text_width(name) for name in names) + 14.0
+    every = max(1, int(max(longest, _LABELS_EVERY_PX if len(names) > 1 else 0.0) / wide + 0.99))
+    return [
+        svg.label(x(place + 0.5), frame.y0 + 16.0, names[place])
+        for place in range(0, len(names), every)
+    ]
+
+
+def psi(value: float) -> str:
+    return numbers.fixed(value, 2 if value >= 0.1 else 3)  # noqa: PLR2004  two figures either way
+
+
+def _between(low: float, high: float) -> str:
+    return numbers.between(numbers.percent(low), numbers.percent(high))
+
+
+def _tick(share: float) -> str:
+    return f"{100.0 * share:.4g}{numbers.NARROW_SPACE}%"

@@ -22,9 +22,8 @@ from alama.core.monitoring.rates import wilson
 from alama.monitoring import charts as monitoring_charts
 from alama.monitoring.charts import ChartBand, Column, Named, movements
 from alama.platform.pages import charts, numbers
-from alama.platform.pages import render as templates
 from alama.platform.pages.charts import Rate
-from alama.platform.pages.render import Markup, join, render, tag
+from alama.platform.pages.render import Markup, render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +39,14 @@ _WEEK: Final = 7
 _FIELDS_OPEN: Final = 12
 _TREND_MAX: Final = 4
 _SHOWN_MIN: Final = 0.0005
+_SHORT_ID: Final = 8
+_GATES: Final = {
+    "recent_outcomes": "Enough recent outcomes",
+    "shift_no_chance": "More than chance",
+    "shift_size": "A level, and no more",
+    "calibration_slope": "Calibration slope",
+    "later_half": "Holds for later loans",
+}
 
 
 class Volume(NamedTuple):
@@ -80,6 +87,57 @@ class Drawn(NamedTuple):
     months: Markup | None
     cards: Sequence[Card]
     scores: Sequence[tuple[str, Markup]]
+
+
+class _Fields(NamedTuple):
+    """How many fields were compared with training, how many moved, and which one furthest."""
+
+    compared: int
+    moved: int
+    furthest: Moved | None
+
+
+def monitoring_page(report: MonitoringReport) -> str:
+    """Give the report as one self-contained HTML page, without script."""
+    return render(
+        "monitoring/templates/monitoring.html",
+        report=report,
+        headline=headline(report),
+        count_min=COUNT_MIN,
+        fields=_fields(report),
+        figures=drawn(report),
+    )
+
+
+def headline(report: MonitoringReport) -> str:
+    """Say in a sentence how the book goes."""
+    urgent = [one for one in report.findings if one.urgency is Urgency.ACT]
+    watched = [one for one in report.findings if one.urgency is Urgency.WATCH]
+    if not report.volume.scores and not report.outcomes.known:
+        return "There is nothing to look at yet"
+    if urgent:
+        return f"{_counted(urgent)} {'thing' if len(urgent) == 1 else 'things'} to act on"
+    if watched:
+        things = "thing" if len(watched) == 1 else "things"
+        return f"Nothing to act on; {_counted(watched).lower()} {things} to watch"
+    if not report.outcomes.mature:
+        return "Nothing stands out, and no loan is mature yet"
+    return "Nothing stands out"
+
+
+def _counted(listed: Sequence[Finding]) -> str:
+    words = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+    return words[len(listed)] if len(listed) < len(words) else str(len(listed))
+
+
+def _fields(report: MonitoringReport) -> _Fields:
+    """Count fields, each once though several cards may have it; the score is none."""
+    listed = [one for card in report.stability if card.compared for one in card.fields]
+    return _Fields(
+        len({one.name for one in listed}),
+        len({one.name for one in listed if one.verdict is not Movement.STEADY}),
+        max(listed, key=lambda one: one.psi / one.limit, default=None),
+    )
 
 
 def drawn(report: MonitoringReport) -> Drawn:
@@ -199,77 +257,7 @@ def _trimmed(listed: list[ChartBand]) -> list[ChartBand]:
     return listed[filled[0] : filled[-1] + 1] if filled else listed
 
 
-# The monitoring report of a book as one page: what to look at, and the figures behind it.
-#
-# The template has the words, `monitoring_figures` the drawings.
-
-
-def monitoring_page(report: MonitoringReport) -> str:
-    """Give the report as one self-contained HTML page, without script."""
-    return templates.render(
-        "monitoring/templates/monitoring.html",
-        report=report,
-        headline=headline(report),
-        count_min=COUNT_MIN,
-        fields=_fields(report),
-        figures=drawn(report),
-        with_code=_with_code,
-    )
-
-
-def headline(report: MonitoringReport) -> str:
-    """Say in a sentence how the book goes."""
-    urgent = [one for one in report.findings if one.urgency is Urgency.ACT]
-    watched = [one for one in report.findings if one.urgency is Urgency.WATCH]
-    if not report.volume.scores and not report.outcomes.known:
-        return "There is nothing to look at yet"
-    if urgent:
-        return f"{_counted(urgent)} {'thing' if len(urgent) == 1 else 'things'} to act on"
-    if watched:
-        things = "thing" if len(watched) == 1 else "things"
-        return f"Nothing to act on; {_counted(watched).lower()} {things} to watch"
-    if not report.outcomes.mature:
-        return "Nothing stands out, and no loan is mature yet"
-    return "Nothing stands out"
-
-
-def _counted(listed: Sequence[Finding]) -> str:
-    words = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-    return words[len(listed)] if len(listed) < len(words) else str(len(listed))
-
-
-class _Fields(NamedTuple):
-    """How many fields were compared with training, how many moved, and which one furthest."""
-
-    compared: int
-    moved: int
-    furthest: Moved | None
-
-
-def _fields(report: MonitoringReport) -> _Fields:
-    """Count fields, each once though several cards may have it; the score is none."""
-    listed = [one for card in report.stability if card.compared for one in card.fields]
-    return _Fields(
-        len({one.name for one in listed}),
-        len({one.name for one in listed if one.verdict is not Movement.STEADY}),
-        max(listed, key=lambda one: one.psi / one.limit, default=None),
-    )
-
-
-def _with_code(said: str) -> Markup:
-    """Set what stands between backticks as code."""
-    parts = enumerate(said.split("`"))
-    return join(*(tag("code", part) if place % 2 else part for place, part in parts))
-
-
-_GATES: Final = {
-    "recent_outcomes": "Enough recent outcomes",
-    "shift_no_chance": "More than chance",
-    "shift_size": "A level, and no more",
-    "calibration_slope": "Calibration slope",
-    "later_half": "Holds for later loans",
-}
-_SHORT_ID: Final = 8
+# ------------------------------------------------------------------------------------ recalibration
 
 
 def recalibration_page(pack: Pack, unsigned: str | None = None) -> str:

@@ -32,12 +32,10 @@ class Dataset:
     people: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        """Count the rows."""
         return len(self.labels)
 
     @property
     def defaults(self) -> int:
-        """Count the defaults."""
         return int(np.count_nonzero(self.labels))
 
     def take(self, rows: NDArray[np.intp]) -> Dataset:
@@ -89,7 +87,6 @@ class Dataset:
 
 
 def take_column(column: Column, rows: NDArray[np.intp]) -> Column:
-    """Give these rows of a column."""
     if isinstance(column, Words):
         return Words(column.codes[rows], column.vocabulary)
     return column[rows]

@@ -1,4 +1,7 @@
-"""How a model is made: every setting of the run, in one place, written into the model."""
+"""How a model is made: every setting of the run, in one place, written into the model.
+
+And what the run noticed: figures for the data scientist that the model need not carry.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,6 @@ class Recipe:
 
     @property
     def bags(self) -> int:
-        """Count the bags."""
         return self.folds * self.repeats
 
     def settings(self) -> dict[str, Setting]:
@@ -70,7 +72,7 @@ class Recipe:
         return asdict(self)
 
 
-# What a training run noticed: figures for the data scientist that the model need not carry.
+# -------------------------------------------------------------------------------------------- notes
 
 
 class ConstraintPrice(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.lending.policy_text import line_of
+from alama.core.lending.toml_lines import lines_of
 from tests.tries import tries
 
 POLICY = """\
@@ -47,6 +47,10 @@ since = 2026-11-15 08:00:00
 [law]
 notice_days = 3
 """
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int | None:
+    return lines_of(text, [path])[0]
 
 
 def test_a_value_has_the_line_it_is_written_on(subtests: pytest.Subtests) -> None:

@@ -1,8 +1,16 @@
 """What a condition says whatever the application, and how it moves with one field.
 
-`balance_stability > 40` is never true, since the field is at most 1: somebody meant 0.4. The
-analysis is sound, for values that are given and keep the rules of the catalogue; it is not
-complete.
+`balance_stability > 40` is never true, since the field is at most 1: somebody meant 0.4.
+
+Truth has an order: false, unknown, true. A condition *rises* with a field if it can only move up
+that order as the field's value grows and all others stay.
+
+Both are found without trying values, and are sound for values that are given and keep the rules of
+the catalogue. They are not complete: where they cannot tell, as for `a - a`, they say so. They
+follow from one fact, which `alama.core.expressions.meaning` is made for: on doubles, each operation
+moves one way with each of its two numbers while the other is held, if the sign of the other is
+known. Rounding, overflow and underflow do not change that. So along with the slope goes the range
+of each number, which tells its sign, and whether it can be infinite.
 """
 
 from __future__ import annotations
@@ -41,11 +49,36 @@ if TYPE_CHECKING:
     from alama.core.catalogue import Field
 
 
+class Slope(Enum):
+    """How something moves as the value of a field grows, from one given value to another."""
+
+    CONSTANT = "constant"
+    RISES = "rises"
+    FALLS = "falls"
+    UNKNOWN = "unknown"
+
+    def __neg__(self) -> Slope:
+        """Give the slope of the contrary."""
+        match self:
+            case Slope.RISES:
+                return Slope.FALLS
+            case Slope.FALLS:
+                return Slope.RISES
+            case Slope.CONSTANT | Slope.UNKNOWN:
+                return self
+
+    def __or__(self, other: Slope) -> Slope:
+        """Give the slope of what moves with both."""
+        if self is other or other is Slope.CONSTANT:
+            return self
+        return other if self is Slope.CONSTANT else Slope.UNKNOWN
+
+
 def certainty_of(node: ConditionNode) -> bool | None:  # noqa: PLR0911 - one for each kind
     """Say that a condition is always true, or never; None where it depends or cannot be told."""
     match node:
         case Comparison():
-            return _comparison(node)
+            return _certainty_of_comparison(node)
         case NumberAmong(operand=operand, members=members):
             low, high = range_of(operand)
             return None if any(low <= member <= high for member in members) else False
@@ -54,13 +87,11 @@ def certainty_of(node: ConditionNode) -> bool | None:  # noqa: PLR0911 - one for
         case Missing(operand=operand):
             return False if operand.field.required else None
         case Not(operand=operand):
-            certain = certainty_of(operand)
-            return None if certain is None else not certain
+            return _contrary(certainty_of(operand))
         case And(parts=parts):
             return _all(parts)
         case Or(parts=parts):
-            found = _all([Not(part) for part in parts])
-            return None if found is None else not found
+            return _contrary(_all([Not(part) for part in parts]))
         case _:
             assert_never(node)
 
@@ -72,7 +103,7 @@ def _all(parts: Sequence[ConditionNode]) -> bool | None:
     return None if None in certain else True
 
 
-def _comparison(node: Comparison) -> bool | None:
+def _certainty_of_comparison(node: Comparison) -> bool | None:
     left, right = range_of(node.left), range_of(node.right)
     match node.relation:
         case Relation.ABOVE:
@@ -100,60 +131,6 @@ def _contrary(certain: bool | None) -> bool | None:  # noqa: FBT001 - the value 
     return None if certain is None else not certain
 
 
-# How a condition moves with one field, found without trying values.
-#
-# Truth has an order: false, unknown, true. A condition *rises* with a field if it can only move up
-# that order as the field's value grows and all others stay. The analysis is sound: what it calls
-# rising rises, for every application that keeps the rules of the catalogue. It is not complete:
-# where
-# it cannot tell, as for `a - a`, it says so.
-#
-# It follows from one fact, which `alama.core.expressions.meaning` is made for: on doubles, each
-# operation moves one way with each of its two numbers while the other is held, if the sign of the
-# other is known. Rounding, overflow and underflow do not change that. So along with the slope goes
-# the range of each number, which tells its sign, and whether it can be infinite.
-
-
-class Slope(Enum):
-    """How something moves as the value of a field grows, from one given value to another."""
-
-    CONSTANT = "constant"
-    RISES = "rises"
-    FALLS = "falls"
-    UNKNOWN = "unknown"
-
-    def __neg__(self) -> Slope:
-        """Give the slope of the contrary."""
-        match self:
-            case Slope.RISES:
-                return Slope.FALLS
-            case Slope.FALLS:
-                return Slope.RISES
-            case Slope.CONSTANT | Slope.UNKNOWN:
-                return self
-
-    def __or__(self, other: Slope) -> Slope:
-        """Give the slope of what moves with both."""
-        if self is other or other is Slope.CONSTANT:
-            return self
-        return other if self is Slope.CONSTANT else Slope.UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class _Course:
-    """Where a number lies, both ends included, and how it moves with the field."""
-
-    low: float
-    high: float
-    slope: Slope
-
-    def times_sign_of(self, other: _Course) -> Slope:
-        """Give the slope of this number times another that is held."""
-        if self.slope is Slope.CONSTANT or other.low >= 0:
-            return self.slope
-        return -self.slope if other.high <= 0 else Slope.UNKNOWN
-
-
 def slope_of(node: ConditionNode, name: str) -> Slope:
     """Give the slope of a condition in the field of this name."""
     match node:
@@ -174,16 +151,6 @@ def slope_of(node: ConditionNode, name: str) -> Slope:
             assert_never(node)
 
 
-def range_of(node: NumberNode) -> tuple[float, float]:
-    """Give the least and the greatest that a number can be, where it is known."""
-    course = _course(node, "")
-    return course.low, course.high
-
-
-def _unordered(node: ConditionNode, name: str) -> Slope:
-    return Slope.UNKNOWN if name in fields_read(node) else Slope.CONSTANT
-
-
 def _slope_of_comparison(node: Comparison, name: str) -> Slope:
     left, right = _course(node.left, name).slope, _course(node.right, name).slope
     match node.relation:
@@ -195,6 +162,31 @@ def _slope_of_comparison(node: Comparison, name: str) -> Slope:
             return _unordered(node, name)
         case _:
             assert_never(node.relation)
+
+
+def _unordered(node: ConditionNode, name: str) -> Slope:
+    return Slope.UNKNOWN if name in fields_read(node) else Slope.CONSTANT
+
+
+def range_of(node: NumberNode) -> tuple[float, float]:
+    """Give the least and the greatest that a number can be, where it is known."""
+    course = _course(node, "")
+    return course.low, course.high
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """Where a number lies, both ends included, and how it moves with the field."""
+
+    low: float
+    high: float
+    slope: Slope
+
+    def times_sign_of(self, other: _Course) -> Slope:
+        """Give the slope of this number times another that is held."""
+        if self.slope is Slope.CONSTANT or other.low >= 0:
+            return self.slope
+        return -self.slope if other.high <= 0 else Slope.UNKNOWN
 
 
 def _course(node: NumberNode, name: str) -> _Course:
@@ -239,10 +231,10 @@ def _arithmetic(operation: Operation, left: _Course, right: _Course) -> _Course:
     if len(known) < len(ends) or changes_sign:
         held = left.slope is right.slope is Slope.CONSTANT
         return _Course(-math.inf, math.inf, Slope.CONSTANT if held else Slope.UNKNOWN)
-    return _Course(min(known), max(known), _slope(operation, left, right))
+    return _Course(min(known), max(known), _slope_of_arithmetic(operation, left, right))
 
 
-def _slope(operation: Operation, left: _Course, right: _Course) -> Slope:
+def _slope_of_arithmetic(operation: Operation, left: _Course, right: _Course) -> Slope:
     match operation:
         case Operation.ADD:
             return left.slope | right.slope

@@ -42,55 +42,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def add(left: float, right: float) -> float | None:
-    return _known(left + right)
-
-
-def subtract(left: float, right: float) -> float | None:
-    return _known(left - right)
-
-
-def multiply(left: float, right: float) -> float:
-    if left == 0 or right == 0:
-        return 0.0
-    return left * right
-
-
-def divide(left: float, right: float) -> float | None:
-    if right == 0:
-        return multiply(left, math.inf)
-    return _known(left / right)
-
-
-def _known(result: float) -> float | None:
-    return None if math.isnan(result) else result
-
-
-OPERATIONS: Final[Mapping[Operation, Callable[[float, float], float | None]]] = {
-    Operation.ADD: add,
-    Operation.SUBTRACT: subtract,
-    Operation.MULTIPLY: multiply,
-    Operation.DIVIDE: divide,
-}
-
-
 Row = Sequence[Any]
 """The values of an application. The kinds were checked when it and the expression were read."""
 
 Operand = TypeVar("Operand")
 Result = TypeVar("Result")
-
 Truth = bool | None
 Judge = Callable[[Row], Truth]
-
-_RELATIONS: Final[Mapping[Relation, Callable[[float, float], bool]]] = {
-    Relation.BELOW: operator.lt,
-    Relation.AT_MOST: operator.le,
-    Relation.ABOVE: operator.gt,
-    Relation.AT_LEAST: operator.ge,
-    Relation.EQUAL: operator.eq,
-    Relation.UNEQUAL: operator.ne,
-}
 
 
 def judge_of(node: ConditionNode) -> Judge:  # noqa: PLR0911 - one for each kind of condition
@@ -220,3 +178,45 @@ def _among(read: Callable[[Row], Operand | None], members: frozenset[Operand]) -
         return None if value is None else value in members
 
     return judge
+
+
+_RELATIONS: Final[Mapping[Relation, Callable[[float, float], bool]]] = {
+    Relation.BELOW: operator.lt,
+    Relation.AT_MOST: operator.le,
+    Relation.ABOVE: operator.gt,
+    Relation.AT_LEAST: operator.ge,
+    Relation.EQUAL: operator.eq,
+    Relation.UNEQUAL: operator.ne,
+}
+
+
+def add(left: float, right: float) -> float | None:
+    return _known(left + right)
+
+
+def subtract(left: float, right: float) -> float | None:
+    return _known(left - right)
+
+
+def multiply(left: float, right: float) -> float:
+    if left == 0 or right == 0:
+        return 0.0
+    return left * right
+
+
+def divide(left: float, right: float) -> float | None:
+    if right == 0:
+        return multiply(left, math.inf)
+    return _known(left / right)
+
+
+def _known(result: float) -> float | None:
+    return None if math.isnan(result) else result
+
+
+OPERATIONS: Final[Mapping[Operation, Callable[[float, float], float | None]]] = {
+    Operation.ADD: add,
+    Operation.SUBTRACT: subtract,
+    Operation.MULTIPLY: multiply,
+    Operation.DIVIDE: divide,
+}

@@ -224,7 +224,6 @@ def default_policy(currency: str) -> Policy:
 
 
 def default_text(currency: str) -> bytes:
-    """Give the text of the default policy."""
     return write(default_policy(currency)).encode()
 
 

@@ -28,28 +28,8 @@ if TYPE_CHECKING:
     from alama.core.lending.loan import Loans
 
 
-def number_at(values: Sequence[Value], place: int | None) -> float:
-    """Give a number of the application; 0 where it, or the field itself, is not there."""
-    if place is None:
-        return 0.0
-    return values[place] or 0.0  # type: ignore[return-value]  # these fields hold no words
-
-
-def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:
-    """Give what falls due per 30 days on other loans, as far as it is known."""
-    existing = None if policy.existing_place is None else values[policy.existing_place]
-    # Silence must not earn a larger loan than an ordinary answer would.
-    return policy.existing_share * inflow if existing is None else existing  # type: ignore[return-value]  # no word
-
-
-def room_monthly(tier: Tier, inflow: float, owed: float) -> float:
-    """Give what may fall due per 30 days on one more loan, in a tier."""
-    return tier.inflow_share * inflow - owed
-
-
 # On Python 3.11 a member of an enum takes longer to look up than a table of points does.
 _DECLINED: Final = Decision.DECLINED
-
 _UNAFFORDABLE: Final = Objection(Rule.UNAFFORDABLE.value, Decision.DECLINED)
 _LOSING_TO_CONFIRM: Final = Objection(Rule.BELOW_BREAK_EVEN.value, Decision.REVIEW)
 _OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
@@ -80,6 +60,154 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     term: int
     amount: int
     probability: Probability
+
+
+def find_loan(
+    policy: ReadyPolicy,
+    tier: Tier,
+    values: Sequence[Value],
+    loans: Loans,
+    objections: Collection[Objection],
+) -> tuple[Found, tuple[Objection, ...]]:
+    """Give the largest loan to offer; where there is none, the smallest, and what is against it.
+
+    `objections` are those of the policy's own rules to the loan as it was asked for. A rule that
+    leaves loans to a person bounds the offer unless it objects: then a person looks anyway.
+    """
+    return _find(_Search(policy, tier, values, loans), policy, tier, values, objections)
+
+
+def find_loan_to_confirm(
+    policy: ReadyPolicy,
+    tier: Tier,
+    values: Sequence[Value],
+    loans: Loans,
+    objections: Collection[Objection],
+) -> tuple[Found, tuple[Objection, ...]]:
+    """Do as `find_loan` for somebody whose score declines nothing: a person decides on the loan.
+
+    Where a tier is declined, the share and the cap of the worst that is not hold in its place.
+    """
+    search = _SearchToConfirm(policy, tier, values, loans)
+    return _find(search, policy, policy.tier_to_confirm(tier), values, objections)
+
+
+def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
+    """Price a loan, and offer it unless the decision is DECLINED."""
+    tariff = policy.tariffs[loan.term]
+    apr = tariff.apr(loan.probability, loan.amount)
+    return Offer(
+        policy.currency,
+        0 if decision is _DECLINED else loan.amount,
+        tariff.term_days,
+        apr,
+        loan.probability,
+        tariff.price(loan.probability, loan.amount, apr),
+        tariff.fee(loan.amount, apr),
+        tariff.expected_loss(loan.probability, loan.amount, apr),
+    )
+
+
+class _Binding(NamedTuple):
+    """The rules that bound what may be offered: those that decline, and those that refer."""
+
+    declining: Sequence[ReadyRule] = ()
+    referring: Sequence[ReadyRule] = ()
+
+
+_UNBOUND: Final = _Binding()
+
+
+def _find(
+    search: _Search,
+    policy: ReadyPolicy,
+    tier: Tier,
+    values: Sequence[Value],
+    objections: Collection[Objection],
+) -> tuple[Found, tuple[Objection, ...]]:
+    binding = _UNBOUND
+    if policy.loan_rules:
+        binding = _binding(policy.loan_rules, objections)
+        search.bind([*binding.declining, *binding.referring])
+    if found := _best_term(policy, tier, values, search):
+        return found, ()
+    return _worse_loan(policy, tier, values, search, binding)
+
+
+def _binding(rules: Sequence[ReadyRule], objections: Collection[Objection]) -> _Binding:
+    declining = [rule for rule in rules if rule.objection.decision is _DECLINED]
+    others = [rule for rule in rules if rule.objection.decision is not _DECLINED]
+    return _Binding(declining, [rule for rule in others if rule.objection not in objections])
+
+
+def _best_term(
+    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], search: _Search
+) -> Found | None:
+    """Give the largest loan of the shortest term that carries the amount asked for.
+
+    The amount asked for, or the standard one, is rounded up to a whole step. The term asked for,
+    or the standard one, is the least: of the terms offered from there on, the shortest that carries
+    the amount is taken. So a term that is asked for and offered stays if it carries the amount. If
+    none does, it is the term with the largest limit of all; where several have it, the first from
+    the term asked for on.
+    """
+    step, start, count = policy.limit_step, _first_term(policy, values), len(policy.terms_days)
+    amount = number_at(values, policy.amount_place) or policy.standard_loan.amount
+    wanted = math.ceil(amount / step) * step
+    for term in range(start, count):
+        if found := search.largest(term, wanted, tier.limit_max):
+            return found
+    best: Found | None = None
+    limit, below_wanted = 0, min(wanted - step, tier.limit_max)
+    # Of equal limits the last one is taken, so the term asked for comes last.
+    for term in range(count - 1, start - 1, -1):
+        if found := search.largest(term, limit or step, below_wanted):
+            best, limit = found, found.amount
+    # A shorter term has to offer more.
+    for term in range(start - 1, -1, -1):
+        if found := search.largest(term, limit + step, tier.limit_max):
+            best, limit = found, found.amount
+    return best
+
+
+def _first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:
+    """Give the place of the shortest term on offer that is no shorter than the one asked for."""
+    days = number_at(values, policy.term_place) or policy.standard_loan.term_days
+    return min(bisect_left(policy.terms_days, days), len(policy.terms_days) - 1)
+
+
+def _worse_loan(
+    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], search: _Search, binding: _Binding
+) -> tuple[Found, tuple[Objection, ...]]:
+    """Give the best loan that something is against, and what is.
+
+    Step by step from better to worse sets of loans, lest a worse decision hide a better one.
+    """
+    if binding.referring:
+        search.bind(binding.declining)
+        if found := _best_term(policy, tier, values, search):
+            return found, _objections_to(found, binding.referring, policy, values)
+    start = _first_term(policy, values)
+    if search.cut:
+        # A person may still lend at a loss. Then it should be the smallest.
+        search.cuts_losses = False
+        for term in (*range(start, len(policy.terms_days)), *range(start)):
+            if found := search.largest(term, policy.limit_step, policy.limit_step):
+                against = _objections_to(found, binding.referring, policy, values)
+                return found, (search.losing(), *against)
+    if binding.declining:
+        search.bind(())
+        if found := _best_term(policy, tier, values, search):
+            return found, _objections_to(found, binding.declining, policy, values)
+    return search.smallest(start)
+
+
+def _objections_to(
+    loan: Found, rules: Sequence[ReadyRule], policy: ReadyPolicy, values: Sequence[Value]
+) -> tuple[Objection, ...]:
+    """Give what rules would have against a loan, had it been asked for."""
+    asked = policy.as_if_asked(values, loan.amount, policy.terms_days[loan.term])
+    return tuple(rule.objection for rule in rules if rule.fires(asked))
 
 
 class _Search:
@@ -262,149 +390,20 @@ class _SearchToConfirm(_Search):
         return _LOSING_TO_CONFIRM
 
 
-class _Binding(NamedTuple):
-    """The rules that bound what may be offered: those that decline, and those that refer."""
-
-    declining: Sequence[ReadyRule] = ()
-    referring: Sequence[ReadyRule] = ()
-
-
-_UNBOUND: Final = _Binding()
+def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:
+    """Give what falls due per 30 days on other loans, as far as it is known."""
+    existing = None if policy.existing_place is None else values[policy.existing_place]
+    # Silence must not earn a larger loan than an ordinary answer would.
+    return policy.existing_share * inflow if existing is None else existing  # type: ignore[return-value]  # no word
 
 
-def find_loan(
-    policy: ReadyPolicy,
-    tier: Tier,
-    values: Sequence[Value],
-    loans: Loans,
-    objections: Collection[Objection],
-) -> tuple[Found, tuple[Objection, ...]]:
-    """Give the largest loan to offer; where there is none, the smallest, and what is against it.
-
-    `objections` are those of the policy's own rules to the loan as it was asked for. A rule that
-    leaves loans to a person bounds the offer unless it objects: then a person looks anyway.
-    """
-    return _find(_Search(policy, tier, values, loans), policy, tier, values, objections)
+def room_monthly(tier: Tier, inflow: float, owed: float) -> float:
+    """Give what may fall due per 30 days on one more loan, in a tier."""
+    return tier.inflow_share * inflow - owed
 
 
-def find_loan_to_confirm(
-    policy: ReadyPolicy,
-    tier: Tier,
-    values: Sequence[Value],
-    loans: Loans,
-    objections: Collection[Objection],
-) -> tuple[Found, tuple[Objection, ...]]:
-    """Do as `find_loan` for somebody whose score declines nothing: a person decides on the loan.
-
-    Where a tier is declined, the share and the cap of the worst that is not hold in its place.
-    """
-    search = _SearchToConfirm(policy, tier, values, loans)
-    return _find(search, policy, policy.tier_to_confirm(tier), values, objections)
-
-
-def _find(
-    search: _Search,
-    policy: ReadyPolicy,
-    tier: Tier,
-    values: Sequence[Value],
-    objections: Collection[Objection],
-) -> tuple[Found, tuple[Objection, ...]]:
-    binding = _UNBOUND
-    if policy.loan_rules:
-        binding = _binding(policy.loan_rules, objections)
-        search.bind([*binding.declining, *binding.referring])
-    if found := _best_term(policy, tier, values, search):
-        return found, ()
-    return _worse_loan(policy, tier, values, search, binding)
-
-
-def _binding(rules: Sequence[ReadyRule], objections: Collection[Objection]) -> _Binding:
-    declining = [rule for rule in rules if rule.objection.decision is _DECLINED]
-    others = [rule for rule in rules if rule.objection.decision is not _DECLINED]
-    return _Binding(declining, [rule for rule in others if rule.objection not in objections])
-
-
-def _worse_loan(
-    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], search: _Search, binding: _Binding
-) -> tuple[Found, tuple[Objection, ...]]:
-    """Give the best loan that something is against, and what is.
-
-    Step by step from better to worse sets of loans, lest a worse decision hide a better one.
-    """
-    if binding.referring:
-        search.bind(binding.declining)
-        if found := _best_term(policy, tier, values, search):
-            return found, _objections_to(found, binding.referring, policy, values)
-    start = _first_term(policy, values)
-    if search.cut:
-        # A person may still lend at a loss. Then it should be the smallest.
-        search.cuts_losses = False
-        for term in (*range(start, len(policy.terms_days)), *range(start)):
-            if found := search.largest(term, policy.limit_step, policy.limit_step):
-                against = _objections_to(found, binding.referring, policy, values)
-                return found, (search.losing(), *against)
-    if binding.declining:
-        search.bind(())
-        if found := _best_term(policy, tier, values, search):
-            return found, _objections_to(found, binding.declining, policy, values)
-    return search.smallest(start)
-
-
-def _objections_to(
-    loan: Found, rules: Sequence[ReadyRule], policy: ReadyPolicy, values: Sequence[Value]
-) -> tuple[Objection, ...]:
-    """Give what rules would have against a loan, had it been asked for."""
-    asked = policy.as_if_asked(values, loan.amount, policy.terms_days[loan.term])
-    return tuple(rule.objection for rule in rules if rule.fires(asked))
-
-
-def _first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:
-    """Give the place of the shortest term on offer that is no shorter than the one asked for."""
-    days = number_at(values, policy.term_place) or policy.standard_loan.term_days
-    return min(bisect_left(policy.terms_days, days), len(policy.terms_days) - 1)
-
-
-def _best_term(
-    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], search: _Search
-) -> Found | None:
-    """Give the largest loan of the shortest term that carries the amount asked for.
-
-    The amount asked for, or the standard one, is rounded up to a whole step. The term asked for,
-    or the standard one, is the least: of the terms offered from there on, the shortest that carries
-    the amount is taken. So a term that is asked for and offered stays if it carries the amount. If
-    none does, it is the term with the largest limit of all; where several have it, the first from
-    the term asked for on.
-    """
-    step, start, count = policy.limit_step, _first_term(policy, values), len(policy.terms_days)
-    amount = number_at(values, policy.amount_place) or policy.standard_loan.amount
-    wanted = math.ceil(amount / step) * step
-    for term in range(start, count):
-        if found := search.largest(term, wanted, tier.limit_max):
-            return found
-    best: Found | None = None
-    limit, below_wanted = 0, min(wanted - step, tier.limit_max)
-    # Of equal limits the last one is taken, so the term asked for comes last.
-    for term in range(count - 1, start - 1, -1):
-        if found := search.largest(term, limit or step, below_wanted):
-            best, limit = found, found.amount
-    # A shorter term has to offer more.
-    for term in range(start - 1, -1, -1):
-        if found := search.largest(term, limit + step, tier.limit_max):
-            best, limit = found, found.amount
-    return best
-
-
-def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
-    """Price a loan, and offer it unless the decision is DECLINED."""
-    tariff = policy.tariffs[loan.term]
-    apr = tariff.apr(loan.probability, loan.amount)
-    return Offer(
-        policy.currency,
-        0 if decision is _DECLINED else loan.amount,
-        tariff.term_days,
-        apr,
-        loan.probability,
-        tariff.price(loan.probability, loan.amount, apr),
-        tariff.fee(loan.amount, apr),
-        tariff.expected_loss(loan.probability, loan.amount, apr),
-    )
+def number_at(values: Sequence[Value], place: int | None) -> float:
+    """Give a number of the application; 0 where it, or the field itself, is not there."""
+    if place is None:
+        return 0.0
+    return values[place] or 0.0  # type: ignore[return-value]  # these fields hold no words

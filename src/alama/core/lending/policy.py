@@ -193,7 +193,7 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     law: Law = Law()
 
 
-# What differs between two policies, key by key, in the words of their text.
+# ------------------------------------------------------------------------------------------ changes
 
 
 _NO_CONTENT: Final = frozenset({"schema", "id"})
@@ -208,7 +208,7 @@ class Change(NamedTuple):
 
 
 def changes(old: Policy, new: Policy) -> tuple[Change, ...]:
-    """Compare two policies; tiers and rules are the same where their names are.
+    """Compare two policies key by key; tiers and rules are the same where their names are.
 
     The keys stand in the order of the new policy, those that it has not at the end.
     """

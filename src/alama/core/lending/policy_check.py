@@ -67,6 +67,7 @@ _IN_LIST: Final = 2
 """Steps of the path of an element: the list and the place in it."""
 
 _SHOWN_MAX: Final = 60
+_NAMED_MAX: Final = 40
 _BARE_KEY: Final = re.compile(f"[A-Za-z0-9_-]{{1,{_SHOWN_MAX}}}")
 _RULE_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _TIER_NAME: Final = re.compile(r"[A-Za-z0-9+-]{1,8}")
@@ -155,7 +156,7 @@ def _term_faults(policy: Policy) -> Iterator[Fault]:
         yield ("standard_loan", "term_days"), "must be one of terms_days"
 
 
-# ------------------------------------------------------------------------ tiers
+# -------------------------------------------------------------------------------------------- tiers
 
 
 def _tier_faults(policy: Policy) -> Iterator[Fault]:
@@ -211,7 +212,7 @@ def _disorder(better: Tier, worse: Tier) -> Iterator[tuple[str, str]]:
         yield "limit_max", f"is {worse.limit_max:_}, above {above} {better.limit_max:_}"
 
 
-# ------------------------------------------------------------------------ rules and data
+# ----------------------------------------------------------------------------------- rules and data
 
 
 def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
@@ -298,7 +299,7 @@ def _forbidden_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
             yield ("law", "forbidden_fields", place), fault
 
 
-# ------------------------------------------------------------------------ money
+# -------------------------------------------------------------------------------------------- money
 
 
 _PRICING_MOST: Final = {
@@ -363,7 +364,7 @@ def _daily_faults(policy: Policy) -> Iterator[Fault]:
         yield ("daily", "utc_offset_hours"), "must be -12 to 14"
 
 
-# ------------------------------------------------------------------------ monotone
+# ----------------------------------------------------------------------------------------- monotone
 
 
 class Unsteady(NamedTuple):
@@ -396,19 +397,17 @@ def unsteady(policy: Policy, catalogue: Catalogue = PRODUCT) -> Iterator[Unstead
             )
 
 
-# What is sound in a policy and yet looks wrong: a unit mistaken, a rule without effect, a law.
-#
-# A doubt refuses nothing. A lender may well ask for less than the pack of a place says, or know
-# better than it; but not without having been told.
-
-
-_NAMED_MAX: Final = 40
+# ------------------------------------------------------------------------------------------- doubts
 
 
 def doubts_about(
     policy: Policy, catalogue: Catalogue, packs: Sequence[Jurisdiction]
 ) -> Iterator[Fault]:
-    """Yield what deserves a second look in a sound policy; `packs` are all that are known."""
+    """Yield what deserves a second look in a sound policy; `packs` are all that are known.
+
+    A doubt refuses nothing. A lender may well ask for less than the pack of a place says, or know
+    better than it; but not without having been told.
+    """
     yield from _unit_doubts(policy)
     yield from _rule_doubts(policy, catalogue)
     pack = next((pack for pack in packs if pack.code == policy.jurisdiction), None)
@@ -420,9 +419,6 @@ def doubts_about(
         yield ("currency",), f"is {policy.currency}; the pack of {pack.name} is for {money}"
     yield from _price_doubts(policy, pack)
     yield from _record_doubts(policy, pack)
-
-
-# ------------------------------------------------------------------------ units
 
 
 def _unit_doubts(policy: Policy) -> Iterator[Fault]:
@@ -437,9 +433,6 @@ def _unit_doubts(policy: Policy) -> Iterator[Fault]:
 
 def _as_percent(rate: float) -> str:
     return f"is {rate:g} percent a year: did you mean {100 * rate:g}?"
-
-
-# ------------------------------------------------------------------------ rules
 
 
 def _rule_doubts(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
@@ -472,9 +465,6 @@ def _range(field: Field) -> str:
     most = "" if field.maximum is None else f"up to {field.maximum:_.15g}"
     given = "always given" if field.required else ""
     return "is " + " ".join(filter(None, (least, most, "and" if least or most else "", given)))
-
-
-# ------------------------------------------------------------------------ law
 
 
 def _unknown_pack(code: str, packs: Sequence[Jurisdiction]) -> str:

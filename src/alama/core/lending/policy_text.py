@@ -1,6 +1,11 @@
-"""The text of a policy, read: every key in its place, or the line that is wrong.
+"""The text of a policy, read: every key in its place, or the line of everything that is wrong.
 
-Whoever reads a policy gets told the line of everything that is wrong with it.
+Where a text is no TOML, `tomllib` says where it stopped, and speaks to programmers. People who
+write a policy make a dozen mistakes again and again: each is told by how the line looks.
+
+Of keys that are unknown, missing or of the wrong kind `msgspec` names the first and stops. So what
+it complains of is mended with a guess, and it is asked again: a person gets the whole list at once.
+What follows from a guess is not told.
 """
 
 from __future__ import annotations
@@ -20,206 +25,115 @@ from alama.core.errors import FAULTS_MAX, InvalidPolicy, PolicyFault
 from alama.core.lending import policy_check
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import SCHEMA, Decision, Policy
+from alama.core.lending.toml_lines import lines_of
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from alama.core.catalogue import Catalogue
     from alama.core.lending.policy_check import Fault, Path
 
 
-KeyPath = tuple[str | int, ...]
+SIZE_MAX: Final = 2**18
+"""Bytes beyond which a text is refused unread."""
 
-_SPACE: Final = " \t"
-_BETWEEN_ELEMENTS: Final = " \t\n,"
-_AFTER_BARE_KEY: Final = " \t.=]"
-_AFTER_BARE_VALUE: Final = "\n#,]}"
+DOTS_MAX: Final = 300
+"""Dots in one line. tomllib takes the square of a dotted key's length; no figure needs as many."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+"""What some editors of Windows put in front of a text."""
+
+_MORE: Final = (
+    "mend these first; behind a key that is missing or of the wrong kind `alama policy check` may "
+    "find more"
+)
 
 
-def line_of(text: str, path: Sequence[str | int]) -> int | None:
-    """Give the line, from 1, where the value of a path such as ("tiers", 2, "score_min") stands.
+def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
+    """Read a policy strictly, or raise `InvalidPolicy` with every fault and the line it stands on.
 
-    What does not stand in the text has the line of the nearest thing above it that does: a missing
-    key that of its table's header, an element beyond the end that of its array. None where nothing
-    of the path stands anywhere. The text must be one that `tomllib` accepts.
+    Its own rules may name the fields of the catalogue.
     """
-    return lines_of(text, [path])[0]
+    if len(written) > SIZE_MAX:
+        raise InvalidPolicy(f"the policy is larger than {SIZE_MAX // 1024} KiB")
+    text = _decoded(written)
+    tree = _parsed(text)
+    if tree.get("schema") != SCHEMA:
+        said = "no schema" if "schema" not in tree else "another schema"
+        raise InvalidPolicy(
+            f"the policy says {said}; this version reads {SCHEMA!r}",
+            hint=f'its first line should be: schema = "{SCHEMA}"',
+        )
+    found = shaped(tree)
+    faults = list(found.faults)
+    if found.policy is not None:
+        known = policy_check.faults(found.policy, catalogue)
+        faults += [fault for fault in known if found.is_certain(fault[0])]
+    if faults or found.policy is None:
+        raise _refusal(text, tree, faults, hint=_MORE if found.guessed else None)
+    return document.seal(found.policy)
 
 
-def lines_of(text: str, paths: Iterable[Sequence[str | int]]) -> list[int | None]:
-    """Give the lines of many paths, as `line_of` does, in one walk over the text."""
-    lines = _Walk(text).lines
-    return [_nearest(lines, path) for path in paths]
+def decode(written: bytes, policy_id: str) -> Policy:
+    """Read a stored policy, or raise `InvalidPolicy` if it is not the one of that id."""
+    try:
+        policy = unjudged(written)
+    except InvalidPolicy:
+        policy = None
+    if policy is None or policy.id != policy_id:
+        raise InvalidPolicy(
+            f"the stored policy {policy_id} was changed or is damaged",
+            hint="activate it again from its file, or another one, or restore it from a backup",
+        )
+    return policy
 
 
-def _nearest(lines: Mapping[KeyPath, int], path: Sequence[str | int]) -> int | None:
-    prefixes = (tuple(path[:length]) for length in range(len(path), 0, -1))
-    return next((lines[prefix] for prefix in prefixes if prefix in lines), None)
+def unjudged(written: bytes) -> Policy:
+    """Read a policy that has decided before, or raise `InvalidPolicy` where it has no such form.
+
+    It was sound in its day, and its id says whether it is the same. To judge it again would close a
+    lender's book, and every replay of its decisions, as soon as a later version of Alama asks for
+    more.
+    """
+    text = _decoded(written)
+    tree = _parsed(text)
+    found = shaped(tree)
+    if found.faults or found.policy is None:
+        raise _refusal(text, tree, found.faults, hint=None)
+    return document.seal(found.policy)
 
 
-class _Container:
-    """An inline table, or an array whose next element is `count`."""
-
-    __slots__ = ("count", "path")
-
-    def __init__(self, path: KeyPath, count: int | None) -> None:
-        self.path = path
-        self.count = count
+def located(written: bytes, told: Iterable[Fault]) -> tuple[PolicyFault, ...]:
+    """Give what is told of a policy that can be read with its lines, in the order of the text."""
+    text = _decoded(written)
+    return tuple(sorted(_located(text, _parsed(text), told), key=lambda fault: fault.line or 0))
 
 
-class _Walk:
-    """One pass over a text. It keeps a stack of its own: values may be nested hundreds deep."""
-
-    def __init__(self, text: str) -> None:
-        self.lines: dict[KeyPath, int] = {}
-        self._text = text.replace("\r\n", "\n")
-        self._here = 0
-        self._line = 1
-        self._tables_in_array: dict[KeyPath, int] = {}
-        self._document()
-
-    def _document(self) -> None:
-        table: KeyPath = ()
-        while self._skip_blank(" \t\n"):
-            if self._take("["):
-                table = self._header()
-            else:
-                self._value(self._entry(table))
-
-    def _header(self) -> KeyPath:
-        """Read `[a.b]` or `[[a.b]]`, whose first bracket is taken; give the path of its table."""
-        opens_element = self._take("[")
-        *above, last = self._key()
-        path: KeyPath = ()
-        for name in above:
-            path = self._newest((*path, name))
-            self.lines.setdefault(path, self._line)
-        path = (*path, last)
-        if opens_element:
-            self.lines.setdefault(path, self._line)
-            self._tables_in_array[path] = self._tables_in_array.get(path, 0) + 1
-            path = self._newest(path)
-        # A table may have been made in passing, by the header of a table inside it.
-        self.lines[path] = self._line
-        self._here = self._text.index("]", self._here) + 1 + opens_element
-        return path
-
-    def _newest(self, path: KeyPath) -> KeyPath:
-        """Give the path itself or, for an array of tables, that of the element being written."""
-        count = self._tables_in_array.get(path)
-        return path if count is None else (*path, count - 1)
-
-    def _entry(self, table: KeyPath) -> KeyPath:
-        """Read a key and its `=`; give the path of the value that follows."""
-        path = table
-        for name in self._key():
-            path = (*path, name)
-            self.lines.setdefault(path, self._line)
-        self._here = self._text.index("=", self._here) + 1
-        return path
-
-    def _key(self) -> list[str]:
-        """Read a key, of several names where it is dotted."""
-        names = []
-        while True:
-            self._skip(_SPACE)
-            names.append(self._name())
-            self._skip(_SPACE)
-            if not self._take("."):
-                return names
-
-    def _name(self) -> str:
-        start = self._here
-        if self._text[start] in "\"'":
-            self._skip_string()
-            # What escapes mean is tomllib's to say.
-            name: str = tomllib.loads(f"name = {self._text[start : self._here]}")["name"]
-            return name
-        self._skip_until(_AFTER_BARE_KEY)
-        return self._text[start : self._here]
-
-    def _value(self, path: KeyPath) -> None:
-        """Read a value with all that it holds."""
-        stack: list[_Container] = []
-        self._open(path, stack)
-        while stack and self._skip_blank(_BETWEEN_ELEMENTS):
-            container = stack[-1]
-            if self._take("]") or self._take("}"):
-                stack.pop()
-            elif container.count is None:
-                self._open(self._entry(container.path), stack)
-            else:
-                element = (*container.path, container.count)
-                container.count += 1
-                self.lines[element] = self._line
-                self._open(element, stack)
-
-    def _open(self, path: KeyPath, stack: list[_Container]) -> None:
-        """Read a value that holds no others, or enter one that does."""
-        self._skip(_SPACE)
-        if self._take("["):
-            stack.append(_Container(path, count=0))
-        elif self._take("{"):
-            stack.append(_Container(path, count=None))
-        elif self._text[self._here] in "\"'":
-            self._skip_string()
-        else:
-            self._skip_until(_AFTER_BARE_VALUE)
-
-    # ------------------------------------------------------------------------------- characters
-
-    def _take(self, sign: str) -> bool:
-        taken = self._text.startswith(sign, self._here)
-        self._here += len(sign) * taken
-        return taken
-
-    def _skip(self, characters: str) -> None:
-        while self._here < len(self._text) and self._text[self._here] in characters:
-            self._line += self._text[self._here] == "\n"
-            self._here += 1
-
-    def _skip_until(self, characters: str) -> None:
-        while self._here < len(self._text) and self._text[self._here] not in characters:
-            self._here += 1
-
-    def _skip_blank(self, characters: str) -> bool:
-        """Skip these characters, and comments; say whether the text goes on."""
-        self._skip(characters)
-        while self._take("#"):
-            self._skip_until("\n")
-            self._skip(characters)
-        return self._here < len(self._text)
-
-    def _skip_string(self) -> None:
-        start = self._here
-        quote = self._text[start]
-        end = quote * 3 if self._text.startswith(quote * 3, start) else quote
-        self._here += len(end)
-        while not self._take(end):
-            self._here += 2 if quote == '"' and self._text[self._here] == "\\" else 1
-        # One or two quotes more may stand directly before the three that close.
-        if len(end) > 1:
-            self._skip(quote)
-        self._line += self._text.count("\n", start, self._here)
+def _located(text: str, tree: Mapping[str, Any], told: Iterable[Fault]) -> Iterator[PolicyFault]:
+    shown = list(islice(told, FAULTS_MAX))
+    found = lines_of(text, [path for path, _ in shown])
+    for line, (path, fault) in zip(found, shown, strict=True):
+        yield PolicyFault(line, policy_check.spell(path, tree), fault)
 
 
-# What to write instead of a line that is no TOML, in the words of whoever wrote it.
-#
-# `tomllib` says where it stopped, and speaks to programmers. People who write a policy make a dozen
-# mistakes again and again: each is told by how the line looks.
+def _refusal(
+    text: str, tree: Mapping[str, Any], faults: Iterable[Fault], hint: str | None
+) -> InvalidPolicy:
+    return InvalidPolicy.of(_located(text, tree, faults), hint=hint)
+
+
+# ------------------------------------------------------------------------------------------ no TOML
 
 
 SHOWN_MAX: Final = 70
 """Characters of a line that is shown; a longer one says nothing at a glance."""
 
 _LISTS: Final = ("tiers", "rules")
-
 _TWICE: Final = re.compile(r"overwrite|twice|mutate|immutable")
 _UNCLOSED: Final = "Unclosed array"
 _HEADER: Final = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}")
 _KEY: Final = re.compile(r"\s*([\w.-]+)\s*=")
-
 _GUESSES: Final = (
     # how the line looks, and what to say of it
     (r".*[“”‘’„].*", "write straight quotes, \" or '"),  # noqa: RUF001 - what is looked for
@@ -239,6 +153,51 @@ _GUESSES: Final = (
     (r"\s*\[{1,2}[\w.]+\]?\s*(?:#.*)?", "close the brackets as they were opened"),
     (r"[^=#\[\]]+(?:#.*)?", "a key, = and a value are expected here; # begins a remark"),
 )
+
+
+def _decoded(written: bytes) -> str:
+    written = written.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        text = written.decode()
+    except UnicodeDecodeError as error:
+        line = written[: error.start].count(b"\n") + 1
+        raise _unreadable(PolicyFault(line, "", "the text is not UTF-8")) from None
+    for line, content in enumerate(text.split("\n"), start=1):
+        if content.count(".") > DOTS_MAX:
+            fault = f"a line has more than {DOTS_MAX} dots"
+            raise _unreadable(PolicyFault(line, "", fault))
+    return text
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(_syntax_fault(str(error), text)) from None
+    except RecursionError:
+        raise _unreadable(PolicyFault(None, "", "the text is nested too deeply")) from None
+    except ValueError:
+        # Python reads no whole number of more than 4,300 digits.
+        fault = "a number has thousands of digits"
+        raise _unreadable(PolicyFault(None, "", fault)) from None
+
+
+def _unreadable(fault: PolicyFault) -> InvalidPolicy:
+    return InvalidPolicy.of([fault], hint="`alama policy init` writes a policy to start from")
+
+
+def _syntax_fault(message: str, text: str) -> PolicyFault:
+    """Take the line out of what tomllib says: "Invalid value (at line 3, column 9)"."""
+    place = r"line (\d+), column \d+|end of document"
+    found = re.fullmatch(rf"(.*) \(at (?:{place})\)", message, re.DOTALL)
+    if found is None:
+        return PolicyFault(None, "", message)
+    said, number = found[1], found[2]
+    if number is None:
+        fault = f"this is not TOML: {said[0].lower()}{said[1:]} at the end of the text"
+        return PolicyFault(None, "", fault)
+    line = int(number)
+    return PolicyFault(line, "", advice_on(text.split("\n")[line - 1], said))
 
 
 def advice_on(line: str, complaint: str) -> str:
@@ -278,11 +237,7 @@ def _repetition(line: str) -> str | None:
     return None
 
 
-# From the tree of a text to a policy: every key that is unknown, missing or of the wrong kind.
-#
-# `msgspec` stops at the first. So what it complains of is mended with a guess, and it is asked
-# again:
-# a person gets the whole list at once. What follows from a guess is not told.
+# --------------------------------------------------------------------------------------------- keys
 
 
 _LEANS_ON: Final[Mapping[Path, tuple[Path, ...]]] = {
@@ -422,8 +377,6 @@ def _unquoted(expected: str, value: object) -> str:
     )
 
 
-# ------------------------------------------------------------------------ a policy to guess from
-
 _NOTHING: Final = object()
 
 
@@ -465,142 +418,3 @@ def _at(tree: Any, path: Path) -> Any:  # noqa: ANN401 - as above
 
 def _without_places(path: Path) -> Path:
     return tuple(step for step in path if isinstance(step, str))
-
-
-SIZE_MAX: Final = 2**18
-"""Bytes beyond which a text is refused unread."""
-
-DOTS_MAX: Final = 300
-"""Dots in one line. tomllib takes the square of a dotted key's length; no figure needs as many."""
-
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-"""What some editors of Windows put in front of a text."""
-
-_MORE: Final = (
-    "mend these first; behind a key that is missing or of the wrong kind `alama policy check` may "
-    "find more"
-)
-
-
-def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
-    """Read a policy strictly, or raise `InvalidPolicy` with every fault and the line it stands on.
-
-    Its own rules may name the fields of the catalogue.
-    """
-    if len(written) > SIZE_MAX:
-        raise InvalidPolicy(f"the policy is larger than {SIZE_MAX // 1024} KiB")
-    text = _decoded(written)
-    tree = _parsed(text)
-    if tree.get("schema") != SCHEMA:
-        said = "no schema" if "schema" not in tree else "another schema"
-        raise InvalidPolicy(
-            f"the policy says {said}; this version reads {SCHEMA!r}",
-            hint=f'its first line should be: schema = "{SCHEMA}"',
-        )
-    found = shaped(tree)
-    faults = list(found.faults)
-    if found.policy is not None:
-        known = policy_check.faults(found.policy, catalogue)
-        faults += [fault for fault in known if found.is_certain(fault[0])]
-    if faults or found.policy is None:
-        raise _refusal(text, tree, faults, hint=_MORE if found.guessed else None)
-    return document.seal(found.policy)
-
-
-def decode(written: bytes, policy_id: str) -> Policy:
-    """Read a stored policy, or raise `InvalidPolicy` if it is not the one of that id."""
-    try:
-        policy = unjudged(written)
-    except InvalidPolicy:
-        policy = None
-    if policy is None or policy.id != policy_id:
-        raise InvalidPolicy(
-            f"the stored policy {policy_id} was changed or is damaged",
-            hint="activate it again from its file, or another one, or restore it from a backup",
-        )
-    return policy
-
-
-def unjudged(written: bytes) -> Policy:
-    """Read a policy that has decided before, or raise `InvalidPolicy` where it has no such form.
-
-    It was sound in its day, and its id says whether it is the same. To judge it again would close a
-    lender's book, and every replay of its decisions, as soon as a later version of Alama asks for
-    more.
-    """
-    text = _decoded(written)
-    tree = _parsed(text)
-    found = shaped(tree)
-    if found.faults or found.policy is None:
-        raise _refusal(text, tree, found.faults, hint=None)
-    return document.seal(found.policy)
-
-
-# ------------------------------------------------------------------------ reading
-
-
-def _decoded(written: bytes) -> str:
-    written = written.removeprefix(_BYTE_ORDER_MARK)
-    try:
-        text = written.decode()
-    except UnicodeDecodeError as error:
-        line = written[: error.start].count(b"\n") + 1
-        raise _unreadable(PolicyFault(line, "", "the text is not UTF-8")) from None
-    for line, content in enumerate(text.split("\n"), start=1):
-        if content.count(".") > DOTS_MAX:
-            fault = f"a line has more than {DOTS_MAX} dots"
-            raise _unreadable(PolicyFault(line, "", fault))
-    return text
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _unreadable(_syntax_fault(str(error), text)) from None
-    except RecursionError:
-        raise _unreadable(PolicyFault(None, "", "the text is nested too deeply")) from None
-    except ValueError:
-        # Python reads no whole number of more than 4,300 digits.
-        fault = "a number has thousands of digits"
-        raise _unreadable(PolicyFault(None, "", fault)) from None
-
-
-def _unreadable(fault: PolicyFault) -> InvalidPolicy:
-    return InvalidPolicy.of([fault], hint="`alama policy init` writes a policy to start from")
-
-
-def _syntax_fault(message: str, text: str) -> PolicyFault:
-    """Take the line out of what tomllib says: "Invalid value (at line 3, column 9)"."""
-    place = r"line (\d+), column \d+|end of document"
-    found = re.fullmatch(rf"(.*) \(at (?:{place})\)", message, re.DOTALL)
-    if found is None:
-        return PolicyFault(None, "", message)
-    said, number = found[1], found[2]
-    if number is None:
-        fault = f"this is not TOML: {said[0].lower()}{said[1:]} at the end of the text"
-        return PolicyFault(None, "", fault)
-    line = int(number)
-    return PolicyFault(line, "", advice_on(text.split("\n")[line - 1], said))
-
-
-# ------------------------------------------------------------------------ telling
-
-
-def located(written: bytes, told: Iterable[Fault]) -> tuple[PolicyFault, ...]:
-    """Give what is told of a policy that can be read with its lines, in the order of the text."""
-    text = _decoded(written)
-    return tuple(sorted(_located(text, _parsed(text), told), key=lambda fault: fault.line or 0))
-
-
-def _located(text: str, tree: Mapping[str, Any], told: Iterable[Fault]) -> Iterator[PolicyFault]:
-    shown = list(islice(told, FAULTS_MAX))
-    found = lines_of(text, [path for path, _ in shown])
-    for line, (path, fault) in zip(found, shown, strict=True):
-        yield PolicyFault(line, policy_check.spell(path, tree), fault)
-
-
-def _refusal(
-    text: str, tree: Mapping[str, Any], faults: Iterable[Fault], hint: str | None
-) -> InvalidPolicy:
-    return InvalidPolicy.of(_located(text, tree, faults), hint=hint)

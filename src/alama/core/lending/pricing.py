@@ -71,7 +71,6 @@ class Tariff:
     )
 
     def __init__(self, pricing: Pricing, caps: Caps, term_days: int) -> None:
-        """Lay the arithmetic of the module out for a term."""
         self.term_days = term_days
         # A loan shorter than a month falls due within it, once and as a whole.
         self.months = max(term_days, MONTH_DAYS) / MONTH_DAYS

@@ -77,7 +77,6 @@ class ReadyRule:
     __slots__ = ("bounds_loans", "fires", "objection")
 
     def __init__(self, rule: OwnRule, model: ReadyModel) -> None:
-        """Parse it for the fields of the model's catalogue."""
         expression = _understood(rule, model)
         self.objection = Objection(rule.name, rule.decision)
         self.fires: Callable[[Sequence[Value]], bool] = expression.fires
@@ -106,7 +105,6 @@ class _Doubts:
     __slots__ = ("_booking", "_fields_min", "_likeness", "_places", "_ranges", "_strangeness_max")
 
     def __init__(self, asked: Sufficiency, scorecard: Scorecard, model: ReadyModel) -> None:
-        """Lay out the ranges of training in the caller's currency."""
         # The required fields are always given: asking for no more than them costs nothing.
         required = sum(field.required for field in model.catalogue.model_fields)
         self._fields_min = asked.fields_min if asked.fields_min > required else 0

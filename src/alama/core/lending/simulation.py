@@ -25,70 +25,8 @@ if TYPE_CHECKING:
     from alama.core.units import Apr, Money
 
 
-DECISION: Final = "decision"
-LIMIT: Final = "limit"
-TERM: Final = "term"
-PRICE: Final = "price"
-
-
-class OfferChanges(NamedTuple):
-    """How many are offered something else; one offer can change in several ways."""
-
-    changed: int
-    lower: int
-    higher: int
-    shorter: int
-    longer: int
-    cheaper: int
-    dearer: int
-
-
-def offer_changes(reoffered: Iterable[Switch]) -> OfferChanges:
-    """Count in which way offers change; dearer is a higher APR, whatever the term."""
-    found = [0] * len(OfferChanges._fields)
-    for _, old, new in reoffered:
-        found[0] += 1
-        for place, was, would in (
-            (1, old.limit, new.limit),
-            (3, old.term_days, new.term_days),
-            (5, old.apr, new.apr),
-        ):
-            if would != was:
-                found[place + (would > was)] += 1
-    return OfferChanges._make(found)
-
-
-def told(changes: OfferChanges, count: Callable[[int], str]) -> str:
-    """Say in which ways offers change: "12 with a lower limit, 3 dearer"."""
-    phrases = (
-        (changes.lower, "with a lower limit"),
-        (changes.higher, "with a higher limit"),
-        (changes.shorter, "for a shorter term"),
-        (changes.longer, "for a longer term"),
-        (changes.dearer, "dearer"),
-        (changes.cheaper, "cheaper"),
-    )
-    return ", ".join(f"{count(number)} {phrase}" for number, phrase in phrases if number)
-
-
-def what_changes(switch: Switch) -> tuple[str, ...]:
-    """Name what the two policies say differently on one application: decision, limit, term, price.
-
-    An offer that is withdrawn or made anew has no term or price to compare with.
-    """
-    old, new = switch.old, switch.new
-    found = [DECISION] if old.decision is not new.decision else []
-    if old.limit != new.limit:
-        found.append(LIMIT)
-    if old.offer and new.offer:
-        found += [TERM] if old.term_days != new.term_days else []
-        found += [PRICE] if old.apr != new.apr else []
-    return tuple(found)
-
-
 REGION: Final = "region"
 DEVICE: Final = "device_type"
-
 GROUPS_MAX: Final = 12
 """Words that are told apart, the most frequent; the rest of them are `OTHER`."""
 
@@ -155,7 +93,6 @@ class Figures:
     )
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         # Not by decision in a table: on Python 3.11 members of an enum are slow to hash.
         self.approved = 0
         self.review = 0
@@ -166,7 +103,6 @@ class Figures:
         self._term_days = 0
 
     def add(self, stance: Stance) -> None:
-        """Count one application."""
         if stance.decision is _APPROVED:
             self.approved += 1
             self.volume += stance.limit
@@ -194,7 +130,6 @@ class Figures:
 
     @property
     def count(self) -> int:
-        """Give how many applications there are."""
         return self.approved + self.review + self.declined
 
     def share(self, decision: Decision) -> float | None:
@@ -267,7 +202,6 @@ class Simulation:
 
     @property
     def count(self) -> int:
-        """Give how many applications there were."""
         return self.new.total.count
 
 
@@ -445,3 +379,67 @@ def _groups(
     if None in old:
         frequent.append(Group(NOT_GIVEN, old[None], new[None]))
     return tuple(frequent)
+
+
+# ------------------------------------------------------------------------------------- what changes
+
+
+DECISION: Final = "decision"
+LIMIT: Final = "limit"
+TERM: Final = "term"
+PRICE: Final = "price"
+
+
+def what_changes(switch: Switch) -> tuple[str, ...]:
+    """Name what the two policies say differently on one application: decision, limit, term, price.
+
+    An offer that is withdrawn or made anew has no term or price to compare with.
+    """
+    old, new = switch.old, switch.new
+    found = [DECISION] if old.decision is not new.decision else []
+    if old.limit != new.limit:
+        found.append(LIMIT)
+    if old.offer and new.offer:
+        found += [TERM] if old.term_days != new.term_days else []
+        found += [PRICE] if old.apr != new.apr else []
+    return tuple(found)
+
+
+class OfferChanges(NamedTuple):
+    """How many are offered something else; one offer can change in several ways."""
+
+    changed: int
+    lower: int
+    higher: int
+    shorter: int
+    longer: int
+    cheaper: int
+    dearer: int
+
+
+def offer_changes(reoffered: Iterable[Switch]) -> OfferChanges:
+    """Count in which way offers change; dearer is a higher APR, whatever the term."""
+    found = [0] * len(OfferChanges._fields)
+    for _, old, new in reoffered:
+        found[0] += 1
+        for place, was, would in (
+            (1, old.limit, new.limit),
+            (3, old.term_days, new.term_days),
+            (5, old.apr, new.apr),
+        ):
+            if would != was:
+                found[place + (would > was)] += 1
+    return OfferChanges._make(found)
+
+
+def told(changes: OfferChanges, count: Callable[[int], str]) -> str:
+    """Say in which ways offers change: "12 with a lower limit, 3 dearer"."""
+    phrases = (
+        (changes.lower, "with a lower limit"),
+        (changes.higher, "with a higher limit"),
+        (changes.shorter, "for a shorter term"),
+        (changes.longer, "for a longer term"),
+        (changes.dearer, "dearer"),
+        (changes.cheaper, "cheaper"),
+    )
+    return ", ".join(f"{count(number)} {phrase}" for number, phrase in phrases if number)

@@ -29,30 +29,6 @@ if TYPE_CHECKING:
     from datetime import date
 
 
-def plural(number: int, noun: str) -> str:
-    """Write a count with its noun: 1 loan, 4,000 loans."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def days(first: date, last: date) -> str:
-    """Name the days from one to another: 4 to 14 November."""
-    end = f"{last.day} {last:%B}"
-    if first == last:
-        return end
-    if first.year != last.year:
-        return f"{first.day} {first:%B %Y} to {end} {last.year}"
-    if first.month == last.month:
-        return f"{first.day} to {end}"
-    return f"{first.day} {first:%B} to {end}"
-
-
-def last_window(card: CardStability, since: date) -> WindowFigure | None:
-    """Give the last window of a card; none where it ended before the period of the report began."""
-    if card.windows and card.windows[-1].last_day >= since:
-        return card.windows[-1]
-    return None
-
-
 RANKS_HARDLY: Final = 0.60
 """An AUC that even at the upper end of its interval is below this tells the two hardly apart."""
 
@@ -69,6 +45,20 @@ WAITING_MIN: Final = 20
 _NAMED_MAX: Final = 4
 _ROUNDING: Final = 1e-9
 _ORDER: Final = tuple(Urgency)
+_ADVICE: Final = {
+    Movement.DRIFTED: "Compare the bands of today with those of training. A source that has "
+    "changed (a unit, a field that is no longer sent) is to be mended; if the applicants have "
+    "changed, look whether defaults still are as predicted, and recalibrate or train anew where "
+    "they are not.",
+    Movement.MOVED: "See whether the next windows are over the limit too: that would be drift. "
+    "The bands show who has come, or gone.",
+}
+_HELD: Final = {
+    RateVerdict.AS_PREDICTED: "and default as it predicted",
+    RateVerdict.HIGHER: "and default more than it predicted",
+    RateVerdict.LOWER: "and default less than it predicted",
+    RateVerdict.TOO_FEW: "too few to say how it did",
+}
 
 
 def findings(report: MonitoringReport) -> tuple[Finding, ...]:
@@ -98,16 +88,6 @@ def _movements(report: MonitoringReport) -> Iterator[Finding]:
             named = [one for one in (card.score, *card.fields) if one.verdict is movement]
             if named:
                 yield Finding(code, urgency, _says(movement, card, named), _ADVICE[movement])
-
-
-_ADVICE: Final = {
-    Movement.DRIFTED: "Compare the bands of today with those of training. A source that has "
-    "changed (a unit, a field that is no longer sent) is to be mended; if the applicants have "
-    "changed, look whether defaults still are as predicted, and recalibrate or train anew where "
-    "they are not.",
-    Movement.MOVED: "See whether the next windows are over the limit too: that would be drift. "
-    "The bands show who has come, or gone.",
-}
 
 
 def _says(movement: Movement, card: CardStability, named: Sequence[Moved]) -> str:
@@ -296,14 +276,6 @@ def _other_models(report: MonitoringReport) -> Iterator[Finding]:
     )
 
 
-_HELD: Final = {
-    RateVerdict.AS_PREDICTED: "and default as it predicted",
-    RateVerdict.HIGHER: "and default more than it predicted",
-    RateVerdict.LOWER: "and default less than it predicted",
-    RateVerdict.TOO_FEW: "too few to say how it did",
-}
-
-
 def _reviews(report: MonitoringReport) -> Iterator[Finding]:
     reviews, scores = report.reviews, report.volume.scores
     if reviews.overridden.verdict is RateVerdict.HIGHER:
@@ -384,6 +356,30 @@ def _compared(report: MonitoringReport) -> str:
     if any(card.scores >= SCORES_MIN for card in report.stability):
         return "Scores are as in training, though too few a day to compare what applicants say"
     return "There are too few scores to compare applicants with those of training"
+
+
+def last_window(card: CardStability, since: date) -> WindowFigure | None:
+    """Give the last window of a card; none where it ended before the period of the report began."""
+    if card.windows and card.windows[-1].last_day >= since:
+        return card.windows[-1]
+    return None
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a count with its noun: 1 loan, 4,000 loans."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def days(first: date, last: date) -> str:
+    """Name the days from one to another: 4 to 14 November."""
+    end = f"{last.day} {last:%B}"
+    if first == last:
+        return end
+    if first.year != last.year:
+        return f"{first.day} {first:%B %Y} to {end} {last.year}"
+    if first.month == last.month:
+        return f"{first.day} to {end}"
+    return f"{first.day} {first:%B} to {end}"
 
 
 def _rate_says(rate: Rate) -> str:

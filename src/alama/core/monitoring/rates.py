@@ -15,28 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+LEVEL: Final = 0.95
 PROBABILITY_MIN: Final = 0.5 / PROBABILITY_STEPS
 """What is shown as no chance at all may be up to this."""
 
 _FAR: Final = -700.0
 """Below this a double has no exponential to speak of."""
-
-
-def log_odds(probability: float) -> float:
-    """Give the log-odds of a probability as it is shown: 0 may be half of the last decimal."""
-    inside = min(max(probability, PROBABILITY_MIN), 1.0 - PROBABILITY_MIN)
-    return math.log(inside / (1.0 - inside))
-
-
-def probability(log_odds: float) -> float:
-    """Give the probability of log-odds, however far from nought; it is never nought itself."""
-    if log_odds < 0.0:
-        odds = math.exp(max(log_odds, _FAR))
-        return odds / (1.0 + odds)
-    return 1.0 / (1.0 + math.exp(-log_odds))
-
-
-LEVEL: Final = 0.95
 
 
 class Interval(NamedTuple):
@@ -73,7 +57,21 @@ def deviations(level: float) -> float:
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
-# Whether those who repaid had the higher scores: the area under the ROC curve, from counts.
+def log_odds(probability: float) -> float:
+    """Give the log-odds of a probability as it is shown: 0 may be half of the last decimal."""
+    inside = min(max(probability, PROBABILITY_MIN), 1.0 - PROBABILITY_MIN)
+    return math.log(inside / (1.0 - inside))
+
+
+def probability(log_odds: float) -> float:
+    """Give the probability of log-odds, however far from nought; it is never nought itself."""
+    if log_odds < 0.0:
+        odds = math.exp(max(log_odds, _FAR))
+        return odds / (1.0 + odds)
+    return 1.0 / (1.0 + math.exp(-log_odds))
+
+
+# ------------------------------------------------------------------------------------------ ranking
 
 
 class Ranked(NamedTuple):
@@ -101,35 +99,21 @@ def ranked(by_score: Mapping[int, tuple[int, int]]) -> Ranked | None:
     bads = sum(bad for _, bad in by_score.values())
     if not (goods and bads):
         return None
-    # Of each score: the share of bads whom it beats, and of goods by whom it is beaten.
+    places = _places(by_score)
     beaten = above = 0.0
-    places = []
-    bads_below, goods_above = 0, goods
-    for score in sorted(by_score):
+    for score, place in places.items():
         good, bad = by_score[score]
-        goods_above -= good
-        beats = (bads_below + bad / 2.0) / bads
-        loses = (goods_above + good / 2.0) / goods
-        bads_below += bad
-        beaten += good * beats
-        above += bad * loses
-        places.append((good, beats, bad, loses))
+        beaten += good * place.beats
+        above += bad * place.loses
     auc = beaten / goods
     assert math.isclose(auc, above / bads, abs_tol=1e-9)
-    error = _standard_error(places, auc, goods, bads)
+    error = None
+    if min(goods, bads) > 1:  # a single loan of its kind tells nothing of how they spread
+        of_goods = [(by_score[score][0], place.beats) for score, place in places.items()]
+        of_bads = [(by_score[score][1], place.loses) for score, place in places.items()]
+        error = math.sqrt(_spread(of_goods, auc, goods) + _spread(of_bads, auc, bads))
     low, high = _interval(auc, error, min(goods, bads))
     return Ranked(auc, low, high, goods, bads)
-
-
-def _standard_error(
-    places: list[tuple[int, float, int, float]], auc: float, goods: int, bads: int
-) -> float | None:
-    """Give DeLong's; None where a single loan of its kind tells nothing of how they spread."""
-    if min(goods, bads) == 1:
-        return None
-    of_goods = math.fsum(good * (beats - auc) ** 2 for good, beats, _, _ in places)
-    of_bads = math.fsum(bad * (loses - auc) ** 2 for _, _, bad, loses in places)
-    return math.sqrt(of_goods / (goods - 1) / goods + of_bads / (bads - 1) / bads)
 
 
 def _interval(auc: float, error: float | None, fewer: int) -> tuple[float, float]:
@@ -144,13 +128,6 @@ def _interval(auc: float, error: float | None, fewer: int) -> tuple[float, float
     return probability(centre - reach), probability(centre + reach)
 
 
-# Which of two models ranks the same loans better, and whether chance explains it.
-#
-# Two areas under the ROC curve whose intervals overlap may still differ beyond doubt: both models
-# were asked about the same loans, and what is odd about these is odd for both. DeLong's test for
-# paired scores takes that out.
-
-
 class Difference(NamedTuple):
     """By how much the second area is larger, and the 95 % interval of that.
 
@@ -162,15 +139,12 @@ class Difference(NamedTuple):
     high: float
 
 
-class _Place(NamedTuple):
-    """Of a score: the share of bads whom it beats, and the share of goods who beat it."""
-
-    beats: float
-    loses: float
-
-
 def difference(cells: Mapping[tuple[int, int], tuple[int, int]]) -> Difference | None:
-    """Give how much better the second of two models ranks loans than the first.
+    """Give how much better the second of two models ranks the same loans than the first.
+
+    Two areas whose intervals overlap may still differ beyond doubt: both models were asked about
+    the same loans, and what is odd about these is odd for both. DeLong's test for paired scores
+    takes that out.
 
     `cells` has the count of loans that were repaid, and of those that were not, by the score of the
     first and the score of the second; a higher score is safer. It is exactly what a sum over single
@@ -180,7 +154,7 @@ def difference(cells: Mapping[tuple[int, int], tuple[int, int]]) -> Difference |
     bads = sum(bad for _, bad in cells.values())
     if not (goods and bads):
         return None
-    first, second = _places(cells, 0), _places(cells, 1)
+    first, second = _places(_by_score(cells, 0)), _places(_by_score(cells, 1))
     # Of each cell: how many there are, and by how much the second model is better for one of them.
     of_goods = [
         (good, second[b].beats - first[a].beats) for (a, b), (good, _) in cells.items() if good
@@ -194,12 +168,26 @@ def difference(cells: Mapping[tuple[int, int], tuple[int, int]]) -> Difference |
     return Difference(value, max(-1.0, value - reach), min(1.0, value + reach))
 
 
-def _places(cells: Mapping[tuple[int, int], tuple[int, int]], which: int) -> dict[int, _Place]:
-    """Give the place of each score of one of the two models."""
+class _Place(NamedTuple):
+    """Of a score: the share of bads whom it beats, and the share of goods who beat it."""
+
+    beats: float
+    loses: float
+
+
+def _by_score(
+    cells: Mapping[tuple[int, int], tuple[int, int]], which: int
+) -> dict[int, tuple[int, int]]:
+    """Count loans by the score of one of the two models."""
     by_score: dict[int, tuple[int, int]] = {}
     for scores, (good, bad) in cells.items():
         goods, bads = by_score.get(scores[which], (0, 0))
         by_score[scores[which]] = (goods + good, bads + bad)
+    return by_score
+
+
+def _places(by_score: Mapping[int, tuple[int, int]]) -> dict[int, _Place]:
+    """Give the place of each score, in rising order."""
     goods = sum(good for good, _ in by_score.values())
     bads = sum(bad for _, bad in by_score.values())
     places = {}
@@ -207,9 +195,10 @@ def _places(cells: Mapping[tuple[int, int], tuple[int, int]], which: int) -> dic
     for score in sorted(by_score):
         good, bad = by_score[score]
         goods_above -= good
-        beats, loses = (bads_below + bad / 2.0) / bads, (goods_above + good / 2.0) / goods
+        places[score] = _Place(
+            beats=(bads_below + bad / 2.0) / bads, loses=(goods_above + good / 2.0) / goods
+        )
         bads_below += bad
-        places[score] = _Place(beats, loses)
     return places
 
 
@@ -219,7 +208,7 @@ def _spread(parts: list[tuple[int, float]], mean: float, count: int) -> float:
     return squares / (count - 1) / count
 
 
-# What defaults cost: the part of what was paid out that did not come back, and its interval.
+# ------------------------------------------------------------------------------------------- losses
 
 
 class Amounts(NamedTuple):
@@ -268,7 +257,7 @@ def _loss_interval(amounts: Amounts, share: float) -> Interval:
     return Interval(min(max(share - reach, 0.0), share), min(share + reach, 1.0))
 
 
-# Counts made into figures: a rate beside what was predicted, a share with its interval.
+# ------------------------------------------------------------------------------------------ figures
 
 
 class Loans(msgspec.Struct, frozen=True):
@@ -280,7 +269,6 @@ class Loans(msgspec.Struct, frozen=True):
 
 
 def together(parts: Iterable[Loans]) -> Loans:
-    """Sum loans."""
     count = defaults = 0
     predicted = 0.0
     for part in parts:

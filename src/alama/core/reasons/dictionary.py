@@ -187,7 +187,7 @@ def read_language(codes: str, language: str) -> Language:
     return msgspec.convert(tomllib.loads(codes) | tomllib.loads(language), Language)
 
 
-# What the dictionary knows of a field: its codes, its name, and how its values are shown.
+# ------------------------------------------------------------------------------------------- fields
 
 
 def is_ours(field: Field) -> bool:
@@ -227,11 +227,10 @@ def listed(fields: Iterable[Field], language: Language) -> str:
     return language.forms.both.format(first=", ".join(first), last=last)
 
 
-# Numbers and phrases as people write them in a language.
+# ------------------------------------------------------------------------------------------ numbers
 #
 # A number is shown with few digits, but never with so few that it would stand in another band of
-# the
-# scorecard than it does: "your balance is 2,000, at least 2,000 would help" must not be said.
+# the scorecard than it does: "your balance is 2,000, at least 2,000 would help" must not be said.
 
 
 _EXACT: Final = Context(prec=700)

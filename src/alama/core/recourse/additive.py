@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+SIZE_MAX: Final = 3
+"""The most fields that a person is told to change: nobody acts on more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ def joined(*sums: Additive) -> Additive:
     )
 
 
-# What one applicant could change: each lever, the values it can take, and what they cost.
+# ------------------------------------------------------------------ what one applicant could change
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,3 @@ def reach(field: Field, value: float) -> tuple[Edge, Edge]:
     if change.way is Way.DOWN:
         high = on(value)
     return low, high
-
-
-SIZE_MAX: Final = 3
-"""The most fields that a person is told to change: nobody acts on more."""

@@ -20,6 +20,39 @@ if TYPE_CHECKING:
     from alama.core.catalogue import Catalogue
 
 
+class Approval(msgspec.Struct, frozen=True, tag="approval"):
+    """The final decision is APPROVED: tier, rules, affordability and data, all of them."""
+
+
+class TierAtLeast(msgspec.Struct, frozen=True, tag="tier"):
+    """The tier is this one or a better one, whatever else is decided."""
+
+    name: str
+
+
+class ScoreAtLeast(msgspec.Struct, frozen=True, tag="score"):
+    """The score as shown is no less, whatever else is decided."""
+
+    score: int
+
+
+Goal = Approval | TierAtLeast | ScoreAtLeast
+APPROVAL: Final = Approval()
+COUNT_MAX: Final = 5
+COUNT_DEFAULT: Final = 3
+
+
+class Sought(msgspec.Struct, frozen=True):
+    """A goal, the fields that stay as they are, and how many ways are wanted, at most.
+
+    `locked` are names of the catalogue, in either spelling.
+    """
+
+    goal: Goal = APPROVAL
+    locked: frozenset[str] = frozenset()
+    count: int = COUNT_DEFAULT
+
+
 class Status(StrEnum):
     """Whether there is something to change; NO_RECOURSE also where time ran out before it was."""
 
@@ -102,53 +135,6 @@ class Recourse(msgspec.Struct, frozen=True):
     binding: tuple[Obstacle, ...] = ()
 
 
-# What recourse is sought for: an approval, a tier, or a score; and what must stay as it is.
-
-
-class Approval(msgspec.Struct, frozen=True, tag="approval"):
-    """The final decision is APPROVED: tier, rules, affordability and data, all of them."""
-
-
-class TierAtLeast(msgspec.Struct, frozen=True, tag="tier"):
-    """The tier is this one or a better one, whatever else is decided."""
-
-    name: str
-
-
-class ScoreAtLeast(msgspec.Struct, frozen=True, tag="score"):
-    """The score as shown is no less, whatever else is decided."""
-
-    score: int
-
-
-Goal = Approval | TierAtLeast | ScoreAtLeast
-
-APPROVAL: Final = Approval()
-
-COUNT_MAX: Final = 5
-COUNT_DEFAULT: Final = 3
-
-
-class Sought(msgspec.Struct, frozen=True):
-    """A goal, the fields that stay as they are, and how many ways are wanted, at most.
-
-    `locked` are names of the catalogue, in either spelling.
-    """
-
-    goal: Goal = APPROVAL
-    locked: frozenset[str] = frozenset()
-    count: int = COUNT_DEFAULT
-
-
-def read_locked(names: Iterable[str], catalogue: Catalogue) -> frozenset[str]:
-    """Take names of fields, or raise `UnknownField`."""
-    locked = frozenset(names)
-    for name in sorted(locked):
-        if name not in catalogue.position:
-            raise UnknownField(name, tuple(catalogue.position))
-    return locked
-
-
 def read_goal(text: str, policy: Policy) -> Goal:
     """Read `APPROVED`, the name of a tier or a score, or raise `UnknownGoal`."""
     if text == Decision.APPROVED:
@@ -166,6 +152,15 @@ def _known(policy: Policy) -> str:
     tiers = ", ".join(tier.name for tier in policy.tiers)
     scores = f"{calibration.SCORE_MIN} to {calibration.SCORE_MAX}"
     return f"{Decision.APPROVED}, for a tier ({tiers}), or for a score of {scores}"
+
+
+def read_locked(names: Iterable[str], catalogue: Catalogue) -> frozenset[str]:
+    """Take names of fields, or raise `UnknownField`."""
+    locked = frozenset(names)
+    for name in sorted(locked):
+        if name not in catalogue.position:
+            raise UnknownField(name, tuple(catalogue.position))
+    return locked
 
 
 def score_needed(goal: Goal, policy: Policy) -> float:

@@ -168,14 +168,12 @@ def _within(rule: Rule, place: int, low: float, high: float) -> Condition:
     return Condition(rule.value, frozenset([place]), need)
 
 
-# What has to be so beside the points: gates that depend on a few fields.
+# -------------------------------------------------------------------------------------------- gates
 #
 # A gate knows for each value of its fields the least score with which it lets somebody pass: no
-# bound
-# where a rule does not fire, an infinite one where it does. Gates are necessary for an approval,
-# not
-# enough: they spare the whole assessment of what cannot pass. A rule whose levers have too many
-# values together has no gate, and is left to the assessment.
+# bound where a rule does not fire, an infinite one where it does. Gates are necessary for an
+# approval, not enough: they spare the whole assessment of what cannot pass. A rule whose levers
+# have too many values together has no gate, and is left to the assessment.
 
 
 Need = float
@@ -275,17 +273,16 @@ def _ranks(moves: Moves, axis: int) -> Places:
     return ranks
 
 
-# Whether there is any loan to lend: one that is not declined itself and pays for itself.
+# -------------------------------------------------------------------------------------------- loans
 #
-# A policy judges every loan as if it were asked for, at its own points. So whatever is asked for,
-# an
-# approval needs some term and some amount with the points at which that loan is neither below the
-# cut-off nor, at the cap of the price, below break-even. Those points add up as all others do:
-# moves of the amount and the term asked for leave them alone, and all others move them.
+# Is there any loan to lend: one that is not declined itself and pays for itself? A policy judges
+# every loan as if it were asked for, at its own points. So whatever is asked for, an approval needs
+# some term and some amount with the points at which that loan is neither below the cut-off nor, at
+# the cap of the price, below break-even. Those points add up as all others do: moves of the amount
+# and the term asked for leave them alone, and all others move them.
 #
 # For each term the amounts are taken together, each at its best. That is a bound, so nothing is
-# left
-# out that an assessment would approve; and it leaves little to be assessed in vain.
+# left out that an assessment would approve; and it leaves little to be assessed in vain.
 
 
 _POINTS_MAX: Final = 2.0**13
@@ -330,7 +327,6 @@ class ReadyLending:
     )
 
     def __init__(self, scorecard: Scorecard, policy: ReadyPolicy) -> None:
-        """Lay out the terms and the bands of amounts as options of the card."""
         card = scorecard.card
         steps = range(policy.limit_step, policy.tiers[0].limit_max + 1, policy.limit_step)
         tables = LoanTables(scorecard, policy.model, steps, policy.terms_days)

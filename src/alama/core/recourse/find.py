@@ -1,4 +1,7 @@
-"""The whole of recourse on one page: an application and a goal in, what to change out."""
+"""The whole of recourse: an application and a goal in, what to change out.
+
+Where there is no recourse, what stands in the way is named only where it was seen to bind.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,84 @@ if TYPE_CHECKING:
     from alama.core.recourse.ready import ReadyRecourse
 
 
+_ROUNDS_MAX: Final = 10
+_FIELDS_MAX: Final = 3
+"""How many fields that cannot be changed are named: the costliest tell it."""
+
+_NO_RULES: Final = frozenset({Rule.UNLIKE_TRAINING, Rule.TIER_IN_REVIEW, Rule.TIER_BELOW_CUTOFF})
+"""What is told in other words."""
+
+_HEARD_MAX: Final = 200
+"""How many sets of changes with the points are judged to learn what is against them."""
+
+_NOTICEABLE_POINTS: Final = 1.0
+"""What a field must cost at least to be named as what cannot be changed."""
+
+Judged = Callable[[Sequence[int]], "Assessment | None"]
+
+
+def find_recourse(
+    ready: ReadyRecourse,
+    application: Application,
+    sought: Sought,
+    out_of_time: Callable[[], bool],
+    holds: tuple[Rule, ...] = (),
+) -> Recourse:
+    """Give the cheapest changes of at most three fields that meet the goal.
+
+    `out_of_time` is asked now and then: once it says yes the answer is what was found until then,
+    and not proven. `holds` leave every decision of the day to a person, as `assess` has it.
+    """
+    assert 1 <= sought.count <= COUNT_MAX
+    applicant = Applicant(ready, application, sought.goal, holds)
+    if applicant.met:
+        return Recourse(Status.ALREADY_MET)
+    kept = frozenset(ready.policy.model.catalogue.position[name] for name in sought.locked)
+    moves = applicant.moves([p for p in ready.movable(application.values) if p not in kept])
+    space = applicant.space(moves, applicant.strangeness_max)
+    binding = _certain_obstacles(applicant, space.gates)
+    if not binding:
+        judge = Judge(applicant, moves)
+        search = Search(space, judge, sought.count, out_of_time)
+        found = search.run()
+        if found:
+            told = tuple(_counterfactual(applicant, moves, one) for one in found)
+            return Recourse(Status.FOUND, told, optimal=search.complete)
+        if not search.complete:
+            late = (Obstacle(Hindrance.OUT_OF_TIME),)
+            return Recourse(Status.NO_RECOURSE, optimal=False, binding=late)
+        binding = _obstacles_of_rules(applicant, judge.objections or ())
+    binding += _obstacles_of_locks(applicant, kept, out_of_time)
+    if not binding:
+        binding += _obstacles_of_reach(applicant, space, out_of_time)
+    binding = binding or _rules_against_enough_points(applicant, space, out_of_time)
+    binding = binding or [_what_cannot_change(applicant, space)]
+    return Recourse(Status.NO_RECOURSE, binding=tuple(_spelled(applicant, one) for one in binding))
+
+
+def _counterfactual(applicant: Applicant, moves: Moves, found: Found[Assessment]) -> Counterfactual:
+    before, spelled = applicant.application.values, applicant.application.spelled or {}
+    changes, days = [], []
+    for move in found.moves:
+        place = moves.levers[moves.lever_of[move]].place
+        field = applicant.model.catalogue.fields[place]
+        assert field.change is not None
+        name = spelled.get(place, field.name)
+        change = FieldChange(name, before[place], moves.values[move])
+        changes.append(change)
+        days.append(field.change.days(change.step))
+    return Counterfactual(tuple(changes), found.answer, found.cost / MILLIONTHS, max(days))
+
+
+def _spelled(applicant: Applicant, obstacle: Obstacle) -> Obstacle:
+    """Name the fields of an obstacle as the caller did."""
+    position, spelled = applicant.model.catalogue.position, applicant.application.spelled or {}
+    names = tuple(spelled.get(position[name], name) for name in obstacle.fields)
+    return msgspec.structs.replace(obstacle, fields=names)
+
+
 class Applicant:
-    """An application as it stands, and what is sought for it."""
+    """An application as it stands, and what is sought for it; `holds` as `assess` has them."""
 
     def __init__(
         self,
@@ -48,7 +127,6 @@ class Applicant:
         goal: Goal,
         holds: tuple[Rule, ...] = (),
     ) -> None:
-        """Assess it, and see what the goal needs; `holds` as `assess` has them."""
         self.ready = ready
         self.policy = ready.policy
         self.model = ready.policy.model
@@ -158,26 +236,10 @@ class Judge:
         return self._applicant.accepted(self._moves, chosen, assessment)
 
 
-# What stands in the way where there is no recourse, each named only where it was seen to bind.
+# --------------------------------------------------------------------------- what stands in the way
 
 
-_ROUNDS_MAX: Final = 10
-_FIELDS_MAX: Final = 3
-"""How many fields that cannot be changed are named: the costliest tell it."""
-
-_NO_RULES: Final = frozenset({Rule.UNLIKE_TRAINING, Rule.TIER_IN_REVIEW, Rule.TIER_BELOW_CUTOFF})
-"""What is told in other words."""
-
-_HEARD_MAX: Final = 200
-"""How many sets of changes with the points are judged to learn what is against them."""
-
-_NOTICEABLE_POINTS: Final = 1.0
-"""What a field must cost at least to be named as what cannot be changed."""
-
-Judged = Callable[[Sequence[int]], "Assessment | None"]
-
-
-def certain(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
+def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
     """Give what binds before anything is tried; where there is something, a search is idle."""
     if applicant.need == math.inf:
         return [Obstacle(Hindrance.TIER)]
@@ -196,13 +258,7 @@ def _rule(applicant: Applicant, gate: Gate) -> Obstacle:
     return Obstacle(Hindrance.RULE, fields, gate.condition.code)
 
 
-def _given(applicant: Applicant, places: Iterable[int]) -> tuple[str, ...]:
-    """Give the names of those fields that were given."""
-    fields, values = applicant.model.catalogue.fields, applicant.application.values
-    return tuple(fields[place].name for place in sorted(places) if values[place] is not None)
-
-
-def of_rules(applicant: Applicant, objections: Iterable[str]) -> list[Obstacle]:
+def _obstacles_of_rules(applicant: Applicant, objections: Iterable[str]) -> list[Obstacle]:
     """Give rules that were against everything that was judged, each with what it reads."""
     conditions = applicant.ready.conditions_of(applicant.card, applicant.values)
     places: dict[str, frozenset[int]] = {}
@@ -214,7 +270,49 @@ def of_rules(applicant: Applicant, objections: Iterable[str]) -> list[Obstacle]:
     ]
 
 
-def of_enough_points(
+def _given(applicant: Applicant, places: Iterable[int]) -> tuple[str, ...]:
+    """Give the names of those fields that were given."""
+    fields, values = applicant.model.catalogue.fields, applicant.application.values
+    return tuple(fields[place].name for place in sorted(places) if values[place] is not None)
+
+
+def _obstacles_of_locks(
+    applicant: Applicant, locked: frozenset[int], out_of_time: Callable[[], bool]
+) -> Iterator[Obstacle]:
+    """Yield the locked fields without which it would work."""
+    if not locked:
+        return
+    moves = applicant.moves(applicant.ready.movable(applicant.application.values))
+    space = applicant.space(moves, applicant.strangeness_max)
+    if _certain_obstacles(applicant, space.gates):
+        return
+    search = Search(space, lambda chosen: applicant.works(moves, chosen), 1, out_of_time)
+    for found in search.run():
+        places = {moves.levers[lever].place for lever in found.levers}
+        fields = applicant.model.catalogue.fields
+        yield Obstacle(Hindrance.LOCKED, tuple(fields[p].name for p in sorted(places & locked)))
+
+
+def _obstacles_of_reach(
+    applicant: Applicant, space: Space, out_of_time: Callable[[], bool]
+) -> Iterator[Obstacle]:
+    """Yield why what may be changed does not lead to the goal, by trying what it would take."""
+    moves = space.moves
+    unbounded = applicant.space(moves, math.inf)
+    search = Search(unbounded, lambda chosen: applicant.would_work(moves, chosen), 1, out_of_time)
+    strange = [_fields(applicant, moves, found.moves) for found in search.run()]
+    ascended = _ascend(space)
+    if needed := _needed(moves, ascended, lambda chosen: applicant.works(moves, chosen)):
+        yield Obstacle(Hindrance.MORE_CHANGES, _fields(applicant, moves, needed))
+    elif not strange and (
+        needed := _needed(moves, ascended, lambda chosen: applicant.would_work(moves, chosen))
+    ):
+        strange = [_fields(applicant, moves, needed)]
+    for fields in strange:
+        yield Obstacle(Hindrance.PLAUSIBILITY, fields)
+
+
+def _rules_against_enough_points(
     applicant: Applicant, space: Space, out_of_time: Callable[[], bool]
 ) -> list[Obstacle]:
     """Give the rules in the way of those who have the points, now or by some changes.
@@ -239,46 +337,12 @@ def of_enough_points(
     if not codes:
         codes = min((one - _NO_RULES for one in said), key=lambda one: (len(one), sorted(one)))
     # Somebody who is like nobody in training, and stays so, is told no more than that.
-    return of_rules(applicant, codes) or [Obstacle(Hindrance.RULE, rule=Rule.UNLIKE_TRAINING.value)]
+    return _obstacles_of_rules(applicant, codes) or [
+        Obstacle(Hindrance.RULE, rule=Rule.UNLIKE_TRAINING.value)
+    ]
 
 
-def of_locks(
-    applicant: Applicant, locked: frozenset[int], out_of_time: Callable[[], bool]
-) -> Iterator[Obstacle]:
-    """Yield the locked fields without which it would work."""
-    if not locked:
-        return
-    moves = applicant.moves(applicant.ready.movable(applicant.application.values))
-    space = applicant.space(moves, applicant.strangeness_max)
-    if certain(applicant, space.gates):
-        return
-    search = Search(space, lambda chosen: applicant.works(moves, chosen), 1, out_of_time)
-    for found in search.run():
-        places = {moves.levers[lever].place for lever in found.levers}
-        fields = applicant.model.catalogue.fields
-        yield Obstacle(Hindrance.LOCKED, tuple(fields[p].name for p in sorted(places & locked)))
-
-
-def of_reach(
-    applicant: Applicant, space: Space, out_of_time: Callable[[], bool]
-) -> Iterator[Obstacle]:
-    """Yield why what may be changed does not lead to the goal, by trying what it would take."""
-    moves = space.moves
-    unbounded = applicant.space(moves, math.inf)
-    search = Search(unbounded, lambda chosen: applicant.would_work(moves, chosen), 1, out_of_time)
-    strange = [_fields(applicant, moves, found.moves) for found in search.run()]
-    ascended = _ascend(space)
-    if needed := _needed(moves, ascended, lambda chosen: applicant.works(moves, chosen)):
-        yield Obstacle(Hindrance.MORE_CHANGES, _fields(applicant, moves, needed))
-    elif not strange and (
-        needed := _needed(moves, ascended, lambda chosen: applicant.would_work(moves, chosen))
-    ):
-        strange = [_fields(applicant, moves, needed)]
-    for fields in strange:
-        yield Obstacle(Hindrance.PLAUSIBILITY, fields)
-
-
-def of_what_cannot_change(applicant: Applicant, space: Space) -> Obstacle:
+def _what_cannot_change(applicant: Applicant, space: Space) -> Obstacle:
     """Give the fields without whose cost it would be enough, and which cannot be changed.
 
     Where there are none the reach of those that can be is too short.
@@ -306,9 +370,6 @@ def _fields(applicant: Applicant, moves: Moves, chosen: Iterable[int]) -> tuple[
     fields = applicant.model.catalogue.fields
     places = sorted(moves.levers[moves.lever_of[move]].place for move in chosen)
     return tuple(fields[place].name for place in places)
-
-
-# ------------------------------------------------------------------------------- more than three
 
 
 def _ascend(space: Space) -> list[int]:
@@ -361,63 +422,3 @@ def _needed(moves: Moves, chosen: Sequence[int], judge: Judged) -> list[int]:
         if len(fewer) > SIZE_MAX and judge(fewer) is not None:
             needed = fewer
     return needed
-
-
-def find_recourse(
-    ready: ReadyRecourse,
-    application: Application,
-    sought: Sought,
-    out_of_time: Callable[[], bool],
-    holds: tuple[Rule, ...] = (),
-) -> Recourse:
-    """Give the cheapest changes of at most three fields that meet the goal.
-
-    `out_of_time` is asked now and then: once it says yes the answer is what was found until then,
-    and not proven. `holds` leave every decision of the day to a person, as `assess` has it.
-    """
-    assert 1 <= sought.count <= COUNT_MAX
-    applicant = Applicant(ready, application, sought.goal, holds)
-    if applicant.met:
-        return Recourse(Status.ALREADY_MET)
-    kept = frozenset(ready.policy.model.catalogue.position[name] for name in sought.locked)
-    moves = applicant.moves([p for p in ready.movable(application.values) if p not in kept])
-    space = applicant.space(moves, applicant.strangeness_max)
-    binding = certain(applicant, space.gates)
-    if not binding:
-        judge = Judge(applicant, moves)
-        search = Search(space, judge, sought.count, out_of_time)
-        found = search.run()
-        if found:
-            told = tuple(_counterfactual(applicant, moves, one) for one in found)
-            return Recourse(Status.FOUND, told, optimal=search.complete)
-        if not search.complete:
-            late = (Obstacle(Hindrance.OUT_OF_TIME),)
-            return Recourse(Status.NO_RECOURSE, optimal=False, binding=late)
-        binding = of_rules(applicant, judge.objections or ())
-    binding += of_locks(applicant, kept, out_of_time)
-    if not binding:
-        binding += of_reach(applicant, space, out_of_time)
-    binding = binding or of_enough_points(applicant, space, out_of_time)
-    binding = binding or [of_what_cannot_change(applicant, space)]
-    return Recourse(Status.NO_RECOURSE, binding=tuple(_spelled(applicant, one) for one in binding))
-
-
-def _spelled(applicant: Applicant, obstacle: Obstacle) -> Obstacle:
-    """Name the fields of an obstacle as the caller did."""
-    position, spelled = applicant.model.catalogue.position, applicant.application.spelled or {}
-    names = tuple(spelled.get(position[name], name) for name in obstacle.fields)
-    return msgspec.structs.replace(obstacle, fields=names)
-
-
-def _counterfactual(applicant: Applicant, moves: Moves, found: Found[Assessment]) -> Counterfactual:
-    before, spelled = applicant.application.values, applicant.application.spelled or {}
-    changes, days = [], []
-    for move in found.moves:
-        place = moves.levers[moves.lever_of[move]].place
-        field = applicant.model.catalogue.fields[place]
-        assert field.change is not None
-        name = spelled.get(place, field.name)
-        change = FieldChange(name, before[place], moves.values[move])
-        changes.append(change)
-        days.append(field.change.days(change.step))
-    return Counterfactual(tuple(changes), found.answer, found.cost / MILLIONTHS, max(days))

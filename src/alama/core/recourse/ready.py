@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from alama.core.catalogue import Field, Kind
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.offer import owed_monthly, room_monthly
+from alama.core.lending.offer import number_at, owed_monthly, room_monthly
 from alama.core.lending.policy import Rule
 from alama.core.lending.ready_policy import EXISTING, INFLOW, OUTFLOW, ReadyPolicy, ReadyRule
 from alama.core.recourse import turning
@@ -59,7 +59,6 @@ class ReadyLever:
     )
 
     def __init__(self, card: ReadyCard, place: int, policy: ReadyPolicy, turns: Turns) -> None:
-        """Lay out the pieces between all edges that do not depend on the application."""
         catalogue = policy.model.catalogue
         self._card = card
         self._place = place
@@ -167,7 +166,6 @@ class ReadyRecourse:
     )
 
     def __init__(self, policy: ReadyPolicy) -> None:
-        """Lay out every card, and all edges that do not depend on the application."""
         catalogue = policy.model.catalogue
         self.policy = policy
         self._approving = turning.approving(policy)
@@ -239,7 +237,7 @@ class ReadyRecourse:
     def _room_need(self, values: Sequence[Value]) -> float:
         """Give where the worst approved tier begins whose share of the inflow carries a loan."""
         policy = self.policy
-        inflow = turning.given(values, policy.inflow_place) or 0.0
+        inflow = number_at(values, policy.inflow_place)
         owed = owed_monthly(policy, values, inflow)
         for tier in reversed(self._approving):
             if turning.carries_a_loan(policy, room_monthly(tier, inflow, owed)):

@@ -2,7 +2,7 @@
 
 - A number that a rule compares the field with, or lists for it. Known before any application.
 - Where a comparison of several fields turns, such as `avg_outflow / avg_inflow > 1.3`, the other
-  fields being as they stand; how they turn as others move is told by *bonds* (`meeting`). So is
+  fields being as they stand; how they turn as others move is told by *bonds*. So is
   where spending exceeds what the policy lets pass.
 - The ends of what the policy holds for known from training.
 - The inflow, or what is due on other loans, at which the smallest loan can just be repaid, and the
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core import calibration
 from alama.core.expressions.certainty import Slope, slope_of
+from alama.core.expressions.expression import tree_of
 from alama.core.expressions.meaning import judge_of
-from alama.core.expressions.parser import tree_of
 from alama.core.expressions.tree import (
     And,
     Comparison,
@@ -34,7 +34,7 @@ from alama.core.expressions.tree import (
     Or,
     fields_read,
 )
-from alama.core.lending.offer import find_loan, owed_monthly, room_monthly
+from alama.core.lending.offer import find_loan, number_at, owed_monthly, room_monthly
 from alama.core.lending.policy import Decision, Rule, Tier
 from alama.core.recourse.values import FAR, Edge, Pieces, above, below, on, turn_of
 from alama.core.units import Points
@@ -52,6 +52,13 @@ if TYPE_CHECKING:
 
 UP: Final = 1
 DOWN: Final = -1
+_OTHER_PRICE: Final = 1.5
+"""How much more than expected may fall due on a loan of another amount or term, as a factor."""
+
+NO_LOAN: Final = frozenset(
+    {Rule.UNAFFORDABLE.value, Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value}
+)
+"""What is said where no loan is to be lent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +195,7 @@ class _Meeting:
             yield span.place, edge
 
 
-_OTHER_PRICE: Final = 1.5
-"""How much more than expected may fall due on a loan of another amount or term, as a factor."""
-
-NO_LOAN: Final = frozenset(
-    {Rule.UNAFFORDABLE.value, Rule.OFFER_BELOW_CUTOFF.value, Rule.BELOW_BREAK_EVEN.value}
-)
-"""What is said where no loan is to be lent."""
+# -------------------------------------------------------------------------------------------- rules
 
 
 class Turns:
@@ -203,7 +204,6 @@ class Turns:
     __slots__ = ("_constants", "_relations", "bonds", "fields_read")
 
     def __init__(self, policy: ReadyPolicy) -> None:
-        """Read the rules once more, this time for the numbers in them."""
         catalogue = policy.model.catalogue
         trees = [tree_of(rule.when, catalogue) for rule in policy.policy.rules]
         self.fields_read = tuple(map(fields_read, trees))
@@ -313,7 +313,7 @@ def _written(node: NumberNode) -> float | None:
             return None
 
 
-# ------------------------------------------------------------------------------- affordability
+# ------------------------------------------------------------------------------------ affordability
 
 
 def approving(policy: ReadyPolicy) -> tuple[Tier, ...]:
@@ -330,7 +330,7 @@ def inflow_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -
 
 def existing_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> Iterator[Edge]:
     """Yield what may be due on other loans beside the smallest loan."""
-    inflow = given(values, policy.inflow_place) or 0.0
+    inflow = number_at(values, policy.inflow_place)
     for tier, due in _dues(policy, points):
         yield above(tier.inflow_share * inflow - due)
 
@@ -407,8 +407,7 @@ def spends_within(ratio: float, outflow_place: int, inflow_place: int) -> Passes
 
 def _leaves_room(share: float, due: float, inflow_place: int, existing_place: int) -> Passes:
     def passes(values: Sequence[Value]) -> bool:
-        inflow, existing = given(values, inflow_place), given(values, existing_place)
-        return share * (inflow or 0.0) - (existing or 0.0) >= due
+        return share * number_at(values, inflow_place) - number_at(values, existing_place) >= due
 
     return passes
 
@@ -440,7 +439,7 @@ def lending_edges(
     way = UP if span.place == policy.inflow_place else DOWN
     for near, far in span.pieces_on_the_way(way):
         row[span.place] = far
-        inflow = given(row, policy.inflow_place) or 0.0
+        inflow = number_at(row, policy.inflow_place)
         room = room_monthly(most_generous, inflow, owed_monthly(policy, row, inflow))
         # To a declined tier nothing is said of loans.
         if carries_a_loan(policy, room) and not is_declined(row):
@@ -449,7 +448,7 @@ def lending_edges(
 
 def may_lack_room(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> bool:
     """Say whether it may depend on the inflow whether there is a loan to lend."""
-    inflow = given(values, policy.inflow_place) or 0.0
+    inflow = number_at(values, policy.inflow_place)
     owed = owed_monthly(policy, values, inflow)
     # A loan may be of a worse tier than the applicant is, and have another price.
     tiers = [tier for tier in policy.tiers if tier.decision is not Decision.DECLINED]

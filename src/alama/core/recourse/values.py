@@ -194,7 +194,6 @@ class Pieces:
     __slots__ = ("_edges", "_firsts", "_lasts", "_ruler")
 
     def __init__(self, ruler: Ruler, edges: Iterable[Edge]) -> None:
-        """Find the real values at both ends of each piece."""
         inner = sorted({edge for edge in edges if math.isfinite(edge[0])})
         self._ruler = ruler
         self._edges = [_BEFORE_ALL, *inner, _AFTER_ALL]
@@ -282,19 +281,17 @@ class Pieces:
         edges.insert(piece, edge)
 
 
-# What a change costs: the share of the population it crosses, by its effort, and some trouble.
+# -------------------------------------------------------------------------------------------- costs
 #
-# From 10 % of the wallets below oneself to 35 % below is a cost of 0.25 at an effort of 1. Those
-# are
-# counted who gave the field in training; within a band they are taken to be spread evenly.
-#
-# A field without a table (one that only the policy reads) has no population. There the change is
-# taken as a share of the larger of the two values: to halve or to double it costs 0.5, to be rid of
-# it 1.
+# A change costs the share of the population it crosses, by its effort: from 10 % of the wallets
+# below oneself to 35 % below is a cost of 0.25 at an effort of 1. Those are counted who gave the
+# field in training; within a band they are taken to be spread evenly. A field without a table (one
+# that only the policy reads) has no population. There the change is taken as a share of the larger
+# of the two values: to halve or to double it costs 0.5, to be rid of it 1.
 #
 # Each change costs a little more than that, however small it is: one thing to see to is less
-# trouble
-# than three. Costs are whole millionths, so that sums are exact and ties are ties on every machine.
+# trouble than three. Costs are whole millionths, so that sums are exact and ties are ties on every
+# machine.
 
 
 MILLIONTHS: Final = 1_000_000

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from alama.platform.pages import numbers, svg
-from alama.platform.pages.render import Markup, join, tag
+from alama.platform.pages.render import Markup, join
 from alama.platform.pages.svg import Frame
 
 if TYPE_CHECKING:
@@ -65,21 +65,12 @@ def roc(curves: Sequence[Curve], title: str) -> Markup:
 
 def legend(names: Sequence[str], x: float, y: float) -> Markup:
     """Name the series, one below the other."""
-    return join(
-        *(
-            join(
-                svg.line(
-                    x,
-                    y + row * _LEGEND_STEP_PX,
-                    x + 26.0,
-                    y + row * _LEGEND_STEP_PX,
-                    f"curve {tone}",
-                ),
-                svg.label(x + 32.0, y + row * _LEGEND_STEP_PX + 4.0, name, anchor="start"),
-            )
-            for row, (name, tone) in enumerate(zip(names, TONES, strict=False))
-        )
-    )
+    parts = []
+    for name, tone in zip(names, TONES, strict=False):
+        parts.append(svg.line(x, y, x + 26.0, y, f"curve {tone}"))
+        parts.append(svg.label(x + 32.0, y + 4.0, name, anchor="start"))
+        y += _LEGEND_STEP_PX
+    return join(*parts)
 
 
 def reliability(rates: Sequence[Rate], title: str) -> Markup:
@@ -97,14 +88,7 @@ def reliability(rates: Sequence[Rate], title: str) -> Markup:
     marks = [
         join(
             svg.line(x(r.predicted), y(r.low), x(r.predicted), y(r.high), "whisker"),
-            tag(
-                "circle",
-                tag("title", _told(r)),
-                cx=x(r.predicted),
-                cy=y(r.observed),
-                r=4.0,
-                class_="dot",
-            ),
+            svg.dot(x(r.predicted), y(r.observed), "dot", _told(r), 4.0),
         )
         for r in rates
     ]
@@ -113,8 +97,8 @@ def reliability(rates: Sequence[Rate], title: str) -> Markup:
         title,
         f"Observed against predicted default rate in {len(rates)} bands of equal size, with "
         "95 % intervals; on the diagonal the model is exactly right.",
-        svg.bottom_axis(frame, x, ticks, _tick_percent, "predicted default rate"),
-        svg.left_axis(frame, y, ticks, _tick_percent, "observed default rate"),
+        svg.bottom_axis(frame, x, ticks, numbers.percent_tick, "predicted default rate"),
+        svg.left_axis(frame, y, ticks, numbers.percent_tick, "observed default rate"),
         svg.line(x(low), y(low), x(high), y(high), "reference"),
         *marks,
     )
@@ -137,35 +121,18 @@ def mirrored_histogram(
     x, y = frame.x(edges[0], edges[-1]), frame.y(-most, most)
     bars = []
     for place, (low, high) in enumerate(pairwise(edges)):
-        told = f"{low:.0f} to {high:.0f} points: "
-        width = x(high) - x(low) - 1.0
+        points, width = f"{low:.0f} to {high:.0f} points", x(high) - x(low) - 1.0
         up, down = above[place], below[place]
-        bars.append(
-            svg.box(
-                x(low),
-                y(up),
-                width,
-                y(0.0) - y(up),
-                "bar-good",
-                told + f"{numbers.percent(up)} of repaid loans",
-            )
-        )
-        bars.append(
-            svg.box(
-                x(low),
-                y(0.0),
-                width,
-                y(-down) - y(0.0),
-                "bar-bad",
-                told + f"{numbers.percent(down)} of defaults",
-            )
-        )
+        told = f"{points}: {numbers.percent(up)} of repaid loans"
+        bars.append(svg.box(x(low), y(up), width, y(0.0) - y(up), "bar-good", told))
+        told = f"{points}: {numbers.percent(down)} of defaults"
+        bars.append(svg.box(x(low), y(0.0), width, y(-down) - y(0.0), "bar-bad", told))
     return svg.drawing(
         frame,
         title,
         "Distribution of the score among repaid loans, upwards, and among defaults, downwards.",
         svg.bottom_axis(frame, x, x.ticks(9), lambda t: f"{t:.0f}", "score"),
-        svg.left_axis(frame, y, y.ticks(6), lambda t: _tick_percent(abs(t)), "share"),
+        svg.left_axis(frame, y, y.ticks(6), lambda t: numbers.percent_tick(abs(t)), "share"),
         *bars,
         svg.line(frame.x0, y(0.0), frame.x1, y(0.0), "axis"),
         svg.label(frame.x0 + 10.0, frame.y1 + 14.0, "repaid", "label strong-good", "start"),
@@ -184,17 +151,9 @@ def trend(labels: Sequence[str], series: Sequence[Curve], title: str, caption: s
     for curve, tone in zip(series, TONES, strict=False):
         points = [(x(a), y(b)) for a, b in zip(curve.xs, curve.ys, strict=True)]
         drawn.append(svg.path(points, f"curve {tone}"))
-        drawn += [
-            tag(
-                "circle",
-                tag("title", f"{labels[int(a)]}, {curve.name}: {numbers.percent(b)}"),
-                cx=x(a),
-                cy=y(b),
-                r=3.0,
-                class_=f"point {tone}",
-            )
-            for a, b in zip(curve.xs, curve.ys, strict=True)
-        ]
+        for a, b in zip(curve.xs, curve.ys, strict=True):
+            told = f"{labels[int(a)]}, {curve.name}: {numbers.percent(b)}"
+            drawn.append(svg.dot(x(a), y(b), f"point {tone}", told, 3.0))
     names = [curve.name for curve in series]
     return svg.drawing(
         frame,
@@ -202,7 +161,7 @@ def trend(labels: Sequence[str], series: Sequence[Curve], title: str, caption: s
         f"{' and '.join(names)} from {labels[0]} to {labels[-1]}.",
         svg.bottom_axis(frame, x, [], str, caption),
         *(svg.label(x(p), frame.y0 + 16.0, labels[p]) for p in places),
-        svg.left_axis(frame, y, y.ticks(4), _tick_percent),
+        svg.left_axis(frame, y, y.ticks(4), numbers.percent_tick),
         *drawn,
         _legend_across(names, frame.x0 + 4.0, 14.0),
     )
@@ -221,11 +180,7 @@ def _whole_percent(share: float) -> str:
     return numbers.percent(share, 0)
 
 
-def _tick_percent(share: float) -> str:
-    return f"{100.0 * share:.6g}{numbers.NARROW_SPACE}%"
-
-
-# Lists as pictures: bars, differences with intervals, and a grid of small figures.
+# -------------------------------------------------------------------------------------------- lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,32 +228,18 @@ def bars(
         if limit <= high:
             marks.append(svg.line(x(limit), frame.y1, x(limit), frame.y0, "limit"))
             marks.append(svg.label(x(limit), frame.y1 - 7.0, name, "label small"))
+    zero, told = x(0.0), [f"{bar.name}: {form(bar.value)}" for bar in listed]
     for place, bar in enumerate(listed):
-        top = frame.y1 + place * _ROW_PX + 3.0
-        end = x(bar.value)
-        marks.append(
-            svg.label(
-                frame.x0 - 8.0, top + 12.0, svg.fitted(bar.name, _LABEL_PX - 12.0), anchor="end"
-            )
-        )
+        top, end = frame.y1 + place * _ROW_PX + 3.0, x(bar.value)
+        name = svg.fitted(bar.name, _LABEL_PX - 12.0)
         tone = "bar-plain" if bar.value >= 0.0 else "bar-bad"
-        marks.append(
-            svg.box(
-                min(x(0.0), end),
-                top,
-                abs(end - x(0.0)),
-                _ROW_PX - 8.0,
-                tone,
-                f"{bar.name}: {form(bar.value)}",
-            )
-        )
-        marks.append(
-            svg.label(max(end, x(0.0)) + 5.0, top + 12.0, form(bar.value), "figure", "start")
-        )
-    told = "; ".join(f"{bar.name}: {form(bar.value)}" for bar in listed)
-    return svg.drawing(
-        frame, title, told + ".", *marks, svg.line(x(0.0), frame.y1, x(0.0), frame.y0, "axis")
-    )
+        marks += [
+            svg.label(frame.x0 - 8.0, top + 12.0, name, anchor="end"),
+            svg.box(min(zero, end), top, abs(end - zero), _ROW_PX - 8.0, tone, told[place]),
+            svg.label(max(end, zero) + 5.0, top + 12.0, form(bar.value), "figure", "start"),
+        ]
+    axis = svg.line(zero, frame.y1, zero, frame.y0, "axis")
+    return svg.drawing(frame, title, f"{'; '.join(told)}.", *marks, axis)
 
 
 def differences(
@@ -316,7 +257,7 @@ def differences(
         told = f"{one.name}: {form(one.value)} ({form(one.low)} to {form(one.high)})"
         marks.append(svg.label(frame.x0 - 10.0, y + 4.0, one.name, anchor="end"))
         marks.append(svg.line(x(one.low), y, x(one.high), y, "whisker"))
-        marks.append(tag("circle", tag("title", told), cx=x(one.value), cy=y, r=4.5, class_="dot"))
+        marks.append(svg.dot(x(one.value), y, "dot", told, 4.5))
         marks.append(svg.label(x(one.value), y - 9.0, form(one.value), "figure"))
     told = "; ".join(f"{d.name}: {form(d.value)}, {form(d.low)} to {form(d.high)}" for d in listed)
     return svg.drawing(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from alama.platform.pages import numbers, svg
-from alama.platform.pages.render import Markup, join, tag
+from alama.platform.pages.render import Markup, join
 from alama.platform.pages.svg import Area, Frame
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ def _dumbbell(pair: Pair, x: svg.Linear, y: float, form: Callable[[float], str])
         marks.append(svg.line(x(pair.before), y, x(pair.after), y, style))
     for value, style in ((pair.before, "before"), (pair.after, "after")):
         if value is not None:
-            dot = tag("circle", tag("title", told), cx=x(value), cy=y, r=5.0, class_=style)
-            marks.append(dot)
+            marks.append(svg.dot(x(value), y, style, told, 5.0))
     return join(*marks)
 
 
@@ -275,7 +274,7 @@ def banded_histogram(
         title,
         "The share of applications with each score, and the tiers of both policies above it.",
         svg.bottom_axis(frame, x, x.ticks(9), lambda t: f"{t:.0f}", "score"),
-        svg.left_axis(frame, y, y.ticks(4), _tick_percent, "applications"),
+        svg.left_axis(frame, y, y.ticks(4), numbers.percent_tick, "applications"),
         *marks,
     )
 
@@ -308,7 +307,7 @@ def overlaid_histogram(found: Histogram, title: str, caption: str) -> Markup:
         title,
         "How the approved are spread, as bars under the old policy, as a line under the new one.",
         svg.bottom_axis(frame, x, x.ticks(8), lambda t: f"{t:g}{numbers.NARROW_SPACE}%", caption),
-        svg.left_axis(frame, y, y.ticks(4), _tick_percent, "approved"),
+        svg.left_axis(frame, y, y.ticks(4), numbers.percent_tick, "approved"),
         *bars,
         svg.path(outline, "step"),
         svg.box(frame.x0 + 4.0, 6.0, 12.0, 10.0, "crowd"),
@@ -316,7 +315,3 @@ def overlaid_histogram(found: Histogram, title: str, caption: str) -> Markup:
         svg.line(frame.x0 + 56.0, 11.0, frame.x0 + 76.0, 11.0, "step"),
         svg.label(frame.x0 + 82.0, 15.0, AFTER, anchor="start"),
     )
-
-
-def _tick_percent(share: float) -> str:
-    return f"{100.0 * share:.6g}{numbers.NARROW_SPACE}%"

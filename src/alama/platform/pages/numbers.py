@@ -41,6 +41,11 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return fixed(100.0 * share, decimals) + NARROW_SPACE + "%"
 
 
+def percent_tick(share: float) -> str:
+    """Write a share for an axis, with no more figures than it has: 2.5 %."""
+    return f"{100.0 * share:.6g}{NARROW_SPACE}%"
+
+
 def count(number: int) -> str:
     """Write a whole number: 123,456."""
     return _minus(f"{number:,}")

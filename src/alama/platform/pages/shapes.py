@@ -16,59 +16,6 @@ if TYPE_CHECKING:
 
 MISSING_LABEL: Final = "not given"
 OTHER_LABEL: Final = "any other"
-
-
-def slot_label(feature: Feature, slot: int) -> str:
-    """Say what one slot holds: "not given", "6 to <12", "smartphone, tablet"."""
-    return group_label(feature, [slot])
-
-
-def slot_labels(feature: Feature) -> list[str]:
-    """Say what each slot of a feature holds, in order."""
-    return [slot_label(feature, slot) for slot in range(len(feature.main))]
-
-
-def group_label(feature: Feature, slots: Sequence[int]) -> str:
-    """Say what some slots hold together; runs of neighbouring bands read as one."""
-    parts = [MISSING_LABEL] if MISSING in slots else []
-    known = sorted(slot for slot in slots if slot != MISSING)
-    if len(known) == len(feature.main) - 1 and len(known) > 1:
-        return ", ".join([*parts, "any value"])
-    if feature.words:
-        parts += [_words(feature, slot) for slot in known]
-    else:
-        parts += [_range_of_slot(feature, first, last) for first, last in neighbours(known)]
-    return ", ".join(parts)
-
-
-def groups(places: Sequence[int]) -> list[list[int]]:
-    """Give for each row (or column) of a pair the slots that fall into it."""
-    found: list[list[int]] = [[] for _ in range(max(places) + 1)]
-    for slot, place in enumerate(places):
-        found[place].append(slot)
-    return found
-
-
-def _words(feature: Feature, slot: int) -> str:
-    if slot > len(feature.words):
-        return OTHER_LABEL
-    return ", ".join(feature.words[slot - 1])
-
-
-def _range_of_slot(feature: Feature, first: int, last: int) -> str:
-    """Word the run of bands from slot `first` to slot `last`."""
-    low = feature.cuts[first - 2] if first > 1 else None
-    high = feature.cuts[last - 1] if last <= len(feature.cuts) else None
-    if low is None and high is None:
-        return "any value"
-    if low is None:
-        assert high is not None
-        return f"<{numbers.NARROW_SPACE}{numbers.exact(high)}"
-    if high is None:
-        return f"\u2265{numbers.NARROW_SPACE}{numbers.exact(low)}"
-    return f"{numbers.exact(low)} to <{numbers.NARROW_SPACE}{numbers.exact(high)}"
-
-
 _OPACITY_MAX: Final = 0.78
 """Of the strongest cell, so that its figure can still be read on it."""
 
@@ -84,7 +31,6 @@ _WORD_LABEL_PX: Final = 170.0
 _HEAT_ROW_PX: Final = 26.0
 _HEAT_LABEL_PX: Final = 170.0
 _SLANTED_LABEL_PX: Final = 130.0
-
 _MISSING_GAP: Final = 0.45
 """Bands of empty room between "not given" and the values."""
 
@@ -96,6 +42,15 @@ class Band:
     label: str
     points: float
     share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A table of points: one row for each label of `rows`, one cell for each of `columns`."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[float]]
 
 
 def steps(
@@ -239,15 +194,6 @@ def _told(band: Band) -> str:
     return f"{band.label}: {points} points, {numbers.percent(band.share)} of people"
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """A table of points: one row for each label of `rows`, one cell for each of `columns`."""
-
-    rows: Sequence[str]
-    columns: Sequence[str]
-    cells: Sequence[Sequence[float]]
-
-
 def heat_map(heat: Heat, down: str, across: str, title: str) -> Markup:
     """Draw a table of points, blue where it raises the score and orange where it lowers it."""
     frame = _heat_frame(heat)
@@ -323,3 +269,52 @@ def _cell(area: svg.Area, value: float, strongest: float, told: str) -> Markup:
     if svg.text_width(shown) > area.width + 4.0:
         return colour
     return join(colour, svg.label(*area.middle, shown, "figure cell"))
+
+
+# ------------------------------------------------------------------------------------------- labels
+
+
+def slot_labels(feature: Feature) -> list[str]:
+    """Say what each slot of a feature holds: "not given", "6 to <12", "smartphone, tablet"."""
+    return [group_label(feature, [slot]) for slot in range(len(feature.main))]
+
+
+def group_label(feature: Feature, slots: Sequence[int]) -> str:
+    """Say what some slots hold together; runs of neighbouring bands read as one."""
+    parts = [MISSING_LABEL] if MISSING in slots else []
+    known = sorted(slot for slot in slots if slot != MISSING)
+    if len(known) == len(feature.main) - 1 and len(known) > 1:
+        return ", ".join([*parts, "any value"])
+    if feature.words:
+        parts += [_words(feature, slot) for slot in known]
+    else:
+        parts += [_range_of_slot(feature, first, last) for first, last in neighbours(known)]
+    return ", ".join(parts)
+
+
+def groups(places: Sequence[int]) -> list[list[int]]:
+    """Give for each row (or column) of a pair the slots that fall into it."""
+    found: list[list[int]] = [[] for _ in range(max(places) + 1)]
+    for slot, place in enumerate(places):
+        found[place].append(slot)
+    return found
+
+
+def _words(feature: Feature, slot: int) -> str:
+    if slot > len(feature.words):
+        return OTHER_LABEL
+    return ", ".join(feature.words[slot - 1])
+
+
+def _range_of_slot(feature: Feature, first: int, last: int) -> str:
+    """Word the run of bands from slot `first` to slot `last`."""
+    low = feature.cuts[first - 2] if first > 1 else None
+    high = feature.cuts[last - 1] if last <= len(feature.cuts) else None
+    if low is None and high is None:
+        return "any value"
+    if low is None:
+        assert high is not None
+        return f"<{numbers.NARROW_SPACE}{numbers.exact(high)}"
+    if high is None:
+        return f"\u2265{numbers.NARROW_SPACE}{numbers.exact(low)}"
+    return f"{numbers.exact(low)} to <{numbers.NARROW_SPACE}{numbers.exact(high)}"

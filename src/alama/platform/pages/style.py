@@ -196,7 +196,7 @@ svg .fall { stroke: var(--bad); stroke-width: 3; opacity: 0.55; }
 """
 
 
-# The style of pages that are handed over: one column, and forms that need no colour.
+# ----------------------------------------------------------------------------------------- handouts
 
 
 HANDOUT: Final = """

@@ -151,7 +151,6 @@ def turned(
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    """Draw a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
@@ -167,6 +166,12 @@ def box(x: float, y: float, width: float, height: float, class_: str, told: str 
         height=max(height, 0.0),
         class_=class_,
     )
+
+
+def dot(x: float, y: float, class_: str, told: str = "", radius: float = 3.6) -> Markup:
+    """Draw a circle; `told` shows where a reader points."""
+    inside = [tag("title", told)] if told else []
+    return tag("circle", *inside, cx=x, cy=y, r=radius, class_=class_)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,25 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int8]
 
 
+LEAK_AUC: Final = 0.99
+"""Nothing known before a loan is made tells its outcome this well."""
+
+GIVEAWAY_AUC: Final = 0.9
+"""Whole models of people with a bureau file stay below; one field known in time does by far."""
+
+MOSTLY: Final = 0.95
+"""A column is of the kind that this share of its values is of; the rest are slips of a pen."""
+
+_OUTCOMES_MIN: Final = 20
+"""With fewer of either outcome a column can tell them apart by chance."""
+
+_BANDS: Final = 50
+_DISTINCT_SHARE_MAX: Final = 0.5
+_DISTINCT_FEW: Final = 20
+_ROWS_LOOKED_AT: Final = 100_000
+_ID_ROWS_MIN: Final = 1_000
+"""In fewer rows whole amounts may well all differ."""
+
 _BETWEEN_DIGITS: Final = str.maketrans("", "", " -().\u00a0")
 _PHONE: Final = re.compile(
     r"""
@@ -39,26 +58,70 @@ _PHONE: Final = re.compile(
 )
 
 
-def may_be_phone(word: str) -> bool:
-    """Say whether a word is written as phone numbers are. Some other long numbers are as well."""
-    return _PHONE.fullmatch(word.translate(_BETWEEN_DIGITS)) is not None
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A field for each column worth reading (whole numbers not yet told apart), and the rest."""
+
+    fields: dict[str, Field]
+    warnings: tuple[str, ...]
 
 
-LEAK_AUC: Final = 0.99
-"""Nothing known before a loan is made tells its outcome this well."""
+def survey(table: Table, names: Sequence[str], watch: Callable[[], None]) -> Survey:
+    """Read the columns once and say what each holds; `watch` is called after each batch."""
+    as_written = dict.fromkeys(names, Looks())
+    unmarked = dict.fromkeys(names, Looks())
+    for batch in table.batches(names):
+        for name in names:
+            column = batch.column(name)
+            found = _quick_looks(column)
+            as_written[name] += found
+            unmarked[name] += _quick_looks(without_markers(column)) if found.words else found
+        watch()
+    fields: dict[str, Field] = {}
+    warnings: list[str] = []
+    for name in names:
+        kind, warning = _judge(name, as_written[name], unmarked[name])
+        if kind is not None:
+            fields[name] = Field(name=name, kind=kind)
+        if warning is not None:
+            warnings.append(warning)
+    return Survey(fields, tuple(warnings))
 
-GIVEAWAY_AUC: Final = 0.9
-"""Whole models of people with a bureau file stay below; one field known in time does by far."""
 
-_OUTCOMES_MIN: Final = 20
-"""With fewer of either outcome a column can tell them apart by chance."""
+def _quick_looks(column: pa.Array[Any]) -> Looks:
+    """Count as `looks` does, but pass by its patterns where all values are numbers."""
+    try:
+        values = numbers(column, "")
+    except FileProblem:
+        return looks(column)
+    missing = int(np.count_nonzero(np.isnan(values)))
+    return Looks(missing=missing, numbers=len(values) - missing)
 
-_BANDS: Final = 50
-_DISTINCT_SHARE_MAX: Final = 0.5
-_DISTINCT_FEW: Final = 20
-_ROWS_LOOKED_AT: Final = 100_000
-_ID_ROWS_MIN: Final = 1_000
-"""In fewer rows whole amounts may well all differ."""
+
+def _judge(name: str, as_written: Looks, unmarked: Looks) -> tuple[Kind | None, str | None]:
+    """Give the kind of a column, None to leave it out, and what to say about it."""
+    if not name:
+        return None, "a column without a name is ignored"
+    given = as_written.numbers + as_written.days + as_written.booleans + as_written.words
+    if not given:
+        return None, f"column {name} is ignored: it is empty"
+    if as_written.days >= MOSTLY * given:
+        return None, (
+            f"column {name} is ignored: it holds dates, and a model of dates would not outlive "
+            "them; give it as a number, such as the months since then"
+        )
+    without = unmarked.numbers + unmarked.days + unmarked.booleans + unmarked.words
+    if unmarked.numbers and unmarked.numbers >= MOSTLY * without:
+        return Kind.NUMBER, None  # reading it again names the row of a value that is no number
+    if as_written.numbers:
+        return Kind.WORD, (
+            f"column {name} holds numbers ({as_written.numbers / given:.0%}) and other text, "
+            "so all of it is read as words"
+        )
+    return Kind.WORD, None
+
+
+# --------------------------------------------------------------------- what a column is no good for
 
 
 def uselessness(column: Column) -> str | None:
@@ -110,47 +173,12 @@ def _all_differ(values: Floats) -> bool:
     return len(np.unique(values)) == len(values)
 
 
-def knows_outcome(column: Column, labels: Labels) -> float | None:
-    """Give the AUC of a column that tells the outcome almost by itself, else None."""
-    step = -(-len(labels) // _ROWS_LOOKED_AT)
-    labels = labels[::step]
-    if not 0 < np.count_nonzero(labels) < len(labels):
-        return None
-    if isinstance(column, Words):
-        best = _rates_auc(column.codes[::step] + 1, labels)
-    else:
-        best = max(_numbers_auc(column[::step], labels), _rare_values_auc(column[::step], labels))
-    return best if best >= LEAK_AUC else None
+def may_be_phone(word: str) -> bool:
+    """Say whether a word is written as phone numbers are. Some other long numbers are as well."""
+    return _PHONE.fullmatch(word.translate(_BETWEEN_DIGITS)) is not None
 
 
-def _numbers_auc(values: Floats, labels: Labels) -> float:
-    """Rank by the value, with what is missing at either end."""
-    given = values[~np.isnan(values)]
-    areas = [
-        auc(labels, np.nan_to_num(values, nan=end))
-        for end in {float(given.min()) - 1.0, float(given.max()) + 1.0}
-    ]
-    return max(max(area, 1.0 - area) for area in areas)
-
-
-def _rare_values_auc(values: Floats, labels: Labels) -> float:
-    """Rank a column of few values (states, codes) by the default rate of each."""
-    found, codes = np.unique(values, return_inverse=True)
-    if len(found) > len(values) / Recipe().leaf_rows:
-        return 0.5
-    return _rates_auc(codes.ravel(), labels)
-
-
-def _rates_auc(codes: NDArray[np.integer], labels: Labels) -> float:
-    counts = np.bincount(codes)
-    # A word met once or twice tells the outcome of its own rows and nothing else: pool such words.
-    pooled = np.where(counts < Recipe().leaf_rows, 0, np.arange(len(counts)))
-    pool = pooled[codes]
-    rates = np.bincount(pool, weights=labels) / np.maximum(np.bincount(pool), 1)
-    return auc(labels, rates[pool])
-
-
-# ----------------------------------------------------------------------------------- giveaways
+# ---------------------------------------------------------------------------------------- giveaways
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,68 +243,41 @@ def _unseen_rates_auc(codes: NDArray[np.intp], labels: Labels) -> float:
     return auc(labels, told)
 
 
-MOSTLY: Final = 0.95
-"""A column is of the kind that this share of its values is of; the rest are slips of a pen."""
+def knows_outcome(column: Column, labels: Labels) -> float | None:
+    """Give the AUC of a column that tells the outcome almost by itself, else None."""
+    step = -(-len(labels) // _ROWS_LOOKED_AT)
+    labels = labels[::step]
+    if not 0 < np.count_nonzero(labels) < len(labels):
+        return None
+    if isinstance(column, Words):
+        best = _rates_auc(column.codes[::step] + 1, labels)
+    else:
+        best = max(_numbers_auc(column[::step], labels), _rare_values_auc(column[::step], labels))
+    return best if best >= LEAK_AUC else None
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """A field for each column worth reading (whole numbers not yet told apart), and the rest."""
-
-    fields: dict[str, Field]
-    warnings: tuple[str, ...]
-
-
-def survey(table: Table, names: Sequence[str], watch: Callable[[], None]) -> Survey:
-    """Read the columns once and say what each holds; `watch` is called after each batch."""
-    as_written = dict.fromkeys(names, Looks())
-    unmarked = dict.fromkeys(names, Looks())
-    for batch in table.batches(names):
-        for name in names:
-            column = batch.column(name)
-            found = _quick_looks(column)
-            as_written[name] += found
-            unmarked[name] += _quick_looks(without_markers(column)) if found.words else found
-        watch()
-    fields: dict[str, Field] = {}
-    warnings: list[str] = []
-    for name in names:
-        kind, warning = _judge(name, as_written[name], unmarked[name])
-        if kind is not None:
-            fields[name] = Field(name=name, kind=kind)
-        if warning is not None:
-            warnings.append(warning)
-    return Survey(fields, tuple(warnings))
+def _numbers_auc(values: Floats, labels: Labels) -> float:
+    """Rank by the value, with what is missing at either end."""
+    given = values[~np.isnan(values)]
+    areas = [
+        auc(labels, np.nan_to_num(values, nan=end))
+        for end in {float(given.min()) - 1.0, float(given.max()) + 1.0}
+    ]
+    return max(max(area, 1.0 - area) for area in areas)
 
 
-def _quick_looks(column: pa.Array[Any]) -> Looks:
-    """Count as `looks` does, but pass by its patterns where all values are numbers."""
-    try:
-        values = numbers(column, "")
-    except FileProblem:
-        return looks(column)
-    missing = int(np.count_nonzero(np.isnan(values)))
-    return Looks(missing=missing, numbers=len(values) - missing)
+def _rare_values_auc(values: Floats, labels: Labels) -> float:
+    """Rank a column of few values (states, codes) by the default rate of each."""
+    found, codes = np.unique(values, return_inverse=True)
+    if len(found) > len(values) / Recipe().leaf_rows:
+        return 0.5
+    return _rates_auc(codes.ravel(), labels)
 
 
-def _judge(name: str, as_written: Looks, unmarked: Looks) -> tuple[Kind | None, str | None]:
-    """Give the kind of a column, None to leave it out, and what to say about it."""
-    if not name:
-        return None, "a column without a name is ignored"
-    given = as_written.numbers + as_written.days + as_written.booleans + as_written.words
-    if not given:
-        return None, f"column {name} is ignored: it is empty"
-    if as_written.days >= MOSTLY * given:
-        return None, (
-            f"column {name} is ignored: it holds dates, and a model of dates would not outlive "
-            "them; give it as a number, such as the months since then"
-        )
-    without = unmarked.numbers + unmarked.days + unmarked.booleans + unmarked.words
-    if unmarked.numbers and unmarked.numbers >= MOSTLY * without:
-        return Kind.NUMBER, None  # reading it again names the row of a value that is no number
-    if as_written.numbers:
-        return Kind.WORD, (
-            f"column {name} holds numbers ({as_written.numbers / given:.0%}) and other text, "
-            "so all of it is read as words"
-        )
-    return Kind.WORD, None
+def _rates_auc(codes: NDArray[np.integer], labels: Labels) -> float:
+    counts = np.bincount(codes)
+    # A word met once or twice tells the outcome of its own rows and nothing else: pool such words.
+    pooled = np.where(counts < Recipe().leaf_rows, 0, np.arange(len(counts)))
+    pool = pooled[codes]
+    rates = np.bincount(pool, weights=labels) / np.maximum(np.bincount(pool), 1)
+    return auc(labels, rates[pool])

@@ -8,23 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from alama.core.errors import TrainingProblem
 from alama.core.kernel import Column, Words
 from alama.core.product import PRODUCT
+from alama.platform.files.columns import looks, plain, without_markers, words
 from alama.platform.files.reader import open_table
 from alama.platform.files.table import OWN, Limits, Table
 from alama.training.dataset import Dataset, take_column
 from alama.training.history import columns as quality
-from alama.training.history import doubts, split
+from alama.training.history import split
+from alama.training.history.columns import MOSTLY, Giveaway
 from alama.training.history.findings import Findings, report_of
 from alama.training.history.load import ROWS_MIN, Passes
-from alama.training.history.report import Duplicate, HistoryReport, Standing, Suspect
+from alama.training.history.report import (
+    FIRST_ROWS_MAX,
+    Duplicate,
+    DuplicateKind,
+    HistoryReport,
+    Standing,
+    Suspect,
+)
 from alama.training.history.roles import REGION, Roles, Wishes, assign
-from alama.training.history.rows import Book, Rows, read_rows
+from alama.training.history.rows import Book, Rows, read_days, read_numbers, read_rows
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, out_of_time
 
 if TYPE_CHECKING:
@@ -34,8 +44,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.training.history.columns import Giveaway
+    Labels = NDArray[np.int8]
 
+    Places = NDArray[np.intp]
+
+
+SAMPLE_ROWS: Final = 20_000
+"""Rows in which a column outside the catalogue is looked at."""
+
+_BATCH_ROWS: Final = 16_384
+"""Remarks and addresses can be long: less of them at a time."""
 
 Watch = Callable[[float], None]
 """Called with the share of the reading that is done."""
@@ -121,7 +139,7 @@ def refuse_open_suspects(report: HistoryReport) -> None:
     )
 
 
-# ----------------------------------------------------------------------------------- doubts
+# ------------------------------------------------------------------------------------------- doubts
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +153,11 @@ class _Doubted:
 
 
 def _doubt(table: Table, roles: Roles, rows: Rows, terms: Terms, passes: Passes) -> _Doubted:
-    shared, groups = doubts.loan_groups(rows.book)
+    shared, groups = _loan_groups(rows.book)
     sampled = _sample(rows.book, shared, terms)
-    looked = doubts.second_look(
-        table, roles, rows.numbers[shared], rows.numbers[sampled], passes.step
-    )
-    repeated, told = doubts.repeats(rows.book, rows.numbers, shared, groups, looked.fingerprints)
-    outside = doubts.giveaways(looked, _labels(rows.book.take(sampled), terms))
+    looked = _second_look(table, roles, rows.numbers[shared], rows.numbers[sampled], passes.step)
+    repeated, told = _repeats(rows.book, rows.numbers, shared, groups, looked.fingerprints)
+    outside = _giveaways(looked, _labels(rows.book.take(sampled), terms))
     stay = np.setdiff1d(np.arange(len(rows.numbers)), repeated, assume_unique=True)
     return _Doubted(rows.take(stay), len(repeated), told, outside)
 
@@ -151,7 +167,7 @@ def _sample(book: Book, shared: NDArray[np.intp], terms: Terms) -> NDArray[np.in
     mature = _mature(book, terms)
     mature[shared] = False
     places = np.flatnonzero(mature)
-    return places[:: max(1, -(-len(places) // doubts.SAMPLE_ROWS))]
+    return places[:: max(1, -(-len(places) // SAMPLE_ROWS))]
 
 
 def _mature(book: Book, terms: Terms) -> NDArray[np.bool_]:
@@ -161,6 +177,135 @@ def _mature(book: Book, terms: Terms) -> NDArray[np.bool_]:
 def _labels(book: Book, terms: Terms) -> NDArray[np.int8]:
     bad = split.defaulted(book.days_past_due, book.restructured, terms.days_past_due)
     return bad.astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What the second pass found: a fingerprint a candidate row, and a value a sampled row."""
+
+    fingerprints: NDArray[np.int64]
+    columns: dict[str, pa.Array[Any]]
+
+
+def _second_look(
+    table: Table,
+    roles: Roles,
+    candidates: NDArray[np.int64],
+    sampled: NDArray[np.int64],
+    watch: Callable[[], None],
+) -> _Looked:
+    """Read whole candidate rows, and the other columns of the sampled rows.
+
+    Doubts need values of columns that no model reads, but of few rows only. So they are looked up
+    in a second pass over the file, rather than kept in memory from the first.
+    Both are numbers of rows in the file, rising; `watch` is called after each batch.
+    """
+    others = roles.others
+    names = [*roles.read, *others] if len(candidates) else list(others)
+    if not names:
+        watch()
+        return _Looked(np.empty(0, dtype=np.int64), {})
+    fingerprints: list[int] = []
+    parts: dict[str, list[pa.Array[Any]]] = {name: [] for name in others}
+    first_row = 1
+    for batch in table.batches(names, _BATCH_ROWS):
+        whole = _within(candidates, first_row, batch.num_rows)
+        if len(whole):
+            texts = [plain(column.take(whole)).cast(pa.string()) for column in batch.columns]
+            rows = zip(*(text.to_pylist() for text in texts), strict=True)
+            fingerprints.extend(hash(row) for row in rows)
+        some = _within(sampled, first_row, batch.num_rows)
+        for name in others:
+            parts[name].append(plain(batch.column(name).take(some)))
+        first_row += batch.num_rows
+        watch()
+    return _Looked(
+        np.array(fingerprints, dtype=np.int64),
+        {name: pa.concat_arrays(found) for name, found in parts.items()},
+    )
+
+
+def _within(rows: NDArray[np.int64], first_row: int, many: int) -> pa.Array[Any]:
+    start, end = np.searchsorted(rows, (first_row, first_row + many))
+    return pa.array(rows[start:end] - first_row)
+
+
+def _loan_groups(book: Book) -> tuple[Places, Places]:
+    """Give the rows that share borrower, day and amount with another, and a number a group.
+
+    Two amounts that are not given are equal here: the rows may still be equal as a whole.
+    """
+    amount = np.nan_to_num(book.amount, nan=-1.0)
+    keys = (amount, book.applied_on.astype(np.int64), book.borrower)
+    order = np.lexsort(keys)
+    same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
+    for key in keys:
+        same &= key[order[1:]] == key[order[:-1]]
+    group = np.concatenate([[0], np.cumsum(~same)]).astype(np.intp)[: len(order)]
+    of_row = np.empty(len(order), dtype=np.intp)
+    of_row[order] = group
+    shared = np.flatnonzero(np.bincount(group)[of_row] > 1) if len(order) else np.empty(0, np.intp)
+    return shared, of_row[shared]
+
+
+def _repeats(
+    book: Book,
+    numbers: NDArray[np.int64],
+    shared: Places,
+    groups: Places,
+    fingerprints: NDArray[np.int64],
+) -> tuple[Places, tuple[Duplicate, ...]]:
+    """Give the rows to leave out, and what to say of them; see `Duplicate`.
+
+    An applicant may ask twice in a day for the same amount, so only loans count as the same.
+    """
+    order = np.lexsort((shared, fingerprints, groups))
+    again = np.zeros(len(shared), dtype=np.bool_)
+    again[order[1:]] = (groups[order[1:]] == groups[order[:-1]]) & (
+        fingerprints[order[1:]] == fingerprints[order[:-1]]
+    )
+    loans = ~again & book.booked[shared] & ~np.isnan(book.amount[shared])
+    many = np.bincount(groups[loans], minlength=groups.max(initial=0) + 1)
+    differing = loans & (many[groups] > 1)
+    told = tuple(
+        Duplicate(kind, int(np.count_nonzero(rows)), _first(numbers[shared[rows]]))
+        for kind, rows in (
+            (DuplicateKind.WHOLE_ROW, again),
+            (DuplicateKind.SAME_LOAN, differing),
+        )
+        if rows.any()
+    )
+    return shared[again | differing], told
+
+
+def _first(rows: NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(np.sort(rows)[:FIRST_ROWS_MAX].tolist())
+
+
+# ---------------------------------------------------------------------------------------- giveaways
+
+
+def _giveaways(looked: _Looked, labels: Labels) -> dict[str, Giveaway]:
+    """Find the columns outside the catalogue that give the outcome away."""
+    found = {}
+    for name, raw in looked.columns.items():
+        told = quality.giveaway(_column(raw, name), labels)
+        if told is not None:
+            found[name] = told
+    return found
+
+
+def _column(raw: pa.Array[Any], name: str) -> Column:
+    """Read a column as what most of its values are; days are as good as numbers here."""
+    bare = without_markers(raw)
+    seen = looks(bare)
+    given = seen.numbers + seen.days + seen.booleans + seen.words
+    if seen.days and seen.days >= MOSTLY * given:
+        days, _ = read_days(bare, name)
+        return np.where(np.isnat(days), np.nan, days.astype(np.int64))
+    if seen.numbers and seen.numbers >= MOSTLY * given:
+        return read_numbers(bare, name)[0]
+    return words(bare, name) if given else Words(np.full(len(raw), -1, dtype=np.int32), ())
 
 
 def _suspects(
@@ -189,7 +334,7 @@ def _outside_suspects(found: Mapping[str, Giveaway]) -> list[Suspect]:
     ]
 
 
-# ----------------------------------------------------------------------------------- the result
+# --------------------------------------------------------------------------------------- the result
 
 
 def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) -> History:

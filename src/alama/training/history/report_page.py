@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.platform.pages import charts, numbers
-from alama.platform.pages import charts as bars
 from alama.platform.pages.charts import Bar, Curve
 from alama.platform.pages.render import Markup, render
 from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
@@ -45,7 +44,7 @@ def _missing_shares(report: HistoryReport) -> Markup | None:
     if not some:
         return None
     listed = [Bar(missing.column, missing.share) for missing in some]
-    return bars.bars(listed, numbers.percent, "Missing shares by column")
+    return charts.bars(listed, numbers.percent, "Missing shares by column")
 
 
 def _rate_by_month(report: HistoryReport) -> Markup | None:
@@ -63,7 +62,7 @@ def _rate_by_month(report: HistoryReport) -> Markup | None:
 def _drift(report: HistoryReport) -> Markup | None:
     if not report.drift:
         return None
-    return bars.bars(
+    return charts.bars(
         [Bar(shift.column, shift.psi) for shift in report.drift],
         numbers.fixed,
         "Drift of each field",

@@ -61,6 +61,14 @@ AFTER_APPLIED: Final = "must not lie before applied_on"
 AFTER_DISBURSED: Final = "must not lie before disbursed_on"
 DAY_OF_THE_BOOKS: Final = "must be the day on which the books were read"
 POSSIBLE_DAYS: Final = "must not exceed the days from disbursed_on to observed_on"
+_REQUESTED_AMOUNT: Final = "requested_amount"
+_DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})([T ].*)?", re.ASCII | re.DOTALL)
+_NO_DAY: Final = np.datetime64("NaT", "D")
+_ANSWERS: Final = {
+    **dict.fromkeys(("yes", "true", "1", "1.0"), 1),
+    **dict.fromkeys(("no", "false", "0", "0.0"), 0),
+}
+_NO_ANSWER: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,6 @@ class Book:
         return ~np.isnat(self.disbursed_on)
 
     def take(self, rows: NDArray[np.intp]) -> Book:
-        """Give these rows."""
         return Book(*(column[rows] for column in self.columns))
 
     @property
@@ -98,157 +105,6 @@ class Book:
 def joined(books: Sequence[Book]) -> Book:
     """Put books below each other; there must be one at least."""
     return Book(*(np.concatenate(parts) for parts in zip(*(b.columns for b in books), strict=True)))
-
-
-class Inspection:
-    """Judges the rows of a file batch by batch, and counts what they break."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], int] = {}
-        self._first: dict[tuple[str, str], list[int]] = {}
-        self.unsound = 0
-
-    def faults(self) -> tuple[Fault, ...]:
-        """Give the broken rules, those that most rows break first."""
-        told = [
-            Fault(column, rule, rows, tuple(self._first[column, rule]))
-            for (column, rule), rows in self._rows.items()
-        ]
-        return tuple(sorted(told, key=lambda f: (-f.rows, f.column, f.rule)))
-
-    def batch(self, rows: int, first_row: int) -> BatchInspection:
-        """Begin with the next rows of the file."""
-        return BatchInspection(self, rows, first_row)
-
-    def add(self, column: str, rule: str, rows: NDArray[np.intp]) -> None:
-        """Count rows, by their numbers in the file, that break a rule."""
-        key = column, rule
-        self._rows[key] = self._rows.get(key, 0) + len(rows)
-        first = self._first.setdefault(key, [])
-        first.extend(rows[: FIRST_ROWS_MAX - len(first)].tolist())
-
-
-class BatchInspection:
-    """The rows of one batch: which are sound so far."""
-
-    def __init__(self, whole: Inspection, rows: int, first_row: int) -> None:
-        self.sound: Mask = np.ones(rows, dtype=np.bool_)
-        self._whole = whole
-        self._first_row = first_row
-
-    def tell(self, column: str, rule: str, broken: Mask) -> None:
-        """Count the rows that break a rule."""
-        if broken.any():
-            self._whole.add(column, rule, np.flatnonzero(broken) + self._first_row)
-            self.sound &= ~broken
-
-    def done(self) -> Mask:
-        """Count the rows that are left out, and give those that stay."""
-        self._whole.unsound += int(np.count_nonzero(~self.sound))
-        return self.sound
-
-
-def inspect_book(
-    found: BatchInspection, book: Book, given: Mapping[str, Mask], today: np.datetime64
-) -> None:
-    """Check what rows say of their loans against each other and against the calendar.
-
-    `given` says for each column where something stands, be it readable or not: what cannot be
-    read has been told of, and is not told of again as missing. `today` is that of UTC.
-    """
-    # East of Greenwich it is tomorrow already, and a file may be written just after midnight.
-    last_day = today + np.timedelta64(1, "D")
-    booked = given[DISBURSED_ON]
-    for name in (BORROWER_ID, APPLIED_ON):
-        found.tell(name, GIVEN, ~given[name])
-    for name in (DUE_ON, OBSERVED_ON, LARGEST_DAYS_PAST_DUE):
-        found.tell(name, GIVEN_OF_LOAN, booked & ~given[name])
-    has_outcome = given[LARGEST_DAYS_PAST_DUE] | given[RESTRUCTURED]
-    found.tell(DISBURSED_ON, DISBURSED_IF_REPAID, ~booked & has_outcome)
-    # Comparing with NaT and NaN is False: what is missing breaks none of these.
-    for name, values in (
-        (APPLIED_ON, book.applied_on),
-        (DISBURSED_ON, book.disbursed_on),
-        (OBSERVED_ON, book.observed_on),
-    ):
-        found.tell(name, NOT_AHEAD, values > last_day)
-    found.tell(DISBURSED_ON, AFTER_APPLIED, book.disbursed_on < book.applied_on)
-    found.tell(DUE_ON, AFTER_DISBURSED, book.due_on < book.disbursed_on)
-    found.tell(OBSERVED_ON, AFTER_DISBURSED, book.observed_on < book.disbursed_on)
-    # An instalment can be late long before the last one is due, but none before there is a loan.
-    seen = (book.observed_on - book.disbursed_on) / np.timedelta64(1, "D")
-    found.tell(LARGEST_DAYS_PAST_DUE, POSSIBLE_DAYS, (seen >= 0) & (book.days_past_due > seen))
-
-
-_DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})([T ].*)?", re.ASCII | re.DOTALL)
-_NO_DAY: Final = np.datetime64("NaT", "D")
-
-
-def read_numbers(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
-    """Give doubles (NaN where nothing is said or cannot be read) and where it cannot be read."""
-    try:
-        values, _ = numbers_and_markers(column, name)
-    except FileProblem:
-        return _numbers_of(column, name)
-    return values, np.zeros(len(values), dtype=np.bool_)
-
-
-def _numbers_of(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
-    column = plain(column)
-    if _is_text(column.type):
-        bare = pc.utf8_trim_whitespace(without_markers(column))
-        given = pc.not_equal(bare, pa.scalar(""))
-        reads = pc.match_substring_regex(bare, promise.NUMBER)
-        parsed = pc.if_else(reads, bare, None).cast(pa.float64())
-        refused = _mask(pc.and_not(given, reads))
-    elif pa.types.is_floating(column.type):
-        parsed = column.cast(pa.float64())
-        refused = np.zeros(len(column), dtype=np.bool_)
-    else:
-        raise FileProblem(f"column {name} must hold numbers but holds values of another type")
-    values: Floats = parsed.to_numpy(zero_copy_only=False).astype(np.float64)
-    infinite = np.isinf(values)
-    return np.where(infinite, np.nan, values), refused | infinite
-
-
-def read_days(column: pa.Array[Any], name: str) -> tuple[Days, Mask]:
-    """Give days (NaT where nothing is said or cannot be read) and where it cannot be read."""
-    column = plain(column)
-    if not _is_text(column.type):
-        found = days(column, name)
-        return found, np.zeros(len(found), dtype=np.bool_)
-    texts = words(without_markers(column), name)
-    parsed = [_day(text) for text in texts.vocabulary]
-    refused = np.array([*(day is None for day in parsed), False], dtype=np.bool_)
-    known = np.array([*(_NO_DAY if d is None else d for d in parsed), _NO_DAY], dtype="M8[D]")
-    return known[texts.codes], refused[texts.codes]
-
-
-def _day(text: str) -> np.datetime64 | None:
-    shaped = _DAY.fullmatch(text)
-    if shaped is None:
-        return None
-    try:
-        return np.datetime64(date.fromisoformat(shaped[1]), "D")
-    except ValueError:
-        return None
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _mask(found: pa.Array[Any]) -> Mask:
-    told: Mask = found.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - Arrow's
-    return told
-
-
-_ANSWERS: Final = {
-    **dict.fromkeys(("yes", "true", "1", "1.0"), 1),
-    **dict.fromkeys(("no", "false", "0", "0.0"), 0),
-}
-_NO_ANSWER: Final = -1
-_REQUESTED_AMOUNT: Final = "requested_amount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,3 +329,148 @@ def _people(ids: Words) -> NDArray[np.int64]:
         for word in ids.vocabulary
     ]
     return np.array([*known, 0], dtype=np.int64)[ids.codes]
+
+
+# ---------------------------------------------------------------------------------- what rows break
+
+
+class Inspection:
+    """Judges the rows of a file batch by batch, and counts what they break."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], int] = {}
+        self._first: dict[tuple[str, str], list[int]] = {}
+        self.unsound = 0
+
+    def faults(self) -> tuple[Fault, ...]:
+        """Give the broken rules, those that most rows break first."""
+        told = [
+            Fault(column, rule, rows, tuple(self._first[column, rule]))
+            for (column, rule), rows in self._rows.items()
+        ]
+        return tuple(sorted(told, key=lambda f: (-f.rows, f.column, f.rule)))
+
+    def batch(self, rows: int, first_row: int) -> BatchInspection:
+        """Begin with the next rows of the file."""
+        return BatchInspection(self, rows, first_row)
+
+    def add(self, column: str, rule: str, rows: NDArray[np.intp]) -> None:
+        """Count rows, by their numbers in the file, that break a rule."""
+        key = column, rule
+        self._rows[key] = self._rows.get(key, 0) + len(rows)
+        first = self._first.setdefault(key, [])
+        first.extend(rows[: FIRST_ROWS_MAX - len(first)].tolist())
+
+
+class BatchInspection:
+    """The rows of one batch: which are sound so far."""
+
+    def __init__(self, whole: Inspection, rows: int, first_row: int) -> None:
+        self.sound: Mask = np.ones(rows, dtype=np.bool_)
+        self._whole = whole
+        self._first_row = first_row
+
+    def tell(self, column: str, rule: str, broken: Mask) -> None:
+        """Count the rows that break a rule."""
+        if broken.any():
+            self._whole.add(column, rule, np.flatnonzero(broken) + self._first_row)
+            self.sound &= ~broken
+
+    def done(self) -> Mask:
+        """Count the rows that are left out, and give those that stay."""
+        self._whole.unsound += int(np.count_nonzero(~self.sound))
+        return self.sound
+
+
+def inspect_book(
+    found: BatchInspection, book: Book, given: Mapping[str, Mask], today: np.datetime64
+) -> None:
+    """Check what rows say of their loans against each other and against the calendar.
+
+    `given` says for each column where something stands, be it readable or not: what cannot be
+    read has been told of, and is not told of again as missing. `today` is that of UTC.
+    """
+    # East of Greenwich it is tomorrow already, and a file may be written just after midnight.
+    last_day = today + np.timedelta64(1, "D")
+    booked = given[DISBURSED_ON]
+    for name in (BORROWER_ID, APPLIED_ON):
+        found.tell(name, GIVEN, ~given[name])
+    for name in (DUE_ON, OBSERVED_ON, LARGEST_DAYS_PAST_DUE):
+        found.tell(name, GIVEN_OF_LOAN, booked & ~given[name])
+    has_outcome = given[LARGEST_DAYS_PAST_DUE] | given[RESTRUCTURED]
+    found.tell(DISBURSED_ON, DISBURSED_IF_REPAID, ~booked & has_outcome)
+    # Comparing with NaT and NaN is False: what is missing breaks none of these.
+    for name, values in (
+        (APPLIED_ON, book.applied_on),
+        (DISBURSED_ON, book.disbursed_on),
+        (OBSERVED_ON, book.observed_on),
+    ):
+        found.tell(name, NOT_AHEAD, values > last_day)
+    found.tell(DISBURSED_ON, AFTER_APPLIED, book.disbursed_on < book.applied_on)
+    found.tell(DUE_ON, AFTER_DISBURSED, book.due_on < book.disbursed_on)
+    found.tell(OBSERVED_ON, AFTER_DISBURSED, book.observed_on < book.disbursed_on)
+    # An instalment can be late long before the last one is due, but none before there is a loan.
+    seen = (book.observed_on - book.disbursed_on) / np.timedelta64(1, "D")
+    found.tell(LARGEST_DAYS_PAST_DUE, POSSIBLE_DAYS, (seen >= 0) & (book.days_past_due > seen))
+
+
+# ------------------------------------------------------------------------------------------- values
+
+
+def read_numbers(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
+    """Give doubles (NaN where nothing is said or cannot be read) and where it cannot be read."""
+    try:
+        values, _ = numbers_and_markers(column, name)
+    except FileProblem:
+        return _numbers_of(column, name)
+    return values, np.zeros(len(values), dtype=np.bool_)
+
+
+def _numbers_of(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
+    column = plain(column)
+    if _is_text(column.type):
+        bare = pc.utf8_trim_whitespace(without_markers(column))
+        given = pc.not_equal(bare, pa.scalar(""))
+        reads = pc.match_substring_regex(bare, promise.NUMBER)
+        parsed = pc.if_else(reads, bare, None).cast(pa.float64())
+        refused = _mask(pc.and_not(given, reads))
+    elif pa.types.is_floating(column.type):
+        parsed = column.cast(pa.float64())
+        refused = np.zeros(len(column), dtype=np.bool_)
+    else:
+        raise FileProblem(f"column {name} must hold numbers but holds values of another type")
+    values: Floats = parsed.to_numpy(zero_copy_only=False).astype(np.float64)
+    infinite = np.isinf(values)
+    return np.where(infinite, np.nan, values), refused | infinite
+
+
+def read_days(column: pa.Array[Any], name: str) -> tuple[Days, Mask]:
+    """Give days (NaT where nothing is said or cannot be read) and where it cannot be read."""
+    column = plain(column)
+    if not _is_text(column.type):
+        found = days(column, name)
+        return found, np.zeros(len(found), dtype=np.bool_)
+    texts = words(without_markers(column), name)
+    parsed = [_day(text) for text in texts.vocabulary]
+    refused = np.array([*(day is None for day in parsed), False], dtype=np.bool_)
+    known = np.array([*(_NO_DAY if d is None else d for d in parsed), _NO_DAY], dtype="M8[D]")
+    return known[texts.codes], refused[texts.codes]
+
+
+def _day(text: str) -> np.datetime64 | None:
+    shaped = _DAY.fullmatch(text)
+    if shaped is None:
+        return None
+    try:
+        return np.datetime64(date.fromisoformat(shaped[1]), "D")
+    except ValueError:
+        return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _mask(found: pa.Array[Any]) -> Mask:
+    told: Mask = found.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - Arrow's
+    return told

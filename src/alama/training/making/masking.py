@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+_ROWS_MAX: Final = 50_000
+_NOTICEABLE_POINTS: Final = 1.0
+
+
 def optional_fields(data: Dataset) -> list[str]:
     """Give the fields a caller may omit.
 
@@ -74,15 +78,8 @@ def masked(column: Column, gone: NDArray[np.bool_]) -> Column:
     return np.where(gone, np.nan, column)
 
 
-# Who would gain by keeping a field back, though no missing value beats the average.
-
-
-_ROWS_MAX: Final = 50_000
-_NOTICEABLE_POINTS: Final = 1.0
-
-
 def withheld_gains(card: Card, data: Dataset) -> tuple[WithheldGain, ...]:
-    """For each optional field: the share of givers who lose more than a point by giving it."""
+    """Give for each optional field the share of givers who lose more than a point by giving it."""
     sample = data.take(np.arange(min(len(data), _ROWS_MAX)))
     scorecard = BatchScorecard(card, data.catalogue)
     given = scorecard.score(sample.columns).points

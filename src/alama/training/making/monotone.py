@@ -53,7 +53,6 @@ class Layout:
     """Where each cell of a draft stands in one long vector: the base, the mains, the pairs."""
 
     def __init__(self, draft: Draft) -> None:
-        """Count the cells."""
         self.main_at: list[int] = []
         self.pair_at: list[int] = []
         at = 1
@@ -237,7 +236,6 @@ class _DiagonalProblem:
     """The nearest point of a cone under a weighted distance: a sparse quadratic problem."""
 
     def __init__(self, held: Cone, metric: Floats) -> None:
-        """Lay the constraints out for the solver."""
         self._metric = metric
         self._cells = len(metric)
         self._variables = held.variables

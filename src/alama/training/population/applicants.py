@@ -327,12 +327,12 @@ def _withheld_chances(loans: Loans, reference_inflow: float) -> dict[str, Floats
     }
 
 
-# The same people as a lender's books show them: who borrowed again, when, and how late they paid.
+# --------------------------------------------------------------------------------- a lender's books
 #
+# The same people as a lender's books show them: who borrowed again, when, and how late they paid.
 # Everything is drawn from words of its own, so that fields, outcomes and true risk are the same
-# with
-# and without it. What the books say agrees with `default`: a mature loan was 30 days past due, or
-# was restructured in distress, exactly where it defaulted.
+# with and without it. What the books say agrees with `default`: a mature loan was 30 days past due,
+# or was restructured in distress, exactly where it defaulted.
 
 
 OBSERVED_ON: Final = date(2025, 8, 31)

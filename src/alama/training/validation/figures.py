@@ -72,7 +72,6 @@ class Performance(msgspec.Struct, frozen=True):
     histogram: Histogram
 
     def figure(self, measure: Measure) -> Figure:
-        """Give the figure of a measure."""
         return next(figure for figure in self.figures if figure.measure is measure)
 
 
@@ -182,14 +181,12 @@ def _histogram(labels: Labels, points: Floats) -> Histogram:
     )
 
 
-# Rows scored as they would be served: each by the smallest card that reads its given fields.
-
-
 def served_points(
     model: Model, columns: Mapping[str, Column], rows: int, currency: str | None = None
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Give the points of each row before rounding, and the place of the card that gave them.
 
+    Rows are scored as they would be served: each by the smallest card that reads its given fields.
     A field without a column is given by nobody. Money is in `currency`; None means the currency of
     the model's own cuts.
     """

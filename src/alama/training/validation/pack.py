@@ -114,7 +114,6 @@ class Pack(msgspec.Struct, frozen=True):
 
 
 def encode(pack: Pack) -> bytes:
-    """Write a pack as JSON."""
     return msgspec.json.encode(pack)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core.tables import MISSING, Card, Feature
 from alama.platform.pages import charts, numbers, shapes, svg
-from alama.platform.pages import charts as bars
 from alama.platform.pages.charts import Bar, Curve, Difference, Rate
 from alama.platform.pages.render import Markup, join, render
 from alama.platform.pages.svg import Frame
@@ -101,7 +100,7 @@ def _lead(pack: Pack) -> Markup:
     if pack.current is not None:
         rivals.append(("model in use", pack.current.ahead, pack.current.ahead_interval))
     listed = [Difference(name, ahead, inner.low, inner.high) for name, ahead, inner in rivals]
-    return bars.differences(
+    return charts.differences(
         listed, lambda value: numbers.signed(value, 4), "The candidate's lead", "lead in AUC"
     )
 
@@ -135,7 +134,7 @@ def _ratios(attribute: Attribute) -> Markup | None:
     compared = [Bar(g.name, g.ratio) for g in attribute.groups if g.ratio is not None]
     if not compared:
         return None
-    return bars.bars(
+    return charts.bars(
         compared,
         lambda value: numbers.fixed(value, 2),
         f"Four-fifths ratio by {attribute.name}",
@@ -152,7 +151,7 @@ def _approved_without_region(pack: Pack) -> dict[tuple[str, str], float]:
 
 def _selected(found: Selection) -> SelectionDrawings:
     fields = found.fields[:_FIELDS_SHOWN]
-    psi_by_field = bars.bars(
+    psi_by_field = charts.bars(
         [Bar(field.field, field.psi) for field in fields],
         numbers.fixed,
         "PSI of each field, booked against applied",
@@ -163,7 +162,7 @@ def _selected(found: Selection) -> SelectionDrawings:
 
 
 def _kept_out(support: Support) -> Markup:
-    return bars.bars(
+    return charts.bars(
         [Bar(one.field, one.share) for one in support.kept_out[:_FIELDS_SHOWN]],
         numbers.percent,
         "Which field keeps people out",

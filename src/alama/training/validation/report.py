@@ -9,20 +9,19 @@ from alama.core import tables
 from alama.core.catalogue import Direction, Field
 from alama.core.tables import MISSING, Card, Feature, Pair
 from alama.platform.pages import charts, numbers, shapes
-from alama.platform.pages import charts as bars
 from alama.platform.pages import render as pages
-from alama.platform.pages import shapes as bands
 from alama.platform.pages.charts import Bar, Curve, Difference, Rate
 from alama.platform.pages.shapes import Band, Heat
+from alama.training.validation import metrics
 from alama.training.validation.figures import Figure, Measure, Performance
-from alama.training.validation.findings import findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from alama.core.model import Model, Setting
     from alama.platform.pages.render import Markup
     from alama.training.recipe import CardNotes
+    from alama.training.validation.metrics import Interval
     from alama.training.validation.stability import Stability
     from alama.training.validation.validate import CardValidation, Validation
 
@@ -31,6 +30,11 @@ _PSI_SHIFT: Final = 0.25
 _PSI_WATCH: Final = 0.1
 _SHARE_SHOWN: Final = 0.00005
 """A slot that nobody in training fell into is left out of a picture of words."""
+
+_DEFAULTS_MIN: Final = 200
+_SLOPE_REACH: Final = 0.03
+_PATTERN_GAP: Final = 0.01
+_PRICE_HIGH: Final = 5e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,24 @@ class DrawnCard:
     pairs: list[DrawnPair]
 
 
+def render(model: Model, validation: Validation, notes: Sequence[CardNotes]) -> str:
+    """Give the report as one self-contained HTML page, without script."""
+    return pages.render(
+        "training/validation/templates/report.html",
+        **shared_values(model, validation, notes),
+        findings=findings(validation),
+        recipe=[(name, _setting(value)) for name, value in sorted(model.lineage.recipe.items())],
+    )
+
+
+def _setting(value: Setting) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else numbers.exact(value)
+
+
 def shared_values(
     model: Model, validation: Validation, notes: Sequence[CardNotes]
 ) -> dict[str, object]:
@@ -175,7 +197,7 @@ def _measured_card(card: CardValidation) -> MeasuredCard:
         validation=card,
         ahead=_ahead(card),
         reliability=_reliability(card),
-        missing_costs=bars.bars(
+        missing_costs=charts.bars(
             [
                 Bar(cost.field, cost.auc)
                 for cost in sorted(card.missing_costs, key=lambda c: -c.auc)
@@ -183,12 +205,12 @@ def _measured_card(card: CardValidation) -> MeasuredCard:
             lambda value: numbers.fixed(value, 4),
             f"AUC lost without each field, {card.card} card",
         ),
-        prices=_prices(card) if card.prices else None,
+        prices=_price_bars(card) if card.prices else None,
     )
 
 
 def _ahead(card: CardValidation) -> Markup:
-    return bars.differences(
+    return charts.differences(
         [
             Difference(
                 f"ahead of {peer.name}",
@@ -212,9 +234,9 @@ def _reliability(card: CardValidation) -> Markup:
     return charts.reliability(rates, f"Calibration of the {card.card} card")
 
 
-def _prices(card: CardValidation) -> Markup:
+def _price_bars(card: CardValidation) -> Markup:
     prices = sorted(card.prices, key=lambda price: -price.log_loss)
-    return bars.bars(
+    return charts.bars(
         [Bar(price.field, 1e6 * price.log_loss) for price in prices],
         lambda value: numbers.fixed(value, 1),
         f"Price of each risk direction, {card.card} card",
@@ -242,7 +264,7 @@ def _scores_by_outcome(served: Performance) -> Markup:
 
 def _psi_by_field(stability: Stability) -> Markup:
     moved = sorted(stability.features, key=lambda shift: -shift.psi)
-    return bars.bars(
+    return charts.bars(
         [Bar(shift.field, shift.psi) for shift in moved],
         numbers.fixed,
         "PSI of each field, training against hold-out",
@@ -262,7 +284,7 @@ def _by_month(stability: Stability) -> MonthDrawings | None:
     ]
     return MonthDrawings(
         charts.trend(names, series, "Predicted and observed default rate by month", "month"),
-        bars.grid(
+        charts.grid(
             ["score", *(shift.field for shift in shifts)],
             names,
             [[month.score_psi for month in months], *(list(shift.by_month) for shift in shifts)],
@@ -277,7 +299,7 @@ def _drawn_card(model: Model, card: Card) -> DrawnCard:
     return DrawnCard(
         card=card,
         breaks=tuple(tables.monotone_breaks(card, model.catalogue)),
-        importance=bars.bars(
+        importance=charts.bars(
             [Bar(feature.field, _weight(feature)) for feature in weightiest_first],
             lambda points: numbers.fixed(points, 1),
             f"Mean points moved by each field, {card.name} card",
@@ -297,7 +319,7 @@ def _weight(feature: Feature) -> float:
 
 
 def _shape(feature: Feature, field: Field) -> Shape:
-    labels = bands.slot_labels(feature)
+    labels = shapes.slot_labels(feature)
     listed = [
         Band(label, points, share)
         for label, points, share in zip(labels, feature.main, feature.shares, strict=True)
@@ -324,8 +346,8 @@ def _pair(model: Model, card: Card, pair: Pair) -> DrawnPair:
         for places, feature in ((pair.rows, first), (pair.columns, second))
     )
     heat = Heat(
-        rows=[bands.group_label(first, slots) for _, slots in rows],
-        columns=[bands.group_label(second, slots) for _, slots in columns],
+        rows=[shapes.group_label(first, slots) for _, slots in rows],
+        columns=[shapes.group_label(second, slots) for _, slots in columns],
         cells=[[2.0 * pair.halves[row][column] for column, _ in columns] for row, _ in rows],
     )
     title = f"{first.field} \u00d7 {second.field}"
@@ -336,23 +358,112 @@ def _pair(model: Model, card: Card, pair: Pair) -> DrawnPair:
 def _lines(places: Sequence[int], field: Field) -> list[tuple[int, list[int]]]:
     """Give the rows (or columns) of a pair that an application can fall into, with their slots."""
     never = {MISSING} if field.required else set()
-    lines = ((place, set(slots) - never) for place, slots in enumerate(bands.groups(places)))
+    lines = ((place, set(slots) - never) for place, slots in enumerate(shapes.groups(places)))
     return [(place, sorted(slots)) for place, slots in lines if slots]
 
 
-def render(model: Model, validation: Validation, notes: Sequence[CardNotes]) -> str:
-    """Give the report as one self-contained HTML page, without script."""
-    return pages.render(
-        "training/validation/templates/report.html",
-        **shared_values(model, validation, notes),
-        findings=findings(validation),
-        recipe=[(name, _setting(value)) for name, value in sorted(model.lineage.recipe.items())],
-    )
+# ---------------------------------------------------------------------------------- what stands out
 
 
-def _setting(value: Setting) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "none"
-    return value if isinstance(value, str) else numbers.exact(value)
+def findings(validation: Validation) -> list[str]:
+    """Say what stands out, each in a sentence, and last what the split cannot show."""
+    found = [*_sample(validation), *_level(validation), *_patterns(validation)]
+    for card in validation.cards:
+        found += [*_slope(card), *_peers(card), *_prices(card), *_drift(card)]
+    if not found:
+        found.append("None of the checks of this page found anything to warn of.")
+    return [*found, *_time(validation)]
+
+
+def _sample(validation: Validation) -> Iterator[str]:
+    defaults = validation.holdout.defaults
+    if defaults < _DEFAULTS_MIN:
+        yield (
+            f"The hold-out rows hold {numbers.plural(defaults, 'default')} only: every figure on "
+            "this page is rough, as the intervals say."
+        )
+
+
+def _level(validation: Validation) -> Iterator[str]:
+    served = validation.served
+    likely = metrics.wilson(validation.holdout.defaults, validation.holdout.rows)
+    if not likely.low <= served.predicted_rate <= likely.high:
+        side = "below" if served.predicted_rate < served.default_rate else "above"
+        yield (
+            f"As served, {numbers.percent(served.predicted_rate)} of loans were predicted to "
+            f"default and {numbers.percent(served.default_rate)} did: the level is {side} what "
+            "chance explains."
+        )
+
+
+def _patterns(validation: Validation) -> Iterator[str]:
+    for pattern in validation.patterns:
+        defaults = round(pattern.default_rate * pattern.rows)
+        likely = metrics.wilson(defaults, pattern.rows)
+        gap = abs(pattern.predicted_rate - pattern.default_rate)
+        if gap > _PATTERN_GAP and not likely.low <= pattern.predicted_rate <= likely.high:
+            yield (
+                f"Where applicants give {pattern.described}, "
+                f"{numbers.percent(pattern.predicted_rate)} was predicted and "
+                f"{numbers.percent(pattern.default_rate)} happened."
+            )
+
+
+def _slope(card: CardValidation) -> Iterator[str]:
+    slope = card.performance.figure(Measure.CALIBRATION_SLOPE)
+    certain = not slope.interval.low <= 1.0 <= slope.interval.high
+    if certain and slope.value < 1.0 - _SLOPE_REACH:
+        yield (
+            f"The {card.card} card is overconfident: its calibration slope is "
+            f"{numbers.fixed(slope.value)} ({_between(slope.interval)}), where 1 is right."
+        )
+    elif certain and slope.value > 1.0 + _SLOPE_REACH:
+        yield (
+            f"The {card.card} card is too timid: its calibration slope is "
+            f"{numbers.fixed(slope.value)} ({_between(slope.interval)}), where 1 is right."
+        )
+
+
+def _between(interval: Interval) -> str:
+    return numbers.between(numbers.fixed(interval.low), numbers.fixed(interval.high))
+
+
+def _peers(card: CardValidation) -> Iterator[str]:
+    for peer in card.peers:
+        if peer.ahead_interval.high < 0.0:
+            yield (
+                f"The {card.card} card ranks {numbers.fixed(-peer.ahead, 4)} AUC behind "
+                f"{peer.name} on the same fields, more than chance explains."
+            )
+
+
+def _prices(card: CardValidation) -> Iterator[str]:
+    for price in card.prices:
+        if price.log_loss > _PRICE_HIGH:
+            yield (
+                f"Holding {price.field} to its risk direction costs the {card.card} card "
+                f"{numbers.fixed(price.log_loss, 5)} of log loss a row: the fit disagrees."
+            )
+
+
+def _drift(card: CardValidation) -> Iterator[str]:
+    moved = [shift for shift in card.stability.features if shift.psi > _PSI_WATCH]
+    if moved:
+        listed = ", ".join(f"{shift.field} ({numbers.fixed(shift.psi, 2)})" for shift in moved)
+        yield f"Fields of the {card.card} card moved between training and hold-out: {listed}."
+    if card.stability.score_psi > _PSI_WATCH:
+        yield (
+            f"Scores of the {card.card} card moved between training and hold-out: PSI "
+            f"{numbers.fixed(card.stability.score_psi, 2)}."
+        )
+
+
+def _time(validation: Validation) -> Iterator[str]:
+    learned, judged = validation.train.period, validation.holdout.period
+    if learned is None or judged is None:
+        yield ("The rows carry no dates, so this page cannot say how the model holds up over time.")
+    elif judged.first <= learned.last:
+        yield (
+            "The hold-out rows come from the same period as the training rows: the figures say how "
+            "the model does on more of the same, not how it will hold up over time."
+        )

@@ -15,17 +15,17 @@ from alama.core.kernel import Words
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model
 from alama.core.product import PRODUCT
+from alama.platform.pages import numbers
 from alama.training.dataset import Dataset, take_column
 from alama.training.history.roles import REGION
 from alama.training.validation.fairness import Approvals, Attribute, Repayments, attribute
 from alama.training.validation.figures import Measure, served_points
 from alama.training.validation.gates import Gates, Measured, judge_gates
 from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect, SplitFacts
-from alama.training.validation.questions import open_questions
 from alama.training.validation.rivals import Comparison, Entrant, compare
 from alama.training.validation.stability import lately, score_psi
 from alama.training.validation.support import Applied, Decided, decide_rows, select, support_of
-from alama.training.validation.tiers import loan_rate, tier_rates
+from alama.training.validation.tiers import Light, LoanRate, TierRate, loan_rate, tier_rates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -34,18 +34,20 @@ if TYPE_CHECKING:
 
     from alama.training.history.loans import History
     from alama.training.pipeline import Judged
+    from alama.training.validation.metrics import Interval
     from alama.training.validation.validate import Validation
 
     Places = NDArray[np.intp]
 
 
-PolicyFor = Callable[[Model], ReadyPolicy]
-"""Lays the lender's policy out for a model."""
-
 DRAWS: Final = 400
 """Bootstrap draws behind an interval: a gate hangs on one, so twice those of a plain report."""
 
 DEVICE: Final = "device_type"
+PSI_WATCH: Final = 0.1
+_ASKING: Final = frozenset({Light.AMBER, Light.RED})
+PolicyFor = Callable[[Model], ReadyPolicy]
+"""Lays the lender's policy out for a model."""
 
 
 @dataclass(frozen=True)
@@ -260,3 +262,88 @@ def _policy_facts(policy: ReadyPolicy) -> PolicyFacts:
         outside_times=text.sufficiency.outside_times,
         forbidden_fields=text.law.forbidden_fields,
     )
+
+
+# ---------------------------------------------------------------------------------------- questions
+
+
+def open_questions(pack: Pack) -> tuple[str, ...]:
+    """Give what whoever signs should have an answer to, the weightiest first."""
+    return (*_behind(pack), *_lights(pack), *_groups(pack), *_moved(pack), *_stale(pack))
+
+
+def _behind(pack: Pack) -> Iterator[str]:
+    """Name the models that rank better than the candidate, more than chance explains."""
+    if pack.current is not None and pack.current.behind:
+        yield (
+            "The model in use ranks these loans better than the candidate, more than chance "
+            f"explains: the candidate's lead in AUC is "
+            f"{_lead(pack.current.ahead, pack.current.ahead_interval)}. Why change?"
+        )
+    for peer in pack.validation.cards[-1].peers:
+        if peer.ahead_interval.high < 0.0:
+            yield (
+                f"A {peer.name} on the same fields ranks these loans better, more than chance "
+                f"explains: the candidate's lead in AUC is "
+                f"{_lead(peer.ahead, peer.ahead_interval)}."
+            )
+
+
+def _lead(ahead: float, interval: Interval) -> str:
+    low, high = (numbers.signed(end, 3) for end in (interval.low, interval.high))
+    return f"{numbers.signed(ahead, 3)} ({numbers.between(low, high)})"
+
+
+def _lights(pack: Pack) -> Iterator[str]:
+    """Name what was predicted too far from what happened."""
+    rates: list[tuple[str, LoanRate | TierRate]] = [
+        ("The whole out-of-time part", pack.overall),
+        *((f"Tier {tier.name}", tier) for tier in pack.tiers),
+    ]
+    for name, rate in rates:
+        if rate.light in _ASKING:
+            yield (
+                f"{name} is {rate.light.value}: {numbers.percent(rate.predicted)} was predicted "
+                f"and {numbers.percent(rate.observed)} defaulted."
+            )
+    for compared in pack.fairness:
+        for group in compared.groups:
+            if group.light in _ASKING:
+                yield (
+                    f"{compared.name} \u201c{group.name}\u201d is {group.light.value}: "
+                    f"{numbers.percent(group.predicted)} was predicted and "
+                    f"{numbers.percent(group.observed)} defaulted."
+                )
+
+
+def _groups(pack: Pack) -> Iterator[str]:
+    for compared in pack.fairness:
+        if compared.below_four_fifths:
+            yield (
+                f"{compared.name}: {', '.join(compared.below_four_fifths)} are approved less "
+                "than four fifths as often as the group approved most often. What explains it?"
+            )
+
+
+def _moved(pack: Pack) -> Iterator[str]:
+    """Name the fields that moved between the loans learned from and those judged by."""
+    moved: dict[str, float] = {}
+    for card in pack.validation.cards:
+        for shift in card.stability.features:
+            moved[shift.field] = max(shift.psi, moved.get(shift.field, 0.0))
+    named = [
+        f"{field} ({numbers.fixed(psi, 2)})"
+        for field, psi in sorted(moved.items(), key=lambda one: -one[1])
+        if psi > PSI_WATCH
+    ]
+    if named:
+        yield (
+            "These fields moved between the loans learned from and those judged by (PSI above "
+            f"{PSI_WATCH:g}): {', '.join(named)}. Will they go on? Terms move by themselves: the "
+            "outcomes of the last months are those of short loans."
+        )
+
+
+def _stale(pack: Pack) -> Iterator[str]:
+    if pack.history.stale:
+        yield f"{pack.history.books_age}. Do people still borrow and repay as then?"

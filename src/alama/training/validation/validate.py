@@ -82,7 +82,6 @@ class CardValidation(msgspec.Struct, frozen=True):
 
     @property
     def card(self) -> str:
-        """Give the name of the card."""
         return self.performance.name
 
 

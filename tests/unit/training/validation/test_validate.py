@@ -16,7 +16,7 @@ from alama.core.model import Model, ReadyModel
 from alama.training.recipe import CardNotes, ConstraintPrice
 from alama.training.validation import metrics
 from alama.training.validation.figures import Measure, log_odds_of
-from alama.training.validation.findings import findings
+from alama.training.validation.report import findings
 from alama.training.validation.validate import (
     AS_SERVED,
     Period,
