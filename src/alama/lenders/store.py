@@ -24,13 +24,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from alama.lenders import acts
+from alama.lenders import acts, schema
 from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
+from alama.lenders.schema import rates
 from alama.platform.book import Book, Mode, Scope
 from alama.platform.database import tables
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.statements import insert_into, insert_new
-from alama.platform.database.tables import rates
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
 from alama.platform.event_bundles import BROUGHT, announce
 from alama.platform.events import EventKind, moment
@@ -70,7 +70,7 @@ def lock_lender(connection: Connection, lender: str) -> bool:
 
 def deployments(connection: Connection, book: Book) -> Sequence[Deployment]:
     """Give all that ever answered in a book, oldest first."""
-    table = tables.deployments
+    table = schema.deployments
     query = select(table).where(in_book(table, book)).order_by(table.c.id)
     return [
         Deployment(row.model_id, row.policy_id, Signed(row.created_us, row.signed_by, row.note))
@@ -80,7 +80,7 @@ def deployments(connection: Connection, book: Book) -> Sequence[Deployment]:
 
 def deployed(connection: Connection, book: Book) -> tuple[str | None, str | None] | None:
     """Give the model and the policy that answer in a book; None: nothing was ever deployed."""
-    table = tables.deployments
+    table = schema.deployments
     query = (
         select(table.c.model_id, table.c.policy_id)
         .where(in_book(table, book))
@@ -101,7 +101,7 @@ def deploy(connection: Connection, book: Book, kind: EventKind, deployment: Depl
         "signed_by": signed.by,
         "note": signed.note,
     }
-    connection.execute(insert(tables.deployments), of_book(book) | row)
+    connection.execute(insert(schema.deployments), of_book(book) | row)
     announce_deployment(connection, book, kind, deployment)
 
 
@@ -271,19 +271,19 @@ class Registry:
 
     def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
         """Keep an artefact for as long as a score may name it; the newest writing of it stands."""
-        self._keep(tables.models, model_id, document, created_us)
+        self._keep(schema.models, model_id, document, created_us)
 
     def model(self, model_id: str) -> bytes:
         """The artefact with this id, or `StoreUnfit`."""
-        return self._document(tables.models, model_id)
+        return self._document(schema.models, model_id)
 
     def keep_policy(self, policy_id: str, document: bytes, created_us: int) -> None:
         """Keep a policy, as `keep_model` does."""
-        self._keep(tables.policies, policy_id, document, created_us)
+        self._keep(schema.policies, policy_id, document, created_us)
 
     def policy(self, policy_id: str) -> bytes:
         """The policy with this id, or `StoreUnfit`."""
-        return self._document(tables.policies, policy_id)
+        return self._document(schema.policies, policy_id)
 
     def _keep(self, table: Table, document_id: str, document: bytes, created_us: int) -> None:
         query = select(table.c.document).where(table.c.id == document_id)
@@ -338,7 +338,7 @@ class Registry:
     def _say_what_is_missing(self, book: Book, model_id: str | None, policy_id: str | None) -> None:
         """Look for what a deployment refers to: whoever does not find it says so."""
         self.lender(book.lender)
-        for table, document_id in ((tables.models, model_id), (tables.policies, policy_id)):
+        for table, document_id in ((schema.models, model_id), (schema.policies, policy_id)):
             if document_id is not None:
                 self._document(table, document_id)
 
@@ -354,7 +354,7 @@ class Registry:
 
     def in_shadow(self, book: Book) -> bool:
         """Whether a live book is answered though the lender has no model of its own yet."""
-        table = tables.onboarding.pilots
+        table = tables.pilots
         since = select(table.c.shadow_us).where(table.c.lender == book.lender)
         if book.mode is not Mode.LIVE:
             return False
@@ -368,14 +368,14 @@ class Registry:
         row = of_book(book) | {"paused_us": pause.since_us, "reason": pause.reason}
         try:
             with self._database.writing() as connection:
-                if insert_new(connection, tables.pauses, row):
+                if insert_new(connection, schema.pauses, row):
                     self._note(connection, acts.paused(book, pause))
         except Clash:
             raise UnknownLender(book.lender) from None
 
     def resume(self, book: Book) -> Pause | None:
         """End the pause of a book, and give the one that was; None if there was none."""
-        table = tables.pauses
+        table = schema.pauses
         # Read first: not every SQLite gives back what it deletes.
         with self._database.writing() as connection:
             found = connection.execute(select(table).where(in_book(table, book))).first()
@@ -388,7 +388,7 @@ class Registry:
 
     def pause_of(self, book: Book) -> Pause | None:
         """The pause of a book, if it is paused."""
-        table = tables.pauses
+        table = schema.pauses
         with self._database.reading() as connection:
             found = connection.execute(select(table).where(in_book(table, book))).first()
         return None if found is None else Pause(found.paused_us, found.reason)

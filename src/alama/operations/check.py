@@ -237,7 +237,7 @@ def _tables(database: Database) -> Iterator[Finding]:
     for one in wrong[: soundness.SHOWN_MAX]:
         yield broken(TABLES, one, _KEEP)
     if not wrong:
-        count = len(schema.METADATA.tables)
+        count = len(soundness.TABLES)
         yield ok(TABLES, f"{count}, each with the columns, keys and indexes it should have")
 
 

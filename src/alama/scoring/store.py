@@ -24,6 +24,7 @@ from alama.platform.database.statements import Inserts
 from alama.platform.days import DAY_US
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.platform.event_bundles import Bundle, bundles
+from alama.scoring import schema
 from alama.scoring.holds import HOUR_US, Approved
 from alama.scoring.records import (
     Earlier,
@@ -37,6 +38,7 @@ from alama.scoring.records import (
     UnknownScore,
 )
 from alama.scoring.sequels import LEFT_OPEN
+from alama.vault import schema as vault_schema
 from alama.vault.envelope import RECORD, REPLY, OwnKey, place
 from alama.vault.ring import ApplicantKey, Ring
 from alama.vault.store import ApplicantKeys, DataKey, FirstMet, LenderKeys, Subject
@@ -91,8 +93,8 @@ class EarlierAnswers:
 
     def __init__(self, mark: str) -> None:
         """Write their parts; `mark` stands for a parameter in the driver's language."""
-        table = tables.idempotency.name
-        keys = tables.applicant_keys.name
+        table = schema.idempotency.name
+        keys = vault_schema.applicant_keys.name
         own = [f"{table}.{column}" for column in _Found._fields[:-_OF_KEY]]
         columns = ", ".join([*own, *_Found._fields[-_OF_KEY:]])
         named = ", ".join(f"{table}.{column}" for column in _IDENTITY)
@@ -134,7 +136,7 @@ class Approvals:
     def __init__(self, mark: str, writer: str) -> None:
         """Write the statement once; `writer` names this process and no other."""
         self._writer = writer
-        names = [column.name for column in tables.approvals.columns]
+        names = [column.name for column in schema.approvals.columns]
         self._text = (
             f"INSERT INTO approvals ({', '.join(names)}) "  # noqa: S608  our own names
             f"VALUES ({', '.join([mark] * len(names))}) "
@@ -157,7 +159,7 @@ class Approvals:
 
 def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
     """Write the query for what was approved in a book from an hour on."""
-    table = tables.approvals
+    table = schema.approvals
     return select(
         func.coalesce(func.sum(table.c.volume), 0.0),
         func.coalesce(func.sum(table.c.expected_loss), 0.0),
@@ -202,8 +204,8 @@ class Tallies:
 
     def __init__(self, mark: str) -> None:
         """Write the statement once; `mark` stands for a parameter in the driver's language."""
-        columns = [column.name for column in tables.daily_counts.columns]
-        key = ", ".join(column.name for column in tables.daily_counts.primary_key)
+        columns = [column.name for column in schema.daily_counts.columns]
+        key = ", ".join(column.name for column in schema.daily_counts.primary_key)
         self._text = (
             f"INSERT INTO daily_counts ({', '.join(columns)}) "  # noqa: S608  our own names
             f"VALUES ({', '.join([mark] * len(columns))}) "
@@ -259,7 +261,7 @@ def tally_of_days(
     connection: Connection, book: Book, first_day: int, last_day: int
 ) -> Mapping[str, Tally]:
     """Sum what was counted in a book from a day to another, both included, for each model."""
-    table = tables.daily_counts
+    table = schema.daily_counts
     query = select(table.c.model_id, table.c.counts).where(
         table.c.lender == book.lender,
         table.c.mode == book.mode.value,
@@ -273,7 +275,7 @@ def tally_of_days(
 
 def fold_counts(database: Database, before_day: int) -> bool:
     """Put the rows of some pages before a day together, each into one; say if some are left."""
-    table = tables.daily_counts
+    table = schema.daily_counts
     page = (table.c.lender, table.c.mode, table.c.day, table.c.model_id)
     query = (
         select(*page)
@@ -290,7 +292,7 @@ def fold_counts(database: Database, before_day: int) -> bool:
 
 
 def _fold(connection: Connection, page: _Page) -> None:
-    table = tables.daily_counts
+    table = schema.daily_counts
     names = ("lender", "mode", "day", "model_id")
     on_page = and_(*(table.c[name] == value for name, value in zip(names, page, strict=True)))
     rows = select(table.c.counts).where(on_page).order_by(table.c.writer).with_for_update()
@@ -511,9 +513,9 @@ FORGOTTEN_AT_ONCE: Final = 1_000
 
 _ATTEMPTS: Final = 3
 
-_SUMMARY: Final = [tables.scores.c[name] for name in ScoreSummary._fields]
-_ROW: Final = [tables.scores.c[name] for name in ScoreRow._fields]
-_KEY: Final = [tables.applicant_keys.c[name] for name in ApplicantKey._fields]
+_SUMMARY: Final = [schema.scores.c[name] for name in ScoreSummary._fields]
+_ROW: Final = [schema.scores.c[name] for name in ScoreRow._fields]
+_KEY: Final = [vault_schema.applicant_keys.c[name] for name in ApplicantKey._fields]
 
 
 class Scores:
@@ -524,8 +526,8 @@ class Scores:
         self._database = database
         self.chain = chain
         mark = database.parameter_mark
-        self._score_rows = Inserts(tables.scores.name, ScoreRow._fields, mark)
-        self._idempotency_rows = Inserts(tables.idempotency.name, IdempotencyRow._fields, mark)
+        self._score_rows = Inserts(schema.scores.name, ScoreRow._fields, mark)
+        self._idempotency_rows = Inserts(schema.idempotency.name, IdempotencyRow._fields, mark)
         self._bundle_rows = Inserts(tables.bundles.name, Bundle._fields, mark)
         self._earlier = EarlierAnswers(mark)
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
@@ -542,7 +544,7 @@ class Scores:
 
     def find(self, book: Book, request_id: str) -> StoredScore:
         """One score of a book, or `UnknownScore`."""
-        table = tables.scores
+        table = schema.scores
         query = whole_scores().where(
             table.c.lender == book.lender,
             table.c.mode == book.mode.value,
@@ -655,7 +657,7 @@ class Scores:
 
         Not all at once: while they go, SQLite lets nobody else write, and a score would wait.
         """
-        table = tables.idempotency
+        table = schema.idempotency
         key = tuple_(*table.primary_key.columns)
         some = (
             select(*table.primary_key.columns)
@@ -670,7 +672,7 @@ class Scores:
 
 def whole_scores() -> Select[Any]:
     """Select scores with the keys of their applicants."""
-    scores, keys = tables.scores, tables.applicant_keys
+    scores, keys = schema.scores, vault_schema.applicant_keys
     named = scores.outerjoin(keys, keys.c.id == scores.c.applicant_key_id)
     return select(*_ROW, *_KEY).select_from(named)
 
@@ -686,7 +688,7 @@ def stored_score(row: Row[Any]) -> StoredScore:
 
 def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int) -> Select[Any]:
     """Narrow a query to the scores of a book, from just before a request id on."""
-    table = tables.scores
+    table = schema.scores
     narrowed = (
         query.where(table.c.lender == book.lender, table.c.mode == book.mode.value)
         .order_by(table.c.request_id.desc())
@@ -702,7 +704,7 @@ def still_waiting() -> list[ColumnElement[bool]]:
     where the planner can see that it holds them all. What else there is of a score is looked up for
     each: as a join, PostgreSQL may read all keys for a page.
     """
-    scores, reviews, keys = tables.scores, tables.reviews, tables.applicant_keys
+    scores, reviews, keys = schema.scores, tables.reviews, vault_schema.applicant_keys
     same = (reviews.c[column.name] == column for column in scores.primary_key.columns)
     reviewed_us = select(reviews.c.reviewed_us).where(*same).scalar_subquery()
     its_key = keys.c.id == scores.c.applicant_key_id

@@ -18,10 +18,10 @@ from alama.core.lending.policy_check import seal
 from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.files.packaged import write_model
 from alama.policies import simulate_cli
 from alama.scoring import records
+from alama.scoring import schema as scoring_schema
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
 from tests.factories import a_model
@@ -236,8 +236,8 @@ def replace_application(home: Path, request_id: str, change: Callable[[bytes], b
     record = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
     row = sealed_row(opened.vault, stored.row, record)
     with opened.database.writing() as connection:
-        chosen = tables.scores.c.request_id == request_id
-        connection.execute(update(tables.scores).where(chosen).values(row._asdict()))
+        chosen = scoring_schema.scores.c.request_id == request_id
+        connection.execute(update(scoring_schema.scores).where(chosen).values(row._asdict()))
     opened.close()
 
 
