@@ -15,7 +15,7 @@ from alama.core.lending.policy_text import read
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
-from alama.monitoring import schema as monitoring_schema
+from alama.monitoring import schema
 from alama.monitoring.challengers import Challenger, Challengers
 from alama.monitoring.comparing import Comparing, Comparisons
 from alama.monitoring.shadowing import SETTLED_US, Shadowing
@@ -124,8 +124,6 @@ class House:
 
     def shadows(self) -> list[dict[str, Any]]:
         """All that challengers have said, in the order of the scores."""
-        query = select(monitoring_schema.shadow_scores).order_by(
-            monitoring_schema.shadow_scores.c.request_id
-        )
+        query = select(schema.shadow_scores).order_by(schema.shadow_scores.c.request_id)
         with self.database.reading() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]

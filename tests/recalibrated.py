@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from alama.core import calibration
 from alama.core.monitoring.recalibration import moved
 from alama.core.units import Points
-from alama.monitoring import schema as monitoring_schema
+from alama.monitoring import schema
 from alama.platform.book import Book
 from alama.platform.database.database import Database
 from tests.entries import a_request_id
@@ -55,5 +55,5 @@ def keep_loans(
                 }
             )
     with database.writing() as connection:
-        connection.execute(insert(monitoring_schema.outcomes), rows)
+        connection.execute(insert(schema.outcomes), rows)
     return sum(row["defaulted_on"] is not None for row in rows)

@@ -33,7 +33,7 @@ from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.training.dataset import take_column
 from alama.training.population.people import CHUNK_ROWS, PopulationOptions, batches
 
@@ -177,7 +177,7 @@ def _keep(stage: Stage, book: Book, day: int, counted: Tally) -> None:
         "counts": tallies.encode(counted),
     }
     with stage.database.writing() as connection:
-        connection.execute(insert(scoring_schema.daily_counts), row)
+        connection.execute(insert(schema.daily_counts), row)
 
 
 # ------------------------------------------------------------------------------------ people

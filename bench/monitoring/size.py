@@ -26,7 +26,7 @@ from alama.lenders import installation
 from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.synthetic_book import Asked, fill
 from alama.platform import ids, settings
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from bench.environment import SCRATCH
 from bench.serve import postgres
 
@@ -107,7 +107,7 @@ def _filled(environment: Mapping[str, str], size: Size) -> Figures:
         fill(opened, Asked(LENDER, size.made, MONTHS, _SEED))
         database = opened.database
         scores = _multiply(
-            database, scoring_schema.scores, _Places("request_id", ("created_us",)), size.scores
+            database, schema.scores, _Places("request_id", ("created_us",)), size.scores
         )
         outcomes = _multiply(
             database,
@@ -147,14 +147,14 @@ def _copied(row: Mapping[str, Any], places: _Places, copy: int) -> dict[str, Any
 
 
 def _multiply_counts(database: Database, times: int) -> None:
-    table = scoring_schema.daily_counts
+    table = schema.daily_counts
     with database.writing() as connection:
         for row in connection.execute(select(table)).all():
             _rewrite(connection, row.writer, row.day, row.counts, times)
 
 
 def _rewrite(connection: Connection, writer: str, day: int, counts: bytes, times: int) -> None:
-    table, total = scoring_schema.daily_counts, Tally()
+    table, total = schema.daily_counts, Tally()
     for _ in range(times):
         total.merge(tally.decode(counts))
     connection.execute(

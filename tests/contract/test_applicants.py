@@ -25,7 +25,7 @@ from alama.protection.applicants import UnderHold, UnknownApplicant, UnknownHold
 from alama.scoring import schema as scoring_schema
 from alama.scoring.records import IdempotencyKeyReused
 from alama.scoring.replay import open_score
-from alama.vault import schema as vault_schema
+from alama.vault import schema
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
@@ -56,7 +56,7 @@ def another_process(house: House, address: str, clock: HandClock) -> Iterator[Ho
 
 def key_rows(database: Database) -> list[tuple[bytes | None, bytes | None, int | None]]:
     """Subject, wrapped key and time of erasure of every applicant, oldest first."""
-    table = vault_schema.applicant_keys
+    table = schema.applicant_keys
     query = select(table.c.subject, table.c.wrapped, table.c.erased_us).order_by(table.c.id)
     with database.reading() as connection:
         return [tuple(row) for row in connection.execute(query)]

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from alama.core import document
 from alama.core.errors import AlamaError
-from alama.lenders import schema as lenders_schema
+from alama.lenders import schema
 from alama.lenders.records import Signed, UnknownLender
 from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.errors import (
@@ -232,7 +232,7 @@ def test_activation_is_all_or_nothing(house: House) -> None:
     assert house.stores.registry.deployments(LIVE) == []
     assert announced(house.database) == []
     with house.database.reading() as connection:
-        assert connection.execute(select(lenders_schema.models)).all() == []
+        assert connection.execute(select(schema.models)).all() == []
     assert house.signed(candidate, NJERI)
 
 

@@ -23,7 +23,7 @@ from alama.protection.audit.findings import Trouble
 from alama.protection.audit.store import Trail
 from alama.protection.retention import Plan
 from alama.protection.rotation import Rotation, RotationStore
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.vault import schema as vault_schema
 from tests.audited import Process, audited, verdict_on
 from tests.entries import DEMO, NOON_US, an_entry
@@ -190,9 +190,7 @@ def test_what_an_act_accounts_for_is_in_order(process: Process, database: Databa
     process.give(an_entry(at_us=NOON_US + 2))
     (key_id,) = applicant_keys(database)
     with database.writing() as connection:
-        connection.execute(
-            delete(scoring_schema.scores).where(scoring_schema.scores.c.request_id == old)
-        )
+        connection.execute(delete(schema.scores).where(schema.scores.c.request_id == old))
         connection.execute(
             update(vault_schema.applicant_keys).values(
                 subject=None, wrapped=None, erased_us=NOON_US
@@ -227,7 +225,7 @@ def test_a_chain_that_was_cut_or_taken_away_is_found_by_what_main_says(
     process.chain.close()
     table = tables.audit_entries
     with database.writing() as connection:
-        connection.execute(delete(scoring_schema.scores))
+        connection.execute(delete(schema.scores))
         connection.execute(delete(table).where(table.c.writer == head.writer, table.c.number == 2))
     assert sorted(troubles(database)) == [Trouble.GONE, Trouble.CUT]
     with database.writing() as connection:
@@ -321,7 +319,7 @@ def test_entries_of_rotated_keys_hold_and_a_forged_public_half_is_told_once(
 
 
 def change(database: Database, name: str, values: dict[str, object]) -> None:
-    table = scoring_schema.scores
+    table = schema.scores
     with database.writing() as connection:
         connection.execute(update(table).where(table.c.request_id == name).values(**values))
 

@@ -18,7 +18,7 @@ from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import builtin
 from alama.protection.applicants import Applicants, ApplicantStore
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from tests.challenged import LATER_US, MODEL, OTHER, House, a_challenger, said_to_the_sample
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.onboarded import acts_of
@@ -196,7 +196,7 @@ def test_what_was_erased_or_is_damaged_is_passed_over(house: House) -> None:
     store = ApplicantStore(house.database, acts_in(house.database))
     applicants = Applicants(store, house.vault, lambda: NOON_US)
     applicants.erase(DEMO, "cust-1", None)
-    spoil = update(scoring_schema.scores).where(scoring_schema.scores.c.request_id == damaged)
+    spoil = update(schema.scores).where(schema.scores.c.request_id == damaged)
     with house.database.writing() as connection:
         connection.execute(spoil.values(sealed=b"spoilt"))
     found = house.asking.round(house.now())

@@ -16,7 +16,7 @@ from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.days import day_of
 from alama.protection import retention
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.scoring.sequels import Answer
 from alama.vault import schema as vault_schema
 from tests.audited import verdict_on
@@ -47,7 +47,7 @@ def delete_all(house: House) -> int:
 
 def lie_backwards(house: House, request_ids: list[str]) -> None:
     """Have scores lie the other way round, as PostgreSQL puts what was changed."""
-    table = scoring_schema.scores
+    table = schema.scores
     for one in reversed(request_ids):
         changed = update(table).where(table.c.request_id == one)
         with house.database.writing() as connection:

@@ -6,7 +6,7 @@ from sqlalchemy import delete, update
 from alama.core import document
 from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
-from alama.lenders import schema as lenders_schema
+from alama.lenders import schema
 from alama.onboarding import schema as onboarding_schema
 from alama.platform.database.database import Database
 from alama.protection.audit.findings import Finding, Trouble
@@ -47,7 +47,7 @@ def test_a_policy_may_be_written_in_other_words(house: House) -> None:
 @pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
 def test_a_model_that_is_not_what_its_id_says_is_found(house: House, damage: bytes) -> None:
     with house.database.writing() as connection:
-        connection.execute(update(lenders_schema.models).values(document=damage))
+        connection.execute(update(schema.models).values(document=damage))
     (one,) = found(house.database)
     assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"model {MODEL.id}")
 
@@ -69,7 +69,7 @@ def test_a_policy_that_was_changed_is_found_though_none_follows_it(
 ) -> None:
     assert damage != TEXT
     with house.database.writing() as connection:
-        connection.execute(update(lenders_schema.policies).values(document=damage))
+        connection.execute(update(schema.policies).values(document=damage))
     (one,) = found(house.database)
     assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"policy {POLICY.id}")
     assert verdict_on(house.database).can_be_told
@@ -80,7 +80,7 @@ def test_each_of_many_is_read_by_itself(house: House) -> None:
         text = draft.default_text(currency)
         house.stores.registry.keep_policy(policy_text.read(text).id, text, NOON_US)
     with house.database.writing() as connection:
-        connection.execute(update(lenders_schema.policies).values(document=b"\0"))
+        connection.execute(update(schema.policies).values(document=b"\0"))
     assert len({one.where for one in found(house.database)}) == 4
 
 

@@ -16,7 +16,7 @@ from alama.platform.book import Book
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.protection.audit.store import Trail
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.scoring.store import fold_counts
 from alama.webhooks.event_store import EventStore
 from tests.drifting import (
@@ -299,7 +299,7 @@ def test_the_last_windows_are_given_newest_last(database: Database) -> None:
 
 def damage(database: Database) -> None:
     with database.writing() as connection:
-        connection.execute(update(scoring_schema.daily_counts).values(counts=b"\xc1"))
+        connection.execute(update(schema.daily_counts).values(counts=b"\xc1"))
 
 
 def test_damaged_counts_are_unfit(database: Database) -> None:

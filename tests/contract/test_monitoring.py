@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from alama.core.tally import CardTally, Tally, encode
-from alama.monitoring import schema as monitoring_schema
+from alama.monitoring import schema
 from alama.monitoring.records import (
     DayScore,
     KnownRow,
@@ -83,7 +83,7 @@ def keep(
     database: Database, *loans: dict[str, Any], reviews: list[dict[str, Any]] | None = None
 ) -> None:
     with database.writing() as connection:
-        connection.execute(insert(monitoring_schema.outcomes), list(loans))
+        connection.execute(insert(schema.outcomes), list(loans))
         if reviews:
             connection.execute(insert(tables.reviews), reviews)
 

@@ -16,7 +16,7 @@ from alama.platform.book import Book
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US, day_number
 from alama.platform.errors import StoreUnfit
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.scoring.sequels import Answer
 from tests.audited import verdict_on
 from tests.clocks import HandClock
@@ -272,7 +272,7 @@ def test_news_that_had_to_wait_are_heard_when_it_is_their_turn(
 
     with ThreadPoolExecutor(1) as pool:
         with database.writing() as connection:
-            locked = select(scoring_schema.scores.c.request_id).with_for_update()
+            locked = select(schema.scores.c.request_id).with_for_update()
             assert connection.execute(locked).scalar() == request_id
             waiting = pool.submit(Outcomes(store, late).record, DEMO, [repaid(request_id)], SENT)
             wait([waiting], timeout=0.2)

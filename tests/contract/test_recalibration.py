@@ -13,7 +13,7 @@ from alama.core import model
 from alama.core.monitoring.recalibration import Coverage, Pack, Recalibration
 from alama.core.tally import CardTally, Tally, encode
 from alama.lenders.records import UnknownLender
-from alama.monitoring import schema as monitoring_schema
+from alama.monitoring import schema
 from alama.monitoring.recalibration import (
     Asked,
     NothingToRecalibrate,
@@ -177,7 +177,7 @@ def test_months_of_which_nothing_is_known_are_in_the_coverage(house: House) -> N
     silent = {202604: 100, 202605: 100}
     keep_approved(house.database, {202601: 1, **known, **silent})
     with house.database.writing() as connection:
-        connection.execute(delete(monitoring_schema.outcomes).where(MONTH.in_(silent)))
+        connection.execute(delete(schema.outcomes).where(MONTH.in_(silent)))
     coverage = made(house).pack.coverage
     assert coverage.approved == 1 + 200_000 + 200
     assert 0 < coverage.told < coverage.approved
@@ -190,7 +190,7 @@ def test_what_is_known_of_a_month_makes_up_for_no_other(house: House) -> None:
     assert made(house).pack.coverage == Coverage(20, 20)
 
 
-MONTH: Any = monitoring_schema.outcomes.c.score_month
+MONTH: Any = schema.outcomes.c.score_month
 
 
 def keep_approved(database: Database, approved: dict[int, int]) -> None:

@@ -9,8 +9,7 @@ from sqlalchemy import select
 
 from alama.platform.database import database
 from alama.platform.events import Event, EventKind
-from alama.webhooks import resends
-from alama.webhooks import schema as webhooks_schema
+from alama.webhooks import resends, schema
 from alama.webhooks.records import Backlog, Change, DisabledReason, Endpoint, UnknownEndpoint
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
@@ -43,14 +42,12 @@ def arrive(hooks: Hooks, now_us: int = NOW_US) -> list[str]:
 
 def wishes(hooks: Hooks) -> list[str]:
     with hooks.database.reading() as connection:
-        return list(
-            connection.execute(select(webhooks_schema.webhook_resends.c.endpoint_id)).scalars()
-        )
+        return list(connection.execute(select(schema.webhook_resends.c.endpoint_id)).scalars())
 
 
 def some_waits(hooks: Hooks) -> list[str]:
     """The endpoints of deliveries that are not over, also of those that are not to be sent."""
-    table = webhooks_schema.deliveries
+    table = schema.deliveries
     query = select(table.c.endpoint_id).where(table.c.next_us.is_not(None))
     with hooks.database.reading() as connection:
         return sorted(connection.execute(query).scalars())

@@ -21,7 +21,7 @@ from alama.policies.policies import activate
 from alama.protection import retention
 from alama.protection.applicants import LockedKey, lock_keys
 from alama.protection.retention import LawUnknown, NoPeriod, PeriodTooShort, Retention
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.scoring.records import UnknownScore
 from tests.audited import verdict_on
 from tests.clocks import HandClock
@@ -173,7 +173,7 @@ def test_nothing_goes_by_days_where_a_policy_cannot_be_read(house: House, clock:
 
 def rename(house: House, request_id: str, policy_id: str) -> None:
     """Have a score name another policy."""
-    chosen = scoring_schema.scores.update().where(scoring_schema.scores.c.request_id == request_id)
+    chosen = schema.scores.update().where(schema.scores.c.request_id == request_id)
     with house.database.writing() as connection:
         connection.execute(chosen.values(policy_id=policy_id))
 

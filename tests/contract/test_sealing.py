@@ -18,7 +18,7 @@ from alama.scoring.group_commit import Commit, GroupCommit
 from alama.scoring.records import Entry
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
-from alama.vault import schema as vault_schema
+from alama.vault import schema
 from alama.vault.ring import Ring
 from alama.vault.vault import Vault
 from tests.audited import audited, verdict_on
@@ -51,7 +51,7 @@ def scores(database: Database, vault: Vault) -> Scores:
 def damage(database: Database, values: Mapping[str, Any]) -> None:
     """Change the keys of all applicants that there are."""
     with database.writing() as connection:
-        connection.execute(update(vault_schema.applicant_keys).values(values))
+        connection.execute(update(schema.applicant_keys).values(values))
 
 
 def rotate(database: Database, lender: str) -> None:
@@ -116,7 +116,7 @@ def test_a_damaged_key_of_a_lender_fails_no_other_lender(
     late = an_entry_of(vault.ring("umoja"), book=UMOJA)
     other = an_entry_of(vault.ring("demo"))
     rotate(database, "umoja")
-    table = vault_schema.vault_keys
+    table = schema.vault_keys
     of_umoja = (table.c.lender == "umoja", table.c.purpose == "seal", table.c.retired_us.is_(None))
     with database.writing() as connection:
         connection.execute(update(table).where(*of_umoja).values(wrapped=bytes(60)))

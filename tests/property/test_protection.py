@@ -35,7 +35,7 @@ from alama.protection.audit.store import Trail
 from alama.protection.audit.verify import verify
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.records import IdempotencyKeyReused, UnknownScore
-from alama.vault import schema as vault_schema
+from alama.vault import schema
 from alama.vault.keys import Masters, VaultKey, master
 from alama.vault.ring import Ring
 from tests.audited import unwatched
@@ -210,7 +210,7 @@ class Protection(RuleBasedStateMachine):
         return [name for name, one in self.given.items() if one.applicant_ref == reference]
 
     def _wrapped(self) -> set[bytes]:
-        query = select(vault_schema.applicant_keys.c.wrapped)
+        query = select(schema.applicant_keys.c.wrapped)
         with self.database.reading() as connection:
             return {one for one in connection.execute(query).scalars() if one is not None}
 

@@ -62,7 +62,7 @@ async def deliver(
 ) -> None:
     """Work in the loop of now, until what `begun` is given is stopped."""
     if installed.database.checkpoints is not None:
-        installed.database.courtesy.pause_turns = PAUSE_TURNS
+        installed.database.write_backoff.pause_turns = PAUSE_TURNS
         installed.database.checkpoints.tell = watch.log.fail
     outbox = Outbox.at(installed)
     chosen = pace or Pace(drain_s=min(SEND_TIMEOUT_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))

@@ -24,7 +24,7 @@ from alama.platform.database import database as databases
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 from alama.platform.server import processes
 from alama.platform.server import processes as listeners
-from alama.platform.telemetry import sharing, tracing
+from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import Log, gather_libraries, log_on_stderr
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _metrics(settings: Settings, deliveries: Where) -> Iterator[Callable[[int], 
             yield _ignore
     else:
         with tempfile.TemporaryDirectory(prefix="alama-metrics-") as folder:
-            sharing.share(folder)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # for those that are started, too
             from alama.platform.telemetry import metrics  # noqa: PLC0415  it looks for the folder as it loads
 
             with closing(metrics.expose_workers(folder, *address)):

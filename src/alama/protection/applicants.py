@@ -42,7 +42,7 @@ from alama.scoring import schema as scoring_schema
 from alama.scoring.records import StoredScore, reference_of
 from alama.scoring.replay import open_packed, open_score
 from alama.scoring.store import stored_score, whole_scores
-from alama.vault import schema as vault_schema
+from alama.vault import schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -517,7 +517,7 @@ class ApplicantStore:
 
     def look_up(self, book: Book, subject: bytes) -> Held:
         """Give what an applicant sent and was told; nothing is noted, for nobody has read it."""
-        table = vault_schema.applicant_keys
+        table = schema.applicant_keys
         query = select(table.c.id, table.c.created_us).where(_on(table, book, subject))
         with self._database.reading() as connection:
             key = connection.execute(query).first()
@@ -609,7 +609,7 @@ class ApplicantStore:
 
 def under_hold(connection: Connection, key_ids: Sequence[str]) -> set[str]:
     """Give those of some applicants, by the ids of their keys, on whom a hold stands."""
-    holds, keys = legal_holds, vault_schema.applicant_keys
+    holds, keys = legal_holds, schema.applicant_keys
     query = select(keys.c.id).join(holds, same_applicant())
     standing = holds.c.released_us.is_(None) & keys.c.id.in_(key_ids)
     return set(connection.execute(query.where(standing)).scalars())
@@ -620,14 +620,14 @@ def lock_keys(connection: Connection, condition: ColumnElement[bool]) -> list[Lo
 
     A score that is being sealed under one is waited for: on PostgreSQL it shares the lock.
     """
-    table = vault_schema.applicant_keys
+    table = schema.applicant_keys
     query = select(table.c.id, table.c.created_us).where(condition).order_by(table.c.id)
     return [LockedKey._make(row) for row in connection.execute(query.with_for_update())]
 
 
 def _known(connection: Connection, book: Book, subject: bytes) -> LockedKey:
     """Give the key of an applicant, locked, or raise `UnknownApplicant`."""
-    found = lock_keys(connection, _on(vault_schema.applicant_keys, book, subject))
+    found = lock_keys(connection, _on(schema.applicant_keys, book, subject))
     if not found:
         raise UnknownApplicant(book)
     return found[0]
@@ -659,14 +659,14 @@ def _forget_replies(connection: Connection, key_id: str) -> int:
 
 
 def _destroy(connection: Connection, key_id: str, now_us: int) -> None:
-    table = vault_schema.applicant_keys
+    table = schema.applicant_keys
     gone = {"subject": null(), "wrapped": null(), "erased_us": now_us}
     connection.execute(update(table).where(table.c.id == key_id).values(gone))
 
 
 def _holds(connection: Connection, condition: ColumnElement[bool]) -> list[Hold]:
     """Give holds, oldest first. While one stands its applicant cannot be erased, and has a key."""
-    table, keys = legal_holds, vault_schema.applicant_keys
+    table, keys = legal_holds, schema.applicant_keys
     query = (
         select(table, keys.c.id.label("key_id"))
         .join(keys, same_applicant())
@@ -688,7 +688,7 @@ def _holds(connection: Connection, condition: ColumnElement[bool]) -> list[Hold]
 
 def same_applicant() -> ColumnElement[bool]:
     """Match holds with the keys of those they stand on."""
-    holds, keys = legal_holds, vault_schema.applicant_keys
+    holds, keys = legal_holds, schema.applicant_keys
     same_book = (keys.c.lender == holds.c.lender) & (keys.c.mode == holds.c.mode)
     return same_book & (keys.c.subject == holds.c.subject)
 

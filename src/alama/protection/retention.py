@@ -30,7 +30,7 @@ from alama.platform.errors import InvalidName, StoreUnfit
 from alama.platform.files.packaged import jurisdiction
 from alama.policies.policies import policy_by_id
 from alama.protection.applicants import legal_holds, lock_keys, same_applicant, under_hold
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.vault import schema as vault_schema
 
 if TYPE_CHECKING:
@@ -294,13 +294,13 @@ class RetentionStore:
 
     def kept(self, book: Book) -> int:
         """How many scores of a book there are."""
-        query = select(func.count()).where(in_book(scoring_schema.scores, book))
+        query = select(func.count()).where(in_book(schema.scores, book))
         with self._database.reading() as connection:
             return connection.execute(query).scalar_one()
 
     def delete_outlived(self, plan: Plan, by: str | None) -> int:
         """Delete some of those, with what is theirs alone, and note which; how many are gone."""
-        some = _outlived(plan.book, plan.before_us).order_by(scoring_schema.scores.c.request_id)
+        some = _outlived(plan.book, plan.before_us).order_by(schema.scores.c.request_id)
         with self._database.writing() as connection:
             found = connection.execute(some.limit(DELETED_AT_ONCE)).all()
             gone = _free(connection, found)
@@ -313,7 +313,7 @@ class RetentionStore:
 
     def policies(self, book: Book, before_us: int) -> Sequence[str]:
         """The policies that scores of a book name, of those given before a time."""
-        table = scoring_schema.scores
+        table = schema.scores
         query = select(table.c.policy_id).distinct().where(*_given_before(book, before_us))
         with self._database.reading() as connection:
             return connection.execute(query).scalars().all()
@@ -325,7 +325,7 @@ class RetentionStore:
 
 def _outlived(book: Book, before_us: int) -> Select[Any]:
     """Select the scores whose loans would have been due before a time, unless a hold stands."""
-    scores, keys, holds = scoring_schema.scores, vault_schema.applicant_keys, legal_holds
+    scores, keys, holds = schema.scores, vault_schema.applicant_keys, legal_holds
     held = exists(
         select(keys.c.id)
         .join(holds, same_applicant())
@@ -340,7 +340,7 @@ def _outlived(book: Book, before_us: int) -> Select[Any]:
 
 def _given_before(book: Book, before_us: int) -> Sequence[ColumnElement[bool]]:
     """Choose the scores of a book by the index: an id begins with the time of its score."""
-    scores = scoring_schema.scores
+    scores = schema.scores
     return (
         scores.c.lender == book.lender,
         scores.c.mode == book.mode.value,
@@ -365,7 +365,7 @@ def _keys_of(rows: Sequence[Row[Any]]) -> list[str]:
 
 def _delete_scores(connection: Connection, plan: Plan, request_ids: Sequence[str]) -> None:
     _lock_scores(connection, plan.book, request_ids)
-    for table in (scoring_schema.scores, scoring_schema.idempotency):
+    for table in (schema.scores, schema.idempotency):
         connection.execute(
             delete(table).where(
                 table.c.lender == plan.book.lender,
@@ -380,7 +380,7 @@ def _delete_scores(connection: Connection, plan: Plan, request_ids: Sequence[str
 
 def _lock_scores(connection: Connection, book: Book, request_ids: Sequence[str]) -> None:
     """Take scores in the order of their ids, as all do: a deletion takes them as they lie."""
-    scores = scoring_schema.scores
+    scores = schema.scores
     query = (
         select(scores.c.request_id)
         .where(in_book(scores, book), scores.c.request_id.in_(request_ids))
@@ -406,7 +406,7 @@ def _delete_keys(connection: Connection, key_ids: Sequence[str]) -> None:
     keys, holds = vault_schema.applicant_keys, legal_holds
     used = [
         exists(select(table.c.request_id).where(table.c.applicant_key_id == keys.c.id))
-        for table in (scoring_schema.scores, tables.reviews)
+        for table in (schema.scores, tables.reviews)
     ]
     unused = keys.c.id.in_(key_ids) & ~or_(*used)
     query = select(keys.c.id, keys.c.lender, keys.c.mode, keys.c.subject).where(unused)

@@ -32,7 +32,7 @@ from alama.platform.database import tables
 from alama.platform.errors import StoreUnfit
 from alama.protection.applicants import UnknownApplicant
 from alama.protection.audit.chains import vouch
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.vault import envelope, keys
 from alama.vault import ring as applicant
 from alama.vault import schema as vault_schema
@@ -276,8 +276,8 @@ def _opened(key: AESGCM, sealed: bytes, where: bytes, what: str) -> bytes:
 
 
 SEALED: Final = (
-    TextColumn(scoring_schema.scores, "sealed", RECORD),
-    TextColumn(scoring_schema.idempotency, "reply", REPLY),
+    TextColumn(schema.scores, "sealed", RECORD),
+    TextColumn(schema.idempotency, "reply", REPLY),
     TextColumn(tables.reviews, "note", REVIEW),
 )
 """All that a rotation has to hand over."""

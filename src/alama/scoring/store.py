@@ -617,9 +617,9 @@ class Scores:
         except (Busy, Clash):
             return None
 
-    def _commit_once(self, entries: Sequence[Entry], patience_s: float) -> Sequence[Fate]:
+    def _commit_once(self, entries: Sequence[Entry], timeout_s: float) -> Sequence[Fate]:
         keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
-        with self.chain.extending(), self._database.driving(patience_s) as cursor:
+        with self.chain.extending(), self._database.driving(timeout_s) as cursor:
             earlier = self._earlier.find(cursor, keyed) if keyed else {}
             fates: list[Fate] = [
                 earlier.get(identity(entry.idempotency)) if entry.idempotency else None

@@ -10,9 +10,8 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 
-from alama.platform.telemetry.clock import ClockWatch
 from alama.platform.telemetry.log import Exchange, Log, log_on_stderr
-from alama.platform.telemetry.outage import Outage, words
+from alama.platform.telemetry.trouble import ClockWatch, Outage, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,8 +11,7 @@ from sqlalchemy import update
 
 from alama.core import document
 from alama.core.lending import draft, policy_text
-from alama.lenders import installation
-from alama.lenders import schema as lenders_schema
+from alama.lenders import installation, schema
 from alama.lenders.installation import Installation
 from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.steps import Stores
@@ -69,15 +68,13 @@ def given(lender: Lender) -> list[str]:
 
 def damage(lender: Lender, *model_ids: str) -> None:
     with lender.installed.database.writing() as connection:
-        chosen = lenders_schema.models.c.id.in_(model_ids)
-        connection.execute(
-            update(lenders_schema.models).where(chosen).values(document=b"\0Zq7marked")
-        )
+        chosen = schema.models.c.id.in_(model_ids)
+        connection.execute(update(schema.models).where(chosen).values(document=b"\0Zq7marked"))
 
 
 def damage_policy(lender: Lender) -> None:
     with lender.installed.database.writing() as connection:
-        connection.execute(update(lenders_schema.policies).values(document=b"\0Zq7marked"))
+        connection.execute(update(schema.policies).values(document=b"\0Zq7marked"))
 
 
 def refused(reply: Received) -> tuple[int, str]:

@@ -12,8 +12,7 @@ import pytest
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.onboarding import api as endpoints
-from alama.onboarding import histories, orders
-from alama.onboarding import schema as onboarding_schema
+from alama.onboarding import histories, orders, schema
 from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job
 from alama.onboarding.remote import Arrival
@@ -49,7 +48,7 @@ def send(lender: Lender, pieces: list[bytes | None]) -> Received | None:
 
 
 def parts_left(lender: Lender) -> int:
-    table = onboarding_schema.history_parts
+    table = schema.history_parts
     with lender.installed.database.reading() as connection:
         rows = connection.execute(table.select().where(table.c.lender == lender.book.lender))
         return len(rows.all())

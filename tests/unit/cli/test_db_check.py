@@ -12,9 +12,8 @@ from sqlalchemy import insert, text, update
 
 from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending import draft
-from alama.lenders import installation
+from alama.lenders import installation, schema
 from alama.lenders import keys as lenders
-from alama.lenders import schema as lenders_schema
 from alama.lenders.store import Registry
 from alama.platform import clock, settings
 from alama.platform.database import database as databases
@@ -105,7 +104,7 @@ def test_a_damaged_document_is_named_with_the_way_out(
     assert main(["db", "check", *options]) == 0
     with database.writing() as connection:
         changed = text_of.replace(b"limit_max = 50_000", b"limit_max = 90_000")
-        connection.execute(update(lenders_schema.policies).values(document=changed))
+        connection.execute(update(schema.policies).values(document=changed))
     database.close()
     capsys.readouterr()
     assert main(["db", "check", *options]) == EXIT_WRONG

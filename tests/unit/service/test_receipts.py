@@ -36,8 +36,7 @@ from alama.platform.http.exchange import Arrival
 from alama.protection import receipts as receipting
 from alama.protection.receipts import NoReceipt, Receipts
 from alama.protection.rotation import Rotation
-from alama.scoring import replay
-from alama.scoring import schema as scoring_schema
+from alama.scoring import replay, schema
 from alama.scoring.directory import Directory
 from alama.scoring.records import Earlier, Entry, UnknownScore
 from alama.scoring.scoring import Scoring
@@ -74,7 +73,7 @@ def opened(
 def change(opened: Installation, **columns: object) -> None:
     """Change every score behind the back of the audit."""
     with opened.database.writing() as connection:
-        connection.execute(update(scoring_schema.scores).values(**columns))
+        connection.execute(update(schema.scores).values(**columns))
 
 
 class OneCommit:

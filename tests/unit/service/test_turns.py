@@ -89,7 +89,7 @@ def test_what_takes_too_long_gives_its_place_back() -> None:
         with held(turns):
             for _ in range(3):
                 with pytest.raises(StoreUnavailable):
-                    await ask(turns, patience_s=0.001)
+                    await ask(turns, timeout_s=0.001)
         assert await ask(turns) == "reports_0"
 
     tell(story)

@@ -18,9 +18,8 @@ from sqlalchemy import text
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
 from alama.platform.database import migrate as online_upgrade
-from alama.platform.database.database import Database
+from alama.platform.database.database import Database, session_name
 from alama.platform.database.migrate import served_by
-from alama.platform.database.versions_connected import session_name
 from alama.platform.errors import StoreUnavailable, StoreUnfit
 from tests.databases import Postgres
 from tests.later_versions import Next, become_later, make_version, numbered

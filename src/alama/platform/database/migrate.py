@@ -15,8 +15,8 @@ from sqlalchemy import column as named_column
 from sqlalchemy import exc, inspect, select, table, text
 
 from alama.platform.database import tables
+from alama.platform.database.database import Database, Outdated, outdated
 from alama.platform.database.statements import insert_into
-from alama.platform.database.versions_connected import Outdated, outdated
 from alama.platform.errors import StoreUnfit
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from alembic.config import Config
     from sqlalchemy import Connection
-
-    from alama.platform.database.database import Database
 
 
 SERVES_FACT: Final = "schema_serves"

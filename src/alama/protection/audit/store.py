@@ -23,7 +23,7 @@ from alama.protection.audit.records import (
     ReviewRow,
     StoredDocument,
 )
-from alama.scoring import schema as scoring_schema
+from alama.scoring import schema
 from alama.scoring.records import StoredScore
 from alama.scoring.store import stored_score, whole_scores
 from alama.vault import schema as vault_schema
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from alama.protection.audit.standing import Columns, Thing
 
 
-_REVIEWS, _SCORES, _KEYS = tables.reviews, scoring_schema.scores, vault_schema.applicant_keys
+_REVIEWS, _SCORES, _KEYS = tables.reviews, schema.scores, vault_schema.applicant_keys
 _PLACE: Final = tuple(_REVIEWS.primary_key.columns)
 _COPIES: Final = {
     "score_us": "created_us",
@@ -344,7 +344,7 @@ class Moment:
 
     def scores(self, book: Book, from_us: int, until_us: int | None) -> Iterator[StoredScore]:
         """Scores of a book whose ids are of a span; the first has all that are no ids, too."""
-        table = scoring_schema.scores
+        table = schema.scores
         span = [table.c.lender == book.lender, table.c.mode == book.mode.value]
         if until_us is not None:
             span.append(table.c.request_id < ids.first_of(until_us))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from alama.core.application import fold, may_be_word
 from alama.core.errors import FileProblem
 from alama.core.kernel import Column, Words
-from alama.platform.files import promise
+from alama.platform.files import cells
 from alama.platform.files.columns import days, numbers_and_markers, plain, without_markers, words
 from alama.training.dataset import take_column
 from alama.training.history.columns import may_be_phone
@@ -198,7 +198,7 @@ def _numbers_of(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
     if _is_text(column.type):
         bare = pc.utf8_trim_whitespace(without_markers(column))
         given = pc.not_equal(bare, pa.scalar(""))
-        reads = pc.match_substring_regex(bare, promise.NUMBER)
+        reads = pc.match_substring_regex(bare, cells.NUMBER)
         parsed = pc.if_else(reads, bare, None).cast(pa.float64())
         refused = _mask(pc.and_not(given, reads))
     elif pa.types.is_floating(column.type):

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from alama.platform.database import migrate, tables, write_backoff
-from alama.platform.database.database import Database, connect
+from alama.platform.database import database as write_backoff
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Database, WriteBackoff, connect
 from alama.platform.database.sqlite import BUSY_TIMEOUT_S
-from alama.platform.database.write_backoff import WriteBackoff
 
 TURN_S = 0.01
 MARK = "courteous"
@@ -122,9 +122,9 @@ def test_a_database_knows_whether_a_turn_had_to_wait_for_another_process(
     address = f"sqlite:///{tmp_path}/alama.db"
     with closing(connect(address)) as courteous, closing(connect(address)) as other:
         migrate.upgrade(courteous)
-        courteous.courtesy.pause_turns = 1
+        courteous.write_backoff.pause_turns = 1
         waits: list[str] = []
-        monkeypatch.setattr(courteous.courtesy, "note_wait", lambda: waits.append("waited"))
+        monkeypatch.setattr(courteous.write_backoff, "note_wait", lambda: waits.append("waited"))
         _write(courteous, "alone")
         assert waits == []
         with other.writing():
