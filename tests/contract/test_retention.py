@@ -26,7 +26,7 @@ from alama.scoring.records import UnknownScore
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
-from tests.protected import DAY_US, House, the_desk
+from tests.protected import DAY_US, House, the_active_model
 
 LIVE = Book("demo", Mode.LIVE)
 YEAR_DAYS = 365
@@ -61,7 +61,7 @@ def obey(house: House, code: str, book: Book = DEMO) -> None:
     place = jurisdiction(code)
     currency = place.currencies[0]
     text = draft_text(draft(currency, place, "ours"), place).encode()
-    activate(house.registry, book, text, Signed(NOON_US), lambda: the_desk().model.model)
+    activate(house.registry, book, text, Signed(NOON_US), lambda: the_active_model().model.model)
 
 
 def run(house: House, days: int = YEAR_DAYS, book: Book = DEMO) -> list[int]:

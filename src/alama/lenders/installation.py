@@ -21,7 +21,7 @@ from alama.platform.database import migrate
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 from alama.platform.errors import InvalidName, MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.platform.files import secret_file
-from alama.platform.settings import InvalidSetting
+from alama.platform.settings import InvalidSetting, Settings
 from alama.vault import keys as masters
 from alama.vault.keys import Master, Masters
 from alama.vault.store import MASTER_FACT, SqlVaultKeys
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from alama.platform.database.database import Database
-    from alama.platform.settings import Settings
 
 
 class Installation(NamedTuple):

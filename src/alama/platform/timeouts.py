@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from alama.platform.book import Book
 
 
-PATIENCE_S: Final = 8.0
+ANSWER_TIMEOUT_S: Final = 8.0
 """Beyond this a caller would rather hear that the database is not there."""
 
 FRESH_US: Final = 1_000_000
 """How long an answer stands before it is asked for again."""
 
 
-async def run_with_timeout(ask: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
+async def run_with_timeout(ask: Callable[[], T], timeout_s: float = ANSWER_TIMEOUT_S) -> T:
     """Ask the database on another thread; `StoreUnavailable` if it takes too long."""
     try:
         return await asyncio.wait_for(asyncio.to_thread(ask), timeout_s)

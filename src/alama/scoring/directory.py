@@ -75,14 +75,14 @@ class ActiveModel(NamedTuple):
 class Caller(msgspec.Struct, frozen=True):
     """A key that was recognised.
 
-    Without a desk the book cannot be scored in yet; an error says why its model or policy cannot be
+    Without an active model the book cannot be scored in yet; an error says why it or its policy cannot be
     used. The key is good all the same, and opens the scores that are stored. The ring seals what is
     scored.
     """
 
     key: Key
     book: Book
-    desk: ActiveModel | AlamaError | None
+    active: ActiveModel | AlamaError | None
     ring: Ring
 
     @property
@@ -95,14 +95,14 @@ class Caller(msgspec.Struct, frozen=True):
         if scope not in self.key.scopes:
             raise ScopeMissing(scope)
 
-    def desk_for_scoring(self) -> ActiveModel:
-        """Give the desk, or raise `OnboardingIncomplete` or `ModelUnavailable`."""
-        if self.desk is None:
+    def active_model(self) -> ActiveModel:
+        """Give the active model, or raise `OnboardingIncomplete` or `ModelUnavailable`."""
+        if self.active is None:
             raise OnboardingIncomplete("no model has been trained on its history and approved")
-        if isinstance(self.desk, AlamaError):
+        if isinstance(self.active, AlamaError):
             # Not the error itself: raised for every request, it would hold on to what they sent.
-            raise ModelUnavailable(self.desk)
-        return self.desk
+            raise ModelUnavailable(self.active)
+        return self.active
 
 
 class _Remembered(msgspec.Struct, frozen=True):
@@ -166,9 +166,9 @@ class Directory:
         for lender in self._registry.lenders()[:_MODELS_MAX]:
             for mode in Mode:
                 book = Book(lender.id, mode)
-                desk = self._desk_or_fault(book)
-                if isinstance(desk, AlamaError):
-                    failed.append((book, desk))
+                active = self._active_or_fault(book)
+                if isinstance(active, AlamaError):
+                    failed.append((book, active))
         return failed
 
     def take_key_use(self) -> dict[str, int]:
@@ -226,17 +226,17 @@ class Directory:
         if key is None or key.revoked_us is not None:
             return None
         ring = self._vault.ring(key.lender)
-        return Caller(key, key.book, self._desk_or_fault(key.book), ring)
+        return Caller(key, key.book, self._active_or_fault(key.book), ring)
 
-    def _desk_or_fault(self, book: Book) -> ActiveModel | AlamaError | None:
+    def _active_or_fault(self, book: Book) -> ActiveModel | AlamaError | None:
         try:
-            return self.desk(book)
+            return self.active_model(book)
         except StoreUnavailable:  # which says nothing about the model
             raise
         except AlamaError as error:
             return error
 
-    def desk(self, book: Book) -> ActiveModel | None:
+    def active_model(self, book: Book) -> ActiveModel | None:
         """Give what answers in a book, or raise why it cannot; None: nothing is deployed yet.
 
         That happens to live books alone, before their onboarding; one that is in shadow meanwhile
@@ -249,14 +249,14 @@ class Directory:
                 return None
             always = (Rule.SHADOW,)
         currency = self._registry.lender(book.lender).currency
-        desk = self._ready(model_id, policy_id, currency)
-        daily, pause = desk.policy.policy.daily, self._registry.pause_of(book)
+        active = self._ready(model_id, policy_id, currency)
+        daily, pause = active.policy.policy.daily, self._registry.pause_of(book)
         # One for all keys of a book: each of them may have a part in reaching a bound.
         day = self._days.setdefault(book, Day())
         approved = approved_today(self._scores, book, daily, self._clock())
         day.settle(daily, pause, approved)
         announces = self._registry.wants(book, EventKind.SCORE_CREATED)
-        return desk._replace(day=day, announces=announces, always=always)
+        return active._replace(day=day, announces=announces, always=always)
 
     def _make_ready(
         self, model_id: str | None, policy_id: str | None, currency: str

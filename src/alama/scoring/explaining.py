@@ -57,11 +57,11 @@ class Question(msgspec.Struct, frozen=True):
     limit: int
     language: Language
 
-    def sought(self, desk: ActiveModel) -> Sought:
-        """Read it as the policy at a desk does, or raise `UnknownGoal` or `UnknownField`."""
+    def sought(self, active: ActiveModel) -> Sought:
+        """Read it as the active policy does, or raise `UnknownGoal` or `UnknownField`."""
         return Sought(
-            read_goal(self.target, desk.policy.policy),
-            read_locked(self.locked, desk.model.catalogue),
+            read_goal(self.target, active.policy.policy),
+            read_locked(self.locked, active.model.catalogue),
             self.limit,
         )
 
@@ -74,7 +74,7 @@ class Explained(msgspec.Struct, frozen=True):
     question: Question
     application: Application
     explanation: Explanation
-    desk: ActiveModel
+    active: ActiveModel
 
 
 class Explaining:
@@ -91,26 +91,26 @@ class Explaining:
         self, caller: Caller, arrival: Arrival, body: bytes, question: Question
     ) -> Explained:
         """Assess, tell why and search; raise `UnknownGoal`, `UnknownField` or `Busy` besides."""
-        desk = caller.desk_for_scoring()
+        active = caller.active_model()
         application = self._intake.read(body)
-        desk.policy.refuse_forbidden(application)
-        sought = question.sought(desk)
+        active.policy.refuse_forbidden(application)
+        sought = question.sought(active)
         with self._a_place_for(caller.book):
-            explanation = await self._in_turn(desk, application, sought, question.language)
+            explanation = await self._in_turn(active, application, sought, question.language)
         ms = taken_ms(arrival)
-        return Explained(arrival.request_id, ms, question, application, explanation, desk)
+        return Explained(arrival.request_id, ms, question, application, explanation, active)
 
     def close(self) -> None:
         """Let the thread go, when nobody asks any more."""
         self._thread.shutdown(cancel_futures=True)
 
     async def _in_turn(
-        self, desk: ActiveModel, application: Application, sought: Sought, language: Language
+        self, active: ActiveModel, application: Application, sought: Sought, language: Language
     ) -> Explanation:
-        holds = desk.holds  # of now: the day goes on while the request waits
+        holds = active.holds  # of now: the day goes on while the request waits
 
         def search() -> Explanation:
-            ready = self._ready(desk.policy)
+            ready = self._ready(active.policy)
             end_s = time.perf_counter() + BUDGET_S
             return explain(
                 ready, application, sought, language, lambda: time.perf_counter() > end_s, holds

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core.errors import AlamaError
 from alama.platform.errors import StoreUnavailable
-from alama.platform.timeouts import PATIENCE_S
+from alama.platform.timeouts import ANSWER_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +176,7 @@ class GroupCommit:
         if outcome is not None:
             self._tell(group, outcome)
             return
-        self._timeout = self._loop.call_later(PATIENCE_S, self._time_out, group)
+        self._timeout = self._loop.call_later(ANSWER_TIMEOUT_S, self._time_out, group)
         self._groups.put(group)
 
     def _work(self) -> None:
@@ -212,7 +212,7 @@ class GroupCommit:
         self._observe(Commit(len(given_up), time.monotonic() - group.sent_at, error))
 
     def _is_stuck(self) -> bool:
-        return self._group is not None and time.monotonic() - self._group.sent_at > PATIENCE_S
+        return self._group is not None and time.monotonic() - self._group.sent_at > ANSWER_TIMEOUT_S
 
 
 def _outcome(

@@ -28,7 +28,7 @@ from alama.scoring.directory import Directory
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
-from tests.protected import DAY_US, House, the_desk
+from tests.protected import DAY_US, House, the_active_model
 
 TEN_YEARS_US = 3_653 * DAY_US
 
@@ -46,7 +46,7 @@ def house(tmp_path: Path, clock: HandClock) -> Iterator[House]:
     house = House(database, clock)
     place = jurisdiction("KE")
     text = draft_text(draft("KES", place, "ours"), place).encode()
-    activate(house.registry, DEMO, text, Signed(NOON_US), lambda: the_desk().model.model)
+    activate(house.registry, DEMO, text, Signed(NOON_US), lambda: the_active_model().model.model)
     yield house
     database.close()
 
@@ -80,7 +80,7 @@ class Told:
 
 
 def chores(house: House, retention: Retention, told: Told) -> Upkeep:
-    model = the_desk().model.model
+    model = the_active_model().model.model
     directory = Directory(
         house.registry,
         house.scores,
