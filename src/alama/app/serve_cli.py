@@ -114,20 +114,20 @@ def run(args: argparse.Namespace) -> int:
             forget_worker = held.enter_context(_metrics(settings, place))
             key = _trial_key(installed) if args.trial else None
 
-        companion = worker_process.companion(place, settings, log, forget_worker)
+        worker = worker_process.service_worker(place, settings, log, forget_worker)
 
         def up() -> None:
             _announce(log, settings, kind, listeners.url(listener))
             if key is not None:
                 _welcome(listeners.url(listener), key)
-            companion.start()
+            worker.start()
 
         config = processes.configuration(settings.workers, settings.stop_timeout)
-        down = companion.ask_to_stop
+        down = worker.ask_to_stop
         host = processes.Host(log, settings.stop_timeout, up, forget_worker, down)
         serve = processes.run_alone if settings.workers == 1 else processes.run_several
         address = check_service.Address(*listener.getsockname()[:2])
-        with check_service.noted(settings.home_folder, address), closing(companion):
+        with check_service.noted(settings.home_folder, address), closing(worker):
             code = serve(config, listener, host)
     log.note("stopped")
     return code

@@ -32,14 +32,16 @@ from alama.platform.errors import (
 )
 from alama.platform.events import EventKind
 from alama.platform.timeouts import FRESH_US, run_with_timeout
-from alama.scoring.holds import Approvals, Day, approved_today
+from alama.scoring.holds import Approved, Day, first_hour, is_bounded
 from alama.vault.ring import Ring
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from alama.core.lending.policy import Daily
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
+    from alama.scoring.store import Scores
     from alama.vault.vault import Vault
 
 
@@ -75,9 +77,9 @@ class ActiveModel(NamedTuple):
 class Caller(msgspec.Struct, frozen=True):
     """A key that was recognised.
 
-    Without an active model the book cannot be scored in yet; an error says why it or its policy cannot be
-    used. The key is good all the same, and opens the scores that are stored. The ring seals what is
-    scored.
+    Without an active model the book cannot be scored in yet; an error says why its model or policy
+    cannot be used. The key is good all the same, and opens the scores that are stored. The ring
+    seals what is scored.
     """
 
     key: Key
@@ -116,7 +118,7 @@ class Directory:
     def __init__(
         self,
         registry: Registry,
-        scores: Approvals,
+        scores: Scores,
         clock: Time,
         stopwatch: Stopwatch,
         pepper: bytes,
@@ -275,6 +277,13 @@ class Directory:
             policy = policy_text.decode(self._registry.policy(policy_id), policy_id)
         ready = ReadyModel(model, policy.currency)
         return ActiveModel(ready, ReadyPolicy(policy, ready))
+
+
+def approved_today(scores: Scores, book: Book, daily: Daily, now_us: int) -> Approved:
+    """Ask what was approved since the day began, unless nobody needs to know."""
+    if not is_bounded(daily):
+        return Approved(0.0, 0.0)
+    return scores.approved(book, first_hour(now_us, daily.utc_offset_hours))
 
 
 def _refusal() -> KeyRefused:

@@ -25,6 +25,7 @@ from alama.protection import retention as retentions
 from alama.protection.audit.chain_checkpoint import ChainCheckpoint
 from alama.protection.retention import Plan, Retention
 from alama.scoring.directory import Directory
+from alama.scoring.telemetry import Watch
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
@@ -61,7 +62,7 @@ class Failing(Retention):
         raise self.failure
 
 
-class Told:
+class Told(Watch):
     """Remembers what failed, what went, and what waits."""
 
     def __init__(self) -> None:
