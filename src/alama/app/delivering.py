@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def shadow(installed: Installation, watch: DeliveryWatch) -> ShadowWorker:
-    """Give who asks them, in the process of a worker."""
     challengers = Challengers(installed.database, installed.log)
     return ShadowWorker(
         Shadowing(challengers, installed.registry, installed.vault, installed.clock), watch

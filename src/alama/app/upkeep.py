@@ -61,7 +61,6 @@ class Upkeep:
         clock: Time,
         watch: Watch,
     ) -> None:
-        """Know what to look after, and whom to tell if it fails."""
         self._directory = directory
         self._registry = registry
         self._keepers = keepers
@@ -71,7 +70,6 @@ class Upkeep:
         self._looked_day: int | None = None
 
     async def run(self) -> None:
-        """Go on for ever."""
         await asyncio.gather(
             self._note_key_use(), self._forget(), self._retain(), self._note_heads()
         )
@@ -153,7 +151,6 @@ class Upkeep:
         await self._in_batches("sweep_histories", lambda: self._keepers.histories.sweep(now_us))
 
     async def note_heads(self) -> None:
-        """Have it noted how far the chains of the audit have come."""
         try:
             await run_with_timeout(self._keepers.checkpoint.note_heads)
         except Exception as error:  # noqa: BLE001  see the class

@@ -157,7 +157,6 @@ class WorkerProcess:
             self._stopping.wait(pauses.after(time.monotonic() - began_s))
 
     def _live(self) -> None:
-        """Have one live, for as long as it does."""
         try:
             child = self._spawned()
         except OSError as error:  # no memory or no process is free: another time there may be
@@ -173,7 +172,6 @@ class WorkerProcess:
         self._forget(child.pid)
 
     def _spawned(self) -> subprocess.Popen[bytes] | None:
-        """Start one, unless all is to end."""
         with self._lock:
             if self._stopping.is_set():
                 return None
@@ -186,7 +184,6 @@ class WorkerThread:
     """Keeps a worker running in a thread of this process, where there may be no second one."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
-        """Take the settings that the service runs with, and where trouble is told."""
         self._settings = settings
         self._log = log
         self._lock = threading.Lock()
@@ -227,7 +224,6 @@ class WorkerThread:
             self._stopping.wait(pauses.after(time.monotonic() - began_s))
 
     def _live(self, watch: DeliveryWatch) -> None:
-        """Have one live, until it is told to stop or breaks."""
         from alama.app import delivering  # noqa: PLC0415  aiohttp is only for who sends
 
         installed = installation.open_installation(self._settings)

@@ -48,7 +48,6 @@ class Installation(NamedTuple):
         return f"Installation({self.database!r})"
 
     def close(self) -> None:
-        """Let the database go."""
         self.database.close()
 
 
@@ -128,9 +127,6 @@ def _add_demo_lender(registry: Registry, clock: Clock) -> None:
             lenders.add_lender(registry, clock, lenders.DEMO, "Demo lender", "KES")
 
 
-# The installation that the environment names, opened for one command.
-
-
 Opened = TypeVar("Opened")
 
 _NO_RIGHT: Final = "42501"
@@ -187,20 +183,21 @@ def _opened(opening: Callable[[Settings], Installation]) -> Iterator[Installatio
 @contextmanager
 def bare_database() -> Iterator[Database]:
     """Give the database as it stands, be it empty or old."""
-    with operators_view():
-        database = _open(lambda chosen: databases.connect(chosen.database_address))
-        _tell_on_stderr(database)
-        try:
-            yield database
-        finally:
-            database.close()
+    with _opened_database(lambda chosen: databases.connect(chosen.database_address)) as database:
+        yield database
 
 
 @contextmanager
 def existing_database() -> Iterator[Database]:
     """Give the database as it stands to a command that needs one, and make none."""
+    with _opened_database(_connect_existing) as database:
+        yield database
+
+
+@contextmanager
+def _opened_database(opening: Callable[[Settings], Database]) -> Iterator[Database]:
     with operators_view():
-        database = _open(_connect_existing)
+        database = _open(opening)
         _tell_on_stderr(database)
         try:
             yield database
@@ -294,7 +291,6 @@ def _said_by_the_driver(error: StoreUnavailable) -> str:
 # The secrets of an installation: from its settings, or from files of its own.
 #
 # A database is settled on the secrets that it was first opened with, and refused any others.
-
 
 PEPPER_LENGTH_MIN: Final = 32
 PEPPER_FACT: Final = "pepper"

@@ -1,7 +1,7 @@
 """How often a key may ask: one rate, however many processes on however many hosts it asks.
 
 A process decides by itself and at once. What it lets through it tells the others now and then, and
-hears what they did: `alama.lenders.limits`.
+hears what they did.
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ class RateLimit:
     """
 
     def __init__(self, per_second: int, burst: int) -> None:
-        """Allow a key `per_second` requests, and `burst` of them at once."""
         self.per_second = per_second
         self.burst = burst
         self.on_first: Callable[[], None] = _nobody
@@ -172,12 +171,9 @@ class RateLimit:
         return -(-owed // self._second)
 
 
-# One rate for a key, however many processes on however many hosts it asks.
-#
-# Each process decides by what it knows (`alama.lenders.limits`), and exchanges that with the others
-# through the database: soon after the first request of a key, then every now and then, sooner the
-# more of a burst it has let through. No request waits for it.
-
+# Each process decides by what it knows, and exchanges that with the others through the database:
+# soon after the first request of a key, then every now and then, sooner the more of a burst it has
+# let through. No request waits for it.
 
 CHORE: Final = "share_rates"
 AWAY_S: Final = 1.0
@@ -224,7 +220,6 @@ class Sharing:
         stopwatch: Stopwatch,
         tell: Callable[[str, Exception], None],
     ) -> None:
-        """Know what to share; the stopwatch is that by which requests are timed."""
         self._limit = limit
         self._rates = rates
         self._pace = pace
@@ -238,7 +233,6 @@ class Sharing:
         limit.on_many = self._many.set
 
     async def run(self) -> None:
-        """Go on for ever."""
         while True:
             await self._some.wait()
             await self._pause(await self.exchange())

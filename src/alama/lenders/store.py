@@ -55,9 +55,6 @@ def announce_deployment(
     announce(connection, book, kind, subject_id or BROUGHT, data, signed.at_us)
 
 
-# What answers in a book, written and read within a transaction that does other things too.
-
-
 def lock_lender(connection: Connection, lender: str) -> bool:
     """Let one at a time deploy for a lender; False where there is no such lender.
 
@@ -122,11 +119,7 @@ def of_book(book: Book) -> dict[str, object]:
 
 
 def in_book(table: Table, book: Book) -> ColumnElement[bool]:
-    """Choose the rows of a book."""
     return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
-
-
-# Lenders, keys, models, policies and what answers in each book.
 
 
 _PULSE: Final = "pulse"
@@ -387,7 +380,6 @@ class Registry:
         return ended
 
     def pause_of(self, book: Book) -> Pause | None:
-        """The pause of a book, if it is paused."""
         table = schema.pauses
         with self._database.reading() as connection:
             found = connection.execute(select(table).where(in_book(table, book))).first()

@@ -49,7 +49,7 @@ class WorkQueue:
         self._thread = ThreadPoolExecutor(1, what)
         self._under_way: Counter[Book] = Counter()
 
-    async def take(self, book: Book, do: Callable[[], T], timeout_s: float) -> T:
+    async def take(self, book: Book, do: Callable[[], T], timeout_s: float | None = None) -> T:
         """Do something for a book when its turn comes.
 
         `Busy` where too many wait already; `StoreUnavailable` if it takes longer than that,

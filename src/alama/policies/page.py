@@ -57,7 +57,6 @@ class Drawn(NamedTuple):
 
 
 def drawn(simulation: Simulation) -> Drawn:
-    """Draw all there is to draw."""
     old, new = simulation.old, simulation.new
     nothing = Figures()
     names = {**new.tiers, **old.tiers}

@@ -89,7 +89,6 @@ class Caller(msgspec.Struct, frozen=True):
 
     @property
     def key_id(self) -> str:
-        """Which key it is."""
         return self.key.id
 
     def may(self, scope: Scope) -> None:

@@ -7,11 +7,7 @@ of scores went from 1.2 to 3.3 ms; with the searches in the event loop it went t
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -22,15 +18,12 @@ from alama.core.explanation import Explanation, explain
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import Sought, read_goal, read_locked
 from alama.core.recourse.ready import ReadyRecourse
-from alama.platform.errors import Busy
 from alama.platform.http.exchange import Arrival, taken_ms
+from alama.platform.timeouts import WorkQueue
 from alama.scoring.directory import ActiveModel, Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from alama.core.intake import Intake
-    from alama.platform.book import Book
 
 
 BUDGET_S: Final = 0.1
@@ -81,11 +74,9 @@ class Explaining:
     """The use case behind POST /v1/explain. One instance lives in one event loop."""
 
     def __init__(self, intake: Intake) -> None:
-        """Keep what every request needs; the thread starts with the first."""
         self._intake = intake
-        self._thread = ThreadPoolExecutor(1, "explaining")
+        self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
-        self._under_way: Counter[Book] = Counter()
 
     async def explain(
         self, caller: Caller, arrival: Arrival, body: bytes, question: Question
@@ -95,36 +86,24 @@ class Explaining:
         application = self._intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
-        with self._a_place_for(caller.book):
-            explanation = await self._in_turn(active, application, sought, question.language)
-        ms = taken_ms(arrival)
-        return Explained(arrival.request_id, ms, question, application, explanation, active)
-
-    def close(self) -> None:
-        """Let the thread go, when nobody asks any more."""
-        self._thread.shutdown(cancel_futures=True)
-
-    async def _in_turn(
-        self, active: ActiveModel, application: Application, sought: Sought, language: Language
-    ) -> Explanation:
         holds = active.holds  # of now: the day goes on while the request waits
 
         def search() -> Explanation:
             ready = self._ready(active.policy)
             end_s = time.perf_counter() + BUDGET_S
             return explain(
-                ready, application, sought, language, lambda: time.perf_counter() > end_s, holds
+                ready,
+                application,
+                sought,
+                question.language,
+                lambda: time.perf_counter() > end_s,
+                holds,
             )
 
-        return await asyncio.get_running_loop().run_in_executor(self._thread, search)
+        explanation = await self._queue.take(caller.book, search)
+        ms = taken_ms(arrival)
+        return Explained(arrival.request_id, ms, question, application, explanation, active)
 
-    @contextmanager
-    def _a_place_for(self, book: Book) -> Iterator[None]:
-        under_way = self._under_way
-        if under_way.total() >= WAITING_MAX or under_way[book] >= WAITING_EACH_MAX:
-            raise Busy
-        under_way[book] += 1
-        try:
-            yield
-        finally:
-            under_way[book] -= 1
+    def close(self) -> None:
+        """Let the thread go, when nobody asks any more."""
+        self._queue.close()

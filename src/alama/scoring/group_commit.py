@@ -113,7 +113,6 @@ class GroupCommit:
     """The ledger of one process; see `Ledger`. Lives in one event loop."""
 
     def __init__(self, scores: ScoreWriter, observe: Callable[[Commit], None]) -> None:
-        """Keep where the entries go; `start` and `close` are the life of it."""
         self._scores = scores
         self._observe = observe
         self._loop: asyncio.AbstractEventLoop

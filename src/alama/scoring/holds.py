@@ -35,7 +35,6 @@ class Day:
     __slots__ = ("_daily", "_expected_loss", "_paused", "_volume", "bounded", "holds")
 
     def __init__(self) -> None:
-        """Begin with nothing that holds."""
         self._daily = Daily()
         self._paused = False
         self._volume = self._expected_loss = 0.0

@@ -148,9 +148,6 @@ class Words:
         return dictionary.quantity(self._language, shown, number, self._policy.currency)
 
 
-# The pictures of the printed explanation: the score among the tiers, its points, each way.
-
-
 _SCORES = Linear(calibration.SCORE_MIN, calibration.SCORE_MAX, 0.0, 1.0)
 
 

@@ -89,7 +89,6 @@ class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
     def __init__(self, intake: Intake, ledger: Ledger, vault: Vault) -> None:
-        """Keep what every request needs; the vault opens replies that were given before."""
         self._intake = intake
         self._ledger = ledger
         self._vault = vault

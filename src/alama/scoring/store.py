@@ -126,7 +126,6 @@ def identity(row: IdempotencyRow | _Found) -> Identity:
 #
 # Summing scores would take ever longer as a day goes on, and a bound is looked at every second.
 
-
 _APPROVED: Final = Decision.APPROVED.value
 
 
@@ -146,7 +145,6 @@ class Approvals:
         )
 
     def add(self, cursor: DBAPICursor, rows: Iterable[ScoreRow]) -> None:
-        """Add what these scores approve."""
         sums: dict[tuple[str, str, int], tuple[float, float]] = {}
         for row in rows:
             if row.decision == _APPROVED:
@@ -171,9 +169,7 @@ def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
 # A tally is one value of one row, which is written whole: a statement for each book of a commit,
 # however many bands and scores it has met. The bands of a day with one score are what one applicant
 # said. So once a day is over its rows are put together, and bands of few scores are dropped; what
-# is
-# left is nobody's data, and may be kept when the scores are not.
-
+# is left is nobody's data, and may be kept when the scores are not.
 
 _DAYS_AT_HAND: Final = 2
 """At midnight scores of two days are on their way."""
@@ -331,7 +327,6 @@ class Sealing:
     """Seals the entries of one database."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        """Keep what knows the keys."""
         self._lender_keys = LenderKeys(database, vault)
         self._applicant_keys = ApplicantKeys(database, vault)
 
@@ -438,9 +433,8 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
 # The chain of one process: an entry for each commit of scores, in the transaction of the commit.
 #
 # Where a commit has failed nobody knows whether it stands, and whether its entry does. So the
-# process
-# leaves that chain as it is and begins another. No chain has a hole, whatever is killed and when.
-
+# process leaves that chain as it is and begins another. No chain has a hole, whatever is killed and
+# when.
 
 _WRITER_BYTES: Final = 8
 
@@ -460,7 +454,6 @@ class ScoreChain:
 
     @property
     def head(self) -> Head:
-        """The last entry that is known to stand."""
         return self._head
 
     @contextmanager

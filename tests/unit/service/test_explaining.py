@@ -183,7 +183,7 @@ def test_a_policy_is_laid_out_once() -> None:
 def held(use: Explaining) -> Iterator[None]:
     """Keep the thread of the explanations busy until the end of the block."""
     go_on = threading.Event()
-    use._thread.submit(go_on.wait)
+    use._queue._thread.submit(go_on.wait)
     try:
         yield
     finally:

@@ -206,7 +206,6 @@ class Database:
             raise StoreUnavailable("the database does not answer as it should") from error
 
     def close(self) -> None:
-        """Close every idle connection."""
         self.engine.dispose()
         self._hot.dispose()
         if self.checkpoints is not None:

@@ -109,7 +109,6 @@ def configured() -> Iterator[Config]:
 # instead of waiting in the database: an index that is built beside the service waits for every
 # statement that began before it, and theirs would be one.
 
-
 LOCK: Final = 0x414C414D41
 """Any number that nobody else locks: "ALAMA"."""
 

@@ -77,11 +77,10 @@ def is_locked(error: Exception) -> bool:
 # The file of a SQLite database: made for its owner alone, and known again by more than its name.
 #
 # Whoever removes a file, or moves another over it, does not take it from those who have it open.
-# They
-# would go on writing into a file that nobody can find any more, and every commit would succeed.
+# They would go on writing into a file that nobody can find any more, and every commit would
+# succeed.
 #
 # A mark beside it says that its disk has failed: then no process writes (see `checkpoints`).
-
 
 FAILED: Final = "-failed"
 """How the name of the mark ends."""
@@ -162,7 +161,6 @@ class SqliteFile:
             promise.sync(self.folder)
 
     def mark_sound(self) -> None:
-        """Take the mark away."""
         with suppress(FileNotFoundError):
             os.unlink(self._mark)  # noqa: PTH108  as above
         promise.sync(self.folder)
@@ -204,9 +202,6 @@ def _make(path: Path) -> None:
     finally:
         Path(name).unlink()
     promise.sync(path.parent)
-
-
-# A connection to a SQLite file, as Alama uses every one of them.
 
 
 _PAGE_BYTES: Final = 8_192
@@ -312,7 +307,6 @@ def read_anew(file: SqliteFile) -> int:
 
 
 def copy_all(connection: Connection) -> None:
-    """Copy all of the journal."""
     busy, frames, copied = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
     assert not busy, "nobody else is there"
     assert frames == copied, "nobody else is there"

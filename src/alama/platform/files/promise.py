@@ -32,7 +32,6 @@ class Output:
         self.part = self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.part")
 
     def write(self, content: bytes) -> None:
-        """Replace the content."""
         with told_as_file_problem(self.path):
             self.part.write_bytes(content)
 

@@ -49,9 +49,6 @@ def write_new_text(path: Path, text: str) -> None:
         output.write(text.encode())
 
 
-# A policy in a file, as a command names it.
-
-
 def read_policy(path: Path, model: Model) -> Policy:
     """Read a policy; what is wrong with it is told with the name of its file."""
     text = read_bytes(path, policy_text.SIZE_MAX)

@@ -225,9 +225,6 @@ def _tick_percent(share: float) -> str:
     return f"{100.0 * share:.6g}{numbers.NARROW_SPACE}%"
 
 
-# Lists as pictures: bars, differences with intervals, and a grid of small figures.
-
-
 @dataclass(frozen=True, slots=True)
 class Bar:
     """A named value."""

@@ -196,9 +196,6 @@ svg .fall { stroke: var(--bad); stroke-width: 3; opacity: 0.55; }
 """
 
 
-# The style of pages that are handed over: one column, and forms that need no colour.
-
-
 HANDOUT: Final = """
 .handout { max-width: 800px; margin: 0 auto; padding: 30px 20px 40px; }
 .handout header, .handout footer { max-width: none; padding: 0; }

@@ -29,7 +29,6 @@ class ClockGauges:
     """The figures of the clock of one process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Make every metric in a registry that has none of them yet."""
         self.leap = Gauge(
             "alama_clock_leap_seconds",
             "By how much the time is off from what is trusted; 0 where nothing waits for a person.",
@@ -103,7 +102,6 @@ class Metrics:
     """The figures of this process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Make every metric in a registry that has none of them yet."""
         self._requests = Counter(
             "alama_requests",
             "Requests answered.",
@@ -247,7 +245,6 @@ def _show_process(registry: CollectorRegistry) -> None:
 
 @functools.cache
 def process_registry() -> CollectorRegistry:
-    """Give the registry of this process."""
     return CollectorRegistry()
 
 
@@ -269,7 +266,6 @@ class Exposition:
         self.port: int = self._server.server_port
 
     def close(self) -> None:
-        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -50,7 +50,6 @@ class Trace:
     __slots__ = ("_began_ns", "_context", "_stage", "_tracer", "commit", "span")
 
     def __init__(self, tracer: Tracer, span: Span) -> None:
-        """Take the span of the whole request, which has begun."""
         self._tracer = tracer
         self.span = span
         self._context = set_span_in_context(span)
@@ -108,7 +107,6 @@ class Traces:
     """Makes spans, as the variables of OpenTelemetry say, until `close`."""
 
     def __init__(self, log: Log) -> None:
-        """Begin to send; the log is told of a collector that is away."""
         self._collector = Collector(log)
         self._processor = BatchSpanProcessor(self._collector)
         provider = TracerProvider(resource=resource(), shutdown_on_exit=False)
@@ -157,9 +155,6 @@ def _end(span: Span, error: str | None, at_ns: int | None = None) -> None:
     span.end(at_ns)
 
 
-# The collector that spans are sent to, and what the log hears of it: one line an outage.
-
-
 SERVICE: Final = "alama"
 
 EXPORTS: Final = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
@@ -175,7 +170,6 @@ class Collector(SpanExporter):
     """Sends spans where the environment says. Of a collector that is away the log is told once."""
 
     def __init__(self, log: Log) -> None:
-        """Take where it is told that a collector answers again; the rest says its library."""
         for name in INDISCREET:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         self._log = log

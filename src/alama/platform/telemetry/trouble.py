@@ -39,13 +39,11 @@ class Outage:
         """Whether there is one."""
 
     def commit_failed(self, commit: Commit) -> None:
-        """Note a group that could not be kept."""
         self._keeping_fails = True
         self._failed_commits += 1
         self._begin(commit.error, scores_refused=commit.entries)
 
     def commit_done(self) -> None:
-        """Note a group that was kept."""
         self._keeping_fails = False
         self._end_if_quiet()
 
