@@ -17,7 +17,7 @@ from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.protection.audit.store import Trail
 from alama.scoring import schema
-from alama.scoring.store import fold_counts
+from alama.scoring.counts import fold_counts
 from alama.webhooks.event_store import EventStore
 from tests.drifting import (
     CARD,

@@ -25,7 +25,7 @@ from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnfit
 from alama.scoring import schema as scoring_schema
-from alama.scoring.store import fold_counts
+from alama.scoring.counts import fold_counts
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.stores import insert_scores
 

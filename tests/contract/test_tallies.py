@@ -22,8 +22,9 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable, StoreUnfit
 from alama.scoring import schema
 from alama.scoring import store as tallies
+from alama.scoring.counts import FOLDED
 from alama.scoring.records import Entry
-from alama.scoring.store import FOLDED, Scores
+from alama.scoring.store import Scores
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.factories import a_model

@@ -7,7 +7,7 @@ import random
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.monitoring.drift import finished_day
+from alama.monitoring.drift import Drift, finished_day
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable
 from alama.platform.timeouts import run_with_timeout
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from alama.lenders.store import Registry
-    from alama.monitoring.drift import Drift
     from alama.onboarding.histories import Histories
     from alama.platform.clock import Time
     from alama.protection.audit.chain_checkpoint import ChainCheckpoint

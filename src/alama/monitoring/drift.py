@@ -36,7 +36,7 @@ from alama.platform.errors import StoreUnfit
 from alama.platform.event_bundles import NO_BOOK, announce, books_after
 from alama.platform.events import EventKind
 from alama.scoring import schema as scoring_schema
-from alama.scoring.store import decoded
+from alama.scoring.counts import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -24,7 +24,8 @@ from alama.platform import ids
 from alama.platform.database import tables
 from alama.platform.days import DAY_US
 from alama.scoring import schema as scoring_schema
-from alama.scoring.store import decoded, still_waiting
+from alama.scoring.counts import decoded
+from alama.scoring.store import still_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from alama.core import document
 from alama.core import model as models
 from alama.core.errors import AlamaError
 from alama.core.lending import draft, policy_text
-from alama.core.lending.policy import Rule
+from alama.core.lending.policy import Daily, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.lenders import keys
@@ -38,7 +38,6 @@ from alama.vault.ring import Ring
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alama.core.lending.policy import Daily
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
     from alama.scoring.store import Scores

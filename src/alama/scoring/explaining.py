@@ -25,7 +25,6 @@ from alama.scoring.directory import ActiveModel, Caller
 if TYPE_CHECKING:
     from alama.core.intake import Intake
 
-
 BUDGET_S: Final = 0.1
 """What a search may take; then the answer is what was found until then, and says so."""
 
