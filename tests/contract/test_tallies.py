@@ -1,4 +1,4 @@
-"""What every store of scores counts: see `alama.scoring.group_commit.Scores.tally`."""
+"""What every store of scores counts: see `alama.scoring.store.Scores.tally`."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -20,8 +20,8 @@ from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable, StoreUnfit
+from alama.scoring import counts as tallies
 from alama.scoring import schema
-from alama.scoring import store as tallies
 from alama.scoring.counts import FOLDED
 from alama.scoring.records import Entry
 from alama.scoring.store import Scores
