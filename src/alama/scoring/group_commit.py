@@ -24,8 +24,6 @@ from alama.platform.errors import StoreUnavailable
 from alama.platform.timeouts import ANSWER_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from alama.scoring.records import Earlier, Entry, Fate
 
 
