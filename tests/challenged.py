@@ -15,12 +15,12 @@ from alama.core.lending.policy_text import read
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
+from alama.monitoring import schema
 from alama.monitoring.challengers import Challenger, Challengers
 from alama.monitoring.comparing import Comparing, Comparisons
 from alama.monitoring.shadowing import SETTLED_US, Shadowing
 from alama.platform import ids
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.files.packaged import builtin, sample_application
 from alama.scoring.records import Entry, Sealed, Unsealed, pack
@@ -124,6 +124,6 @@ class House:
 
     def shadows(self) -> list[dict[str, Any]]:
         """All that challengers have said, in the order of the scores."""
-        query = select(tables.shadow_scores).order_by(tables.shadow_scores.c.request_id)
+        query = select(schema.shadow_scores).order_by(schema.shadow_scores.c.request_id)
         with self.database.reading() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]

@@ -15,9 +15,9 @@ from alama.core.tables import Card
 from alama.core.tally import SCORE_STEP, CardTally, Tally
 from alama.monitoring.drift import Drift, DriftStore
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.files.packaged import builtin
+from alama.scoring import schema
 from tests.entries import NOON_US
 from tests.stores import acts_in, registry_in
 
@@ -76,7 +76,7 @@ def count_day(
         "counts": tally.encode(Tally({card: counted})),
     }
     with database.writing() as connection:
-        connection.execute(insert(tables.daily_counts), row)
+        connection.execute(insert(schema.daily_counts), row)
 
 
 def drift_in(database: Database) -> Drift:

@@ -17,7 +17,7 @@ from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnavailable
 from alama.platform.event_bundles import Bundle, unfolded
 from alama.platform.events import Event, EventKind, event
-from alama.webhooks import deliveries
+from alama.webhooks import deliveries, schema
 from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
 from alama.webhooks.sender import DeliveryResult
@@ -103,7 +103,7 @@ class WatchedOutbox(Outbox):
     @property
     def claimed(self) -> list[str]:
         """The events that a worker holds."""
-        table = tables.deliveries
+        table = schema.deliveries
         with self.database.engine.begin() as connection:
             query = select(table.c.event_id).where(table.c.claimed_by.is_not(None))
             return list(connection.execute(query).scalars())

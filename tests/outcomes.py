@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import select
 
 from alama.core.monitoring.news import News, State
+from alama.monitoring import schema
 from alama.monitoring.outcomes import Outcomes, OutcomeStore, Result, Sent
 from alama.platform.acts import Act, ActKind, decode
 from alama.platform.book import Book
@@ -47,7 +48,7 @@ def answers(results: list[Result]) -> list[Answer]:
 
 
 def rows(database: Database) -> list[dict[str, Any]]:
-    table = tables.outcomes
+    table = schema.outcomes
     with database.reading() as connection:
         found = connection.execute(select(table).order_by(table.c.request_id))
         return [dict(row._mapping) for row in found]

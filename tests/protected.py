@@ -50,7 +50,7 @@ APPLICATION: dict[str, Any] = {
 
 
 @functools.cache
-def the_desk() -> ActiveModel:
+def the_active_model() -> ActiveModel:
     """The built-in model and the default policy, in KES."""
     ready = ReadyModel(builtin(), "KES")
     return ActiveModel(ready, ReadyPolicy(policy_text.read(draft.default_text("KES")), ready))
@@ -73,9 +73,9 @@ class House:
         self.retention = Retention(self.registry, store, clock.trusted, jurisdiction)
         if not self.registry.lenders():
             keys.add_lender(self.registry, clock, "demo", "Demo lender", "KES")
-            model, text = the_desk().model.model, draft.default_text("KES")
+            model, text = the_active_model().model.model, draft.default_text("KES")
             self.registry.keep_model(model.id, document.encode(model), clock())
-            self.registry.keep_policy(the_desk().policy.id, text, clock())
+            self.registry.keep_policy(the_active_model().policy.id, text, clock())
 
     def ask(
         self,
@@ -89,7 +89,7 @@ class House:
         body = json.dumps(APPLICATION | named | fields).encode()
         once = only_once(idempotency_key.encode(), body, b"") if idempotency_key else None
         key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
-        caller = Caller(key, book, the_desk(), self.vault.ring(book.lender))
+        caller = Caller(key, book, the_active_model(), self.vault.ring(book.lender))
         arrival = Arrival(a_request_id(self.clock()), self.clock(), time.perf_counter())
         scoring = Scoring(Intake(PRODUCT), CommitAtOnce(self.scores), self.vault)
         return asyncio.run(scoring.score(caller, arrival, body, _request_id, once))

@@ -10,8 +10,8 @@ from sqlalchemy import insert
 from alama.core import calibration
 from alama.core.monitoring.recalibration import moved
 from alama.core.units import Points
+from alama.monitoring import schema
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from tests.entries import a_request_id
 
@@ -55,5 +55,5 @@ def keep_loans(
                 }
             )
     with database.writing() as connection:
-        connection.execute(insert(tables.outcomes), rows)
+        connection.execute(insert(schema.outcomes), rows)
     return sum(row["defaulted_on"] is not None for row in rows)

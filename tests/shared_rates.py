@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from alama.lenders.limits import Use
-from alama.lenders.store import FORGOTTEN_US, OWED_US_MAX
+from alama.lenders.limits import FORGOTTEN_US, OWED_US_MAX, Use
 
 
 class SharedRates:

@@ -7,8 +7,8 @@ from sqlalchemy import insert
 from alama.lenders import keys
 from alama.lenders.store import Registry
 from alama.platform.acts import ActLog
-from alama.platform.database import tables
 from alama.platform.database.database import Database
+from alama.scoring import schema
 from alama.scoring.records import ScoreRow
 from alama.scoring.store import ScoreChain, Scores
 from alama.vault.envelope import RECORD, place
@@ -55,4 +55,4 @@ def sealed_row(vault: Vault, row: ScoreRow, record: bytes) -> ScoreRow:
 def insert_scores(database: Database, *scores: ScoreRow) -> None:
     """Put rows of scores into a database as they are, without entries in the audit."""
     with database.writing() as connection:
-        connection.execute(insert(tables.scores), [score._asdict() for score in scores])
+        connection.execute(insert(schema.scores), [score._asdict() for score in scores])

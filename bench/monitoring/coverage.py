@@ -28,8 +28,8 @@ from alama.monitoring.report import Monitoring
 from alama.monitoring.synthetic_book import Asked, Kept, fill
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.files.packaged import builtin
+from alama.scoring import schema
 from alama.scoring.sequels import DEFAULTS
 from alama.training.population.people import CHUNK_ROWS, PopulationOptions, batches
 from alama.training.validation.figures import served_points
@@ -148,7 +148,7 @@ def _is_same(one: Rate, other: Rate) -> bool:
 
 def _by_hand(database: Database, kept: Kept) -> Mapping[str, tuple[Rate, float]]:
     """Work out the figures of each tier from the loans themselves, with their true rate."""
-    table = tables.scores
+    table = schema.scores
     query = select(table.c.request_id, table.c.tier, table.c.default_probability)
     with database.reading() as connection:
         said = {row[0]: (row[1], row[2]) for row in connection.execute(query)}

@@ -31,9 +31,9 @@ from alama.lenders import installation
 from alama.monitoring.drift import SETTLED_US, Drift, Drifted, DriftStore, Window
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin
+from alama.scoring import schema
 from alama.training.dataset import take_column
 from alama.training.population.people import CHUNK_ROWS, PopulationOptions, batches
 
@@ -177,7 +177,7 @@ def _keep(stage: Stage, book: Book, day: int, counted: Tally) -> None:
         "counts": tallies.encode(counted),
     }
     with stage.database.writing() as connection:
-        connection.execute(insert(tables.daily_counts), row)
+        connection.execute(insert(schema.daily_counts), row)
 
 
 # ------------------------------------------------------------------------------------ people

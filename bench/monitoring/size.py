@@ -23,9 +23,10 @@ from sqlalchemy import func, insert, select, update
 from alama.core import tally
 from alama.core.tally import Tally
 from alama.lenders import installation
+from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.synthetic_book import Asked, fill
 from alama.platform import ids, settings
-from alama.platform.database import tables
+from alama.scoring import schema
 from bench.environment import SCRATCH
 from bench.serve import postgres
 
@@ -106,10 +107,13 @@ def _filled(environment: Mapping[str, str], size: Size) -> Figures:
         fill(opened, Asked(LENDER, size.made, MONTHS, _SEED))
         database = opened.database
         scores = _multiply(
-            database, tables.scores, _Places("request_id", ("created_us",)), size.scores
+            database, schema.scores, _Places("request_id", ("created_us",)), size.scores
         )
         outcomes = _multiply(
-            database, tables.outcomes, _Places("request_id", ("score_us",)), size.outcomes
+            database,
+            monitoring_schema.outcomes,
+            _Places("request_id", ("score_us",)),
+            size.outcomes,
         )
         _multiply_counts(database, size.scores // size.made)
     finally:
@@ -143,14 +147,14 @@ def _copied(row: Mapping[str, Any], places: _Places, copy: int) -> dict[str, Any
 
 
 def _multiply_counts(database: Database, times: int) -> None:
-    table = tables.daily_counts
+    table = schema.daily_counts
     with database.writing() as connection:
         for row in connection.execute(select(table)).all():
             _rewrite(connection, row.writer, row.day, row.counts, times)
 
 
 def _rewrite(connection: Connection, writer: str, day: int, counts: bytes, times: int) -> None:
-    table, total = tables.daily_counts, Tally()
+    table, total = schema.daily_counts, Tally()
     for _ in range(times):
         total.merge(tally.decode(counts))
     connection.execute(

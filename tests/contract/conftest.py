@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from alama.lenders import keys
+from alama.operations.soundness import TABLES
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.database.database import Database
-from alama.platform.database.tables import METADATA
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, UMOJA
 from tests.stores import registry_in
@@ -47,7 +47,7 @@ def migrated(address: str) -> Iterator[Database]:
 def database(migrated: Database) -> Iterator[Database]:
     yield migrated
     with migrated.writing() as connection:
-        for table in reversed(METADATA.sorted_tables):
+        for table in reversed(TABLES):
             connection.execute(table.delete())
 
 

@@ -21,9 +21,11 @@ from alama.platform.database.database import Database
 from alama.platform.days import day_number
 from alama.platform.errors import Erased, InvalidName, StoreUnfit
 from alama.protection import applicants
-from alama.protection.applicants import UnderHold, UnknownApplicant, UnknownHold
+from alama.protection.applicants import UnderHold, UnknownApplicant, UnknownHold, legal_holds
+from alama.scoring import schema as scoring_schema
 from alama.scoring.records import IdempotencyKeyReused
 from alama.scoring.replay import open_score
+from alama.vault import schema
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
@@ -54,7 +56,7 @@ def another_process(house: House, address: str, clock: HandClock) -> Iterator[Ho
 
 def key_rows(database: Database) -> list[tuple[bytes | None, bytes | None, int | None]]:
     """Subject, wrapped key and time of erasure of every applicant, oldest first."""
-    table = tables.applicant_keys
+    table = schema.applicant_keys
     query = select(table.c.subject, table.c.wrapped, table.c.erased_us).order_by(table.c.id)
     with database.reading() as connection:
         return [tuple(row) for row in connection.execute(query)]
@@ -146,7 +148,7 @@ def test_of_the_replies_for_retries_nothing_is_left_to_hold_a_guess_against(hous
     house.ask("A-1", "order-1")
     house.ask("A-2", "order-2")
     house.applicants.erase(DEMO, "A-1")
-    table = tables.idempotency
+    table = scoring_schema.idempotency
     with house.database.reading() as connection:
         rows = connection.execute(select(table).order_by(table.c.request_id)).all()
     assert (rows[0].reply, rows[0].request_digest) == (b"", bytes(32))
@@ -266,7 +268,7 @@ def test_holds_are_noted_and_what_stood_once_goes_with_the_applicant(house: Hous
     assert (released.subject, released.by) == (hold.key_id, "A. Otieno")
     house.applicants.erase(DEMO, "A-1")
     with house.database.reading() as connection:
-        assert connection.execute(select(tables.legal_holds)).all() == []
+        assert connection.execute(select(legal_holds)).all() == []
     assert verdict_on(house.database).findings == []
 
 
@@ -347,7 +349,7 @@ def test_an_export_says_what_it_cannot_hold(house: House) -> None:
 def test_an_export_of_a_damaged_record_is_none(house: House) -> None:
     request_id = house.score("A-1")
     with house.database.writing() as connection:
-        connection.execute(update(tables.scores).values(sealed=b"nothing"))
+        connection.execute(update(scoring_schema.scores).values(sealed=b"nothing"))
     with pytest.raises(StoreUnfit, match=f"the record of {request_id} is damaged"):
         house.applicants.export(DEMO, "A-1")
 

@@ -10,7 +10,9 @@ from sqlalchemy import select, update
 
 from alama.core import document
 from alama.core.errors import AlamaError
+from alama.lenders import schema
 from alama.lenders.records import Signed, UnknownLender
+from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.errors import (
     ApprovalBlocked,
     GateFailed,
@@ -230,7 +232,7 @@ def test_activation_is_all_or_nothing(house: House) -> None:
     assert house.stores.registry.deployments(LIVE) == []
     assert announced(house.database) == []
     with house.database.reading() as connection:
-        assert connection.execute(select(tables.models)).all() == []
+        assert connection.execute(select(schema.models)).all() == []
     assert house.signed(candidate, NJERI)
 
 
@@ -324,7 +326,7 @@ def test_a_failed_gate_that_was_made_to_pass_in_the_database_is_found(house: Hou
     candidate = house.trained("umoja", gates=FAILED)
     with house.database.writing() as connection:
         passed = msgspec.json.encode(PASSED).decode()
-        connection.execute(update(tables.onboarding.candidates).values(gates=passed))
+        connection.execute(update(onboarding_schema.candidates).values(gates=passed))
     assert house.signed(candidate, NJERI)
     found = verdict_on(house.database).findings
     assert [(finding.trouble, finding.where, finding.what) for finding in found] == [

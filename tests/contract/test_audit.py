@@ -23,6 +23,8 @@ from alama.protection.audit.findings import Trouble
 from alama.protection.audit.store import Trail
 from alama.protection.retention import Plan
 from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring import schema
+from alama.vault import schema as vault_schema
 from tests.audited import Process, audited, verdict_on
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import registry_in
@@ -188,9 +190,11 @@ def test_what_an_act_accounts_for_is_in_order(process: Process, database: Databa
     process.give(an_entry(at_us=NOON_US + 2))
     (key_id,) = applicant_keys(database)
     with database.writing() as connection:
-        connection.execute(delete(tables.scores).where(tables.scores.c.request_id == old))
+        connection.execute(delete(schema.scores).where(schema.scores.c.request_id == old))
         connection.execute(
-            update(tables.applicant_keys).values(subject=None, wrapped=None, erased_us=NOON_US)
+            update(vault_schema.applicant_keys).values(
+                subject=None, wrapped=None, erased_us=NOON_US
+            )
         )
     assert sorted(troubles(database)) == [Trouble.GONE, Trouble.ERASED]
     erasure = Erasure(key_id, NOON_US, scores=1, replies=0, journal_emptied=True)
@@ -206,7 +210,7 @@ def test_what_an_act_accounts_for_is_in_order(process: Process, database: Databa
 
 def applicant_keys(database: Database) -> list[str]:
     with database.reading() as connection:
-        return [row.id for row in connection.execute(tables.applicant_keys.select())]
+        return [row.id for row in connection.execute(vault_schema.applicant_keys.select())]
 
 
 # ------------------------------------------------------------------------------- what is found
@@ -221,7 +225,7 @@ def test_a_chain_that_was_cut_or_taken_away_is_found_by_what_main_says(
     process.chain.close()
     table = tables.audit_entries
     with database.writing() as connection:
-        connection.execute(delete(tables.scores))
+        connection.execute(delete(schema.scores))
         connection.execute(delete(table).where(table.c.writer == head.writer, table.c.number == 2))
     assert sorted(troubles(database)) == [Trouble.GONE, Trouble.CUT]
     with database.writing() as connection:
@@ -268,7 +272,7 @@ def test_a_head_that_was_written_down_is_found_again_or_missed(
 @pytest.mark.usefixtures("process")
 def test_a_key_that_somebody_put_into_the_database_signs_nothing(database: Database) -> None:
     private = Ed25519PrivateKey.generate()
-    table = tables.vault_keys
+    table = vault_schema.vault_keys
     with database.writing() as connection:
         ours = connection.execute(table.select().where(table.c.purpose == "sign")).one()
         forged_key = ours._asdict() | {
@@ -306,7 +310,7 @@ def test_entries_of_rotated_keys_hold_and_a_forged_public_half_is_told_once(
     assert process.vault.signer().id != first
     verdict = verdict_on(database)
     assert (verdict.findings, verdict.proved) == ([], 4)
-    table = tables.vault_keys
+    table = vault_schema.vault_keys
     forged = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     with database.writing() as connection:
         connection.execute(update(table).where(table.c.id == first).values(public=forged))
@@ -315,7 +319,7 @@ def test_entries_of_rotated_keys_hold_and_a_forged_public_half_is_told_once(
 
 
 def change(database: Database, name: str, values: dict[str, object]) -> None:
-    table = tables.scores
+    table = schema.scores
     with database.writing() as connection:
         connection.execute(update(table).where(table.c.request_id == name).values(**values))
 

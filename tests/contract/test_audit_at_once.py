@@ -13,13 +13,13 @@ from alama.lenders.records import Key, Lender
 from alama.platform import acts
 from alama.platform.book import USUAL_SCOPES, Mode
 from alama.platform.database import database as databases
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.protection import retention
 from alama.protection.audit import store as audits
 from alama.protection.audit.store import Trail
 from alama.protection.audit.verify import Verdict
 from alama.protection.retention import Plan
+from alama.scoring import schema
 from tests.audited import audited, verdict_on
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, registry_in, scores_in
@@ -100,7 +100,7 @@ def test_nothing_is_wrong_while_scores_are_given_and_deleted(
 
     def delete() -> None:
         before_us = latest - 16_000_000
-        table = tables.scores
+        table = schema.scores
         with deleted.writing() as connection:
             old = select(table.c.request_id).where(table.c.created_us < before_us)
             gone = list(connection.execute(old).scalars())

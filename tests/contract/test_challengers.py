@@ -7,17 +7,18 @@ import pytest
 from sqlalchemy import update
 
 from alama.core import document
+from alama.lenders import schema as lenders_schema
 from alama.lenders.records import UnknownLender
 from alama.monitoring.challengers import Challengers, ChallengerThere, NoChallenger, Shadow, Step
 from alama.monitoring.shadowing import SETTLED_US, Round
 from alama.platform import ids
 from alama.platform.acts import ActKind
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import builtin
 from alama.protection.applicants import Applicants, ApplicantStore
+from alama.scoring import schema
 from tests.challenged import LATER_US, MODEL, OTHER, House, a_challenger, said_to_the_sample
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
 from tests.onboarded import acts_of
@@ -195,7 +196,7 @@ def test_what_was_erased_or_is_damaged_is_passed_over(house: House) -> None:
     store = ApplicantStore(house.database, acts_in(house.database))
     applicants = Applicants(store, house.vault, lambda: NOON_US)
     applicants.erase(DEMO, "cust-1", None)
-    spoil = update(tables.scores).where(tables.scores.c.request_id == damaged)
+    spoil = update(schema.scores).where(schema.scores.c.request_id == damaged)
     with house.database.writing() as connection:
         connection.execute(spoil.values(sealed=b"spoilt"))
     found = house.asking.round(house.now())
@@ -213,7 +214,11 @@ def test_what_the_challenger_decided_itself_is_no_comparison(house: House) -> No
 def test_a_damaged_model_is_told_of_and_loses_nothing(house: House) -> None:
     house.begin()
     house.score()
-    spoil = update(tables.models).where(tables.models.c.id == MODEL.id).values(document=b"{}")
+    spoil = (
+        update(lenders_schema.models)
+        .where(lenders_schema.models.c.id == MODEL.id)
+        .values(document=b"{}")
+    )
     with house.database.writing() as connection:
         connection.execute(spoil)
     with pytest.raises(Exception, match="model"):
@@ -226,6 +231,6 @@ def test_a_policy_that_is_not_there_any_more_is_told_of(house: House) -> None:
     house.begin()
     house.score()
     with house.database.writing() as connection:
-        connection.execute(tables.policies.delete())
+        connection.execute(lenders_schema.policies.delete())
     with pytest.raises(StoreUnfit):
         house.asking.round(house.now())

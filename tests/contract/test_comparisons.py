@@ -11,10 +11,9 @@ from sqlalchemy import insert
 from alama.core import document
 from alama.core.monitoring.rates import wilson
 from alama.lenders.records import UnknownLender
-from alama.monitoring import comparing
+from alama.monitoring import comparing, schema
 from alama.monitoring.challengers import NoChallenger, Step, how_to_end
 from alama.monitoring.records import Crossed
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.files.packaged import builtin
 from tests.challenged import LATER_US, MODEL, OTHER, House
@@ -78,9 +77,9 @@ def a_loan(pair: dict[str, Any], *, defaulted: bool, due_day: int = MATURE) -> d
 
 def keep(house: House, pairs: list[dict[str, Any]], loans: list[dict[str, Any]]) -> None:
     with house.database.writing() as connection:
-        connection.execute(insert(tables.shadow_scores), pairs)
+        connection.execute(insert(schema.shadow_scores), pairs)
         if loans:
-            connection.execute(insert(tables.outcomes), loans)
+            connection.execute(insert(schema.outcomes), loans)
 
 
 APPROVED = (700, "A", "APPROVED")

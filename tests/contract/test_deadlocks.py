@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select
 
-from alama.platform.database import tables
 from alama.platform.database.database import Clash, Database
 from alama.protection.applicants import lock_keys
+from alama.vault import schema
 from tests.clocks import HandClock
 from tests.entries import NOON_US
 from tests.protected import House
@@ -59,14 +59,14 @@ def test_scores_and_retention_take_the_keys_of_applicants_in_one_order(
     shuffled = random.Random(4)  # noqa: S311  no secret
     scores.commit([an_entry_of(ring, one, at_us=NOON_US) for one in REFERENCES])
     with house.database.reading() as connection:
-        ids = connection.execute(select(tables.applicant_keys.c.id)).scalars().all()
+        ids = connection.execute(select(schema.applicant_keys.c.id)).scalars().all()
     done = threading.Event()
 
     def hold_all() -> int:
         times = 0
         while not done.is_set():
             with house.database.writing() as connection:
-                times += len(lock_keys(connection, tables.applicant_keys.c.id.in_(ids)))
+                times += len(lock_keys(connection, schema.applicant_keys.c.id.in_(ids)))
         return times
 
     with ThreadPoolExecutor(1) as pool:

@@ -16,7 +16,9 @@ from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.days import day_of
 from alama.protection import retention
+from alama.scoring import schema
 from alama.scoring.sequels import Answer
+from alama.vault import schema as vault_schema
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
@@ -45,7 +47,7 @@ def delete_all(house: House) -> int:
 
 def lie_backwards(house: House, request_ids: list[str]) -> None:
     """Have scores lie the other way round, as PostgreSQL puts what was changed."""
-    table = tables.scores
+    table = schema.scores
     for one in reversed(request_ids):
         changed = update(table).where(table.c.request_id == one)
         with house.database.writing() as connection:
@@ -114,5 +116,5 @@ def test_a_key_stays_while_a_note_is_under_it(house: House) -> None:
         connection.execute(insert(table), nothing | whose)
     assert delete_all(house) == 1
     with house.database.reading() as connection:
-        left = connection.execute(select(tables.applicant_keys.c.id)).scalars().all()
+        left = connection.execute(select(vault_schema.applicant_keys.c.id)).scalars().all()
     assert left == [key_id]

@@ -7,6 +7,7 @@ from sqlalchemy import insert, select
 from alama.operations import diagnosis
 from alama.platform.database import tables
 from alama.platform.database.database import Database
+from alama.webhooks import schema
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_endpoint, an_event
 
@@ -62,5 +63,5 @@ def test_the_last_attempt_is_seen(database: Database) -> None:
     with database.writing() as connection:
         for at_us in (NOON_US, NOON_US + 5):
             more = {"id": f"wa_{at_us}", "started_us": at_us, "status": 200}
-            connection.execute(insert(tables.webhook_attempts), row | more)
+            connection.execute(insert(schema.webhook_attempts), row | more)
     assert diagnosis.last_attempt_us(database) == NOON_US + 5

@@ -6,7 +6,8 @@ from sqlalchemy import delete, update
 from alama.core import document
 from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
-from alama.platform.database import tables
+from alama.lenders import schema
+from alama.onboarding import schema as onboarding_schema
 from alama.platform.database.database import Database
 from alama.protection.audit.findings import Finding, Trouble
 from tests.audited import verdict_on
@@ -46,7 +47,7 @@ def test_a_policy_may_be_written_in_other_words(house: House) -> None:
 @pytest.mark.parametrize("damage", DAMAGES, ids=range(len(DAMAGES)))
 def test_a_model_that_is_not_what_its_id_says_is_found(house: House, damage: bytes) -> None:
     with house.database.writing() as connection:
-        connection.execute(update(tables.models).values(document=damage))
+        connection.execute(update(schema.models).values(document=damage))
     (one,) = found(house.database)
     assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"model {MODEL.id}")
 
@@ -55,7 +56,7 @@ def test_a_model_that_is_not_what_its_id_says_is_found(house: House, damage: byt
 def test_a_candidate_whose_model_was_changed_is_found(house: House, damage: bytes) -> None:
     (candidate,) = house.stores.candidates.of("umoja")
     with house.database.writing() as connection:
-        connection.execute(update(tables.onboarding.candidates).values(document=damage))
+        connection.execute(update(onboarding_schema.candidates).values(document=damage))
     (one,) = found(house.database)
     assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"candidate {candidate.id}")
 
@@ -68,7 +69,7 @@ def test_a_policy_that_was_changed_is_found_though_none_follows_it(
 ) -> None:
     assert damage != TEXT
     with house.database.writing() as connection:
-        connection.execute(update(tables.policies).values(document=damage))
+        connection.execute(update(schema.policies).values(document=damage))
     (one,) = found(house.database)
     assert (one.trouble, one.where) == (Trouble.DOCUMENT, f"policy {POLICY.id}")
     assert verdict_on(house.database).can_be_told
@@ -79,7 +80,7 @@ def test_each_of_many_is_read_by_itself(house: House) -> None:
         text = draft.default_text(currency)
         house.stores.registry.keep_policy(policy_text.read(text).id, text, NOON_US)
     with house.database.writing() as connection:
-        connection.execute(update(tables.policies).values(document=b"\0"))
+        connection.execute(update(schema.policies).values(document=b"\0"))
     assert len({one.where for one in found(house.database)}) == 4
 
 
@@ -119,13 +120,13 @@ def of_history(house: House) -> str:
 )
 def test_a_loan_history_that_does_not_open_is_found(house: House, sealed: bytes, what: str) -> None:
     with house.database.writing() as connection:
-        connection.execute(update(tables.onboarding.history_parts).values(sealed=sealed))
+        connection.execute(update(onboarding_schema.history_parts).values(sealed=sealed))
     assert found(house.database) == [Finding(Trouble.HISTORY, of_history(house), what)]
 
 
 def test_a_loan_history_that_lacks_a_part_is_found(house: House) -> None:
     with house.database.writing() as connection:
-        connection.execute(delete(tables.onboarding.history_parts))
+        connection.execute(delete(onboarding_schema.history_parts))
     assert found(house.database) == [Finding(Trouble.HISTORY, of_history(house), "part 1 is gone")]
 
 
@@ -138,7 +139,7 @@ def test_a_loan_history_that_opens_and_is_another_file_is_found(house: House) ->
 
 def test_a_loan_history_that_was_given_the_hash_of_another_file_is_found(house: House) -> None:
     with house.database.writing() as connection:
-        connection.execute(update(tables.onboarding.histories).values(digest="sha256:0"))
+        connection.execute(update(onboarding_schema.histories).values(digest="sha256:0"))
     assert [one.trouble for one in found(house.database)] == [Trouble.STANDING, Trouble.HISTORY]
 
 

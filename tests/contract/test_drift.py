@@ -8,15 +8,16 @@ import pytest
 from sqlalchemy import update
 
 from alama.core.tally import PEOPLE_MIN
+from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.drift import DAYS_MAX, SETTLED_US, Drifted, Window
 from alama.platform import acts
 from alama.platform.acts import ActKind
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.protection.audit.store import Trail
-from alama.scoring.store import fold_counts
+from alama.scoring import schema
+from alama.scoring.counts import fold_counts
 from alama.webhooks.event_store import EventStore
 from tests.drifting import (
     CARD,
@@ -298,7 +299,7 @@ def test_the_last_windows_are_given_newest_last(database: Database) -> None:
 
 def damage(database: Database) -> None:
     with database.writing() as connection:
-        connection.execute(update(tables.daily_counts).values(counts=b"\xc1"))
+        connection.execute(update(schema.daily_counts).values(counts=b"\xc1"))
 
 
 def test_damaged_counts_are_unfit(database: Database) -> None:
@@ -320,7 +321,7 @@ def test_a_damaged_window_is_unfit(database: Database) -> None:
     count(database, [False])
     look(database)
     with database.writing() as connection:
-        connection.execute(update(tables.drift_windows).values(figures=b"\xc1"))
+        connection.execute(update(monitoring_schema.drift_windows).values(figures=b"\xc1"))
     with pytest.raises(StoreUnfit, match="is damaged"):
         windows(database)
 

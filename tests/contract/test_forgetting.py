@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from alama.platform.database import tables
 from alama.platform.database.database import Database
+from alama.webhooks import schema
 from alama.webhooks.deliveries import deliver_new, delivery
 from alama.webhooks.records import Backlog, Change, Forgotten, UnknownEvent
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA
@@ -26,7 +26,7 @@ def test_what_is_old_is_forgotten_with_all_that_is_its_own(
     assert hooks.outbox.forget(NOON_US + 3, 2) == Forgotten(1, 0, 0, some_left=False)
     assert hooks.events.page(DEMO, None, None, 10) == [kept]
     with database.reading() as connection:
-        left = select(func.count()).select_from(tables.deliveries)
+        left = select(func.count()).select_from(schema.deliveries)
         assert connection.execute(left).scalar_one() == 1
     assert len(hooks.endpoints.attempts(DEMO, endpoint.id, None, 10)) == 1
     with pytest.raises(UnknownEvent):
@@ -44,7 +44,7 @@ def test_deliveries_whose_event_is_gone_are_forgotten_when_they_are_as_old(
     hooks.dispatched(*kept)
 
     def left() -> list[str]:
-        query = select(tables.deliveries.c.event_id).order_by(tables.deliveries.c.event_id)
+        query = select(schema.deliveries.c.event_id).order_by(schema.deliveries.c.event_id)
         with database.reading() as connection:
             return list(connection.execute(query).scalars())
 
@@ -65,7 +65,7 @@ def test_deliveries_to_an_endpoint_that_was_removed_go_with_what_is_as_old(
     hooks.endpoints.remove(DEMO, removed.id)
     assert hooks.outbox.forget(NOON_US + 1, 10).events == 1
     with database.reading() as connection:
-        left = select(func.count()).select_from(tables.deliveries)
+        left = select(func.count()).select_from(schema.deliveries)
         assert connection.execute(left).scalar_one() == 1
 
 

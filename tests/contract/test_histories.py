@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, select, update
 
 from alama.lenders.records import UnknownLender
 from alama.onboarding import histories as stored_histories
+from alama.onboarding import schema
 from alama.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
 from alama.onboarding.files import Read, forget_history, keep_history, write_history
 from alama.onboarding.histories import ABANDONED_US, SWEPT_AT_ONCE, Histories
@@ -21,11 +22,11 @@ from alama.onboarding.records import (
     HistoryRecord,
     JobKind,
 )
-from alama.platform.database import tables as schema
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.protection.rotation import Rotation, RotationStore
 from alama.training.history.report import Enough
+from alama.vault import schema as vault_schema
 from tests.entries import NOON_US
 from tests.onboarded import House, a_history, a_job
 from tests.stores import acts_in
@@ -34,8 +35,6 @@ from tests.vaults import vault_of
 MARK = b"borrower-0042"
 PARTS = [MARK + os.urandom(100), b"second" * 50, b"third"]
 SEEN = Read(FileFormat.CSV, 3, 30, Enough.MAINS, b'{"rows":3}')
-
-tables = schema.onboarding
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def kept(histories: Histories, lender: str = "demo") -> HistoryRecord:
 
 
 def stored_parts(database: Database) -> list[bytes]:
-    query = select(tables.history_parts.c.sealed).order_by(tables.history_parts.c.number)
+    query = select(schema.history_parts.c.sealed).order_by(schema.history_parts.c.number)
     with database.reading() as connection:
         return list(connection.execute(query).scalars())
 
@@ -100,7 +99,7 @@ def test_nothing_opens_under_the_key_of_another_lender(
     record = kept(histories)
     theirs = vault_of(database).ring("umoja").seal_key_id
     with database.writing() as connection:
-        connection.execute(update(tables.history_parts).values(seal_key_id=theirs))
+        connection.execute(update(schema.history_parts).values(seal_key_id=theirs))
     with pytest.raises(StoreUnfit, match="is not in this database"):
         list(histories.parts("demo", record.id))
 
@@ -108,7 +107,9 @@ def test_nothing_opens_under_the_key_of_another_lender(
 def test_without_the_lenders_key_no_part_opens(histories: Histories, database: Database) -> None:
     record = kept(histories)
     with database.writing() as connection:
-        connection.execute(delete(schema.vault_keys).where(schema.vault_keys.c.lender == "demo"))
+        connection.execute(
+            delete(vault_schema.vault_keys).where(vault_schema.vault_keys.c.lender == "demo")
+        )
     fresh = Histories(database, acts_in(database), vault_of(database))
     with pytest.raises(StoreUnfit, match="or was destroyed"):
         list(fresh.parts("demo", record.id))
@@ -116,7 +117,7 @@ def test_without_the_lenders_key_no_part_opens(histories: Histories, database: D
 
 def test_a_part_opens_in_its_own_place_alone(histories: Histories, database: Database) -> None:
     record = kept(histories)
-    parts = tables.history_parts
+    parts = schema.history_parts
     first, second, _ = stored_parts(database)
     with database.writing() as connection:
         for number, sealed in ((1, second), (2, first)):
@@ -128,7 +129,7 @@ def test_a_part_opens_in_its_own_place_alone(histories: Histories, database: Dat
 def test_a_file_whose_end_was_cut_off_is_told(histories: Histories, database: Database) -> None:
     record = kept(histories)
     with database.writing() as connection:
-        connection.execute(delete(tables.history_parts).where(tables.history_parts.c.number == 3))
+        connection.execute(delete(schema.history_parts).where(schema.history_parts.c.number == 3))
     with pytest.raises(StoreUnfit, match="is damaged"):
         list(histories.parts("demo", record.id))
 
@@ -246,7 +247,7 @@ def test_what_is_forgotten_is_gone_and_its_report_is_not(
     assert again == (False, True)
     assert histories.find("demo", record.id).forgotten_us == NOON_US + 5
     with database.reading() as connection:
-        count = select(func.count()).select_from(tables.history_parts)
+        count = select(func.count()).select_from(schema.history_parts)
         assert connection.execute(count).scalar_one() == len(PARTS)
     assert list(histories.parts("umoja", other.id)) == PARTS
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from alama.core.tally import CardTally, Tally, encode
+from alama.monitoring import schema
 from alama.monitoring.records import (
     DayScore,
     KnownRow,
@@ -23,7 +24,8 @@ from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnfit
-from alama.scoring.store import fold_counts
+from alama.scoring import schema as scoring_schema
+from alama.scoring.counts import fold_counts
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.stores import insert_scores
 
@@ -81,7 +83,7 @@ def keep(
     database: Database, *loans: dict[str, Any], reviews: list[dict[str, Any]] | None = None
 ) -> None:
     with database.writing() as connection:
-        connection.execute(insert(tables.outcomes), list(loans))
+        connection.execute(insert(schema.outcomes), list(loans))
         if reviews:
             connection.execute(insert(tables.reviews), reviews)
 
@@ -251,7 +253,7 @@ def keep_day(database: Database, book: Book, day: int, counts: bytes, writer: st
         "counts": counts,
     }
     with database.writing() as connection:
-        connection.execute(insert(tables.daily_counts), row)
+        connection.execute(insert(scoring_schema.daily_counts), row)
 
 
 def test_days_come_one_after_the_other_in_the_parts_they_were_written_in(

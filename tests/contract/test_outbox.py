@@ -15,7 +15,7 @@ from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.events import Event, EventKind
 from alama.protection.audit.store import Trail
-from alama.webhooks import outbox
+from alama.webhooks import outbox, schema
 from alama.webhooks.records import (
     LEASE_US,
     Backlog,
@@ -311,7 +311,7 @@ def test_what_arrives_while_its_endpoint_is_disabled_and_enabled_is_delivered(ho
     hooks.outbox.settle("one", outcomes)
     assert hooks.claim(MUCH_LATER_US) == []
     assert hooks.resent(NOON_US + 9) == 1
-    table = tables.deliveries
+    table = schema.deliveries
     query = select(table.c.delivered_us, table.c.failed_us).order_by(table.c.event_id)
     with hooks.database.reading() as connection:
         found = [tuple(row) for row in connection.execute(query)]

@@ -23,7 +23,7 @@ from alama.platform.database.database import Database
 from alama.platform.events import EventKind
 from alama.protection.audit.store import Trail
 from alama.webhooks import deliveries as dispatching
-from alama.webhooks import event_store, resends
+from alama.webhooks import event_store, resends, schema
 from alama.webhooks.deliveries import deliver_new, send_again
 from alama.webhooks.records import Backlog, Change, DisabledReason, Forgotten
 from tests.audited import verdict_on
@@ -58,7 +58,7 @@ def together(count: int, work: Callable[[int], None]) -> Iterator[list[Future[No
 
 
 def deliveries(database: Database) -> Counter[tuple[str, str]]:
-    table = tables.deliveries
+    table = schema.deliveries
     with database.reading() as connection:
         rows = connection.execute(select(table.c.endpoint_id, table.c.event_id))
         return Counter((row.endpoint_id, row.event_id) for row in rows)
@@ -66,7 +66,7 @@ def deliveries(database: Database) -> Counter[tuple[str, str]]:
 
 def arrivals(database: Database) -> Counter[tuple[str, str]]:
     """How often each delivery has arrived, by what the workers noted."""
-    table = tables.webhook_attempts
+    table = schema.webhook_attempts
     with database.reading() as connection:
         query = select(table.c.endpoint_id, table.c.event_id).where(table.c.status == 200)
         return Counter((row.endpoint_id, row.event_id) for row in connection.execute(query))

@@ -9,13 +9,14 @@ from datetime import date
 import pytest
 from sqlalchemy import select
 
+from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.outcomes import Outcomes, OutcomeStore, Result
 from alama.platform.acts import SHA256
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US, day_number
 from alama.platform.errors import StoreUnfit
+from alama.scoring import schema
 from alama.scoring.sequels import Answer
 from tests.audited import verdict_on
 from tests.clocks import HandClock
@@ -271,7 +272,7 @@ def test_news_that_had_to_wait_are_heard_when_it_is_their_turn(
 
     with ThreadPoolExecutor(1) as pool:
         with database.writing() as connection:
-            locked = select(tables.scores.c.request_id).with_for_update()
+            locked = select(schema.scores.c.request_id).with_for_update()
             assert connection.execute(locked).scalar() == request_id
             waiting = pool.submit(Outcomes(store, late).record, DEMO, [repaid(request_id)], SENT)
             wait([waiting], timeout=0.2)
@@ -286,6 +287,6 @@ def test_a_state_that_no_loan_can_be_in_is_told_with_the_score(
     (request_id,) = scored(database)
     outcomes.record(DEMO, [repaid(request_id)], SENT)
     with database.writing() as connection:
-        connection.execute(tables.outcomes.update().values(state="vanished"))
+        connection.execute(monitoring_schema.outcomes.update().values(state="vanished"))
     with pytest.raises(StoreUnfit, match=request_id):
         outcomes.record(DEMO, [repaid(request_id, 40)], SENT)

@@ -11,10 +11,9 @@ from typing import Protocol
 import pytest
 from sqlalchemy import insert, select, update
 
-from alama.lenders.limits import NO_FLOOR_US, Rates, Use
-from alama.lenders.store import FORGOTTEN_US, OWED_US_MAX, SqlRates
+from alama.lenders.limits import FORGOTTEN_US, NO_FLOOR_US, OWED_US_MAX, Rates, SqlRates, Use
+from alama.lenders.schema import rates
 from alama.platform.database.database import Database
-from alama.platform.database.tables import rates
 from alama.platform.errors import StoreUnavailable
 from tests.shared_rates import SharedRates
 

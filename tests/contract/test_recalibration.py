@@ -13,6 +13,7 @@ from alama.core import model
 from alama.core.monitoring.recalibration import Coverage, Pack, Recalibration
 from alama.core.tally import CardTally, Tally, encode
 from alama.lenders.records import UnknownLender
+from alama.monitoring import schema
 from alama.monitoring.recalibration import (
     Asked,
     NothingToRecalibrate,
@@ -24,10 +25,10 @@ from alama.monitoring.store import SqlMonitoring
 from alama.onboarding.records import Candidate
 from alama.platform.acts import ActKind
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US, first_day_of
 from alama.platform.files.packaged import builtin
+from alama.scoring import schema as scoring_schema
 from tests.entries import DEMO, LIVE, NOON_US, an_entry
 from tests.onboarded import MODEL, OTHER_MODEL, House, a_pilot, acts_of, announced
 from tests.recalibrated import keep_loans
@@ -176,7 +177,7 @@ def test_months_of_which_nothing_is_known_are_in_the_coverage(house: House) -> N
     silent = {202604: 100, 202605: 100}
     keep_approved(house.database, {202601: 1, **known, **silent})
     with house.database.writing() as connection:
-        connection.execute(delete(tables.outcomes).where(MONTH.in_(silent)))
+        connection.execute(delete(schema.outcomes).where(MONTH.in_(silent)))
     coverage = made(house).pack.coverage
     assert coverage.approved == 1 + 200_000 + 200
     assert 0 < coverage.told < coverage.approved
@@ -189,7 +190,7 @@ def test_what_is_known_of_a_month_makes_up_for_no_other(house: House) -> None:
     assert made(house).pack.coverage == Coverage(20, 20)
 
 
-MONTH: Any = tables.outcomes.c.score_month
+MONTH: Any = schema.outcomes.c.score_month
 
 
 def keep_approved(database: Database, approved: dict[int, int]) -> None:
@@ -206,7 +207,7 @@ def keep_approved(database: Database, approved: dict[int, int]) -> None:
             "counts": encode(tally),
         }
         with database.writing() as connection:
-            connection.execute(insert(tables.daily_counts), row)
+            connection.execute(insert(scoring_schema.daily_counts), row)
 
 
 # ------------------------------------------------------------------------------ who can sign

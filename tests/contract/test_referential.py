@@ -20,10 +20,15 @@ from sqlalchemy import (
 
 from alama.lenders import keys as lenders
 from alama.monitoring import backdating
+from alama.monitoring import schema as monitoring_schema
+from alama.onboarding import schema as onboarding_schema
 from alama.operations import soundness
 from alama.operations.soundness import RULES, Rule
 from alama.platform.database import tables as schema
 from alama.platform.database.database import Database
+from alama.protection.applicants import legal_holds
+from alama.scoring import schema as scoring_schema
+from alama.vault import schema as vault_schema
 from tests.audited import Process
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import registry_in
@@ -75,17 +80,16 @@ def a_row(table: Table, lender: str) -> dict[str, Any]:
 
 def plant(connection: Connection, rule: Rule) -> None:
     """Break a rule, and the others of its table that are alike."""
-    tables = schema.onboarding
 
     def add(table: Table, lender: str, **values: Any) -> None:
         connection.execute(insert(table), a_row(table, lender) | values)
 
-    if rule.table is tables.histories:
-        add(tables.histories, HERE, forgotten_us=None)
-    elif rule.table in {tables.candidates, tables.signatures}:
-        add(tables.histories, HERE, id="history", part_count=0)
-        add(tables.candidates, "there", id="candidate", history_id="history")
-        add(tables.signatures, HERE, candidate_id="candidate")
+    if rule.table is onboarding_schema.histories:
+        add(onboarding_schema.histories, HERE, forgotten_us=None)
+    elif rule.table in {onboarding_schema.candidates, onboarding_schema.signatures}:
+        add(onboarding_schema.histories, HERE, id="history", part_count=0)
+        add(onboarding_schema.candidates, "there", id="candidate", history_id="history")
+        add(onboarding_schema.signatures, HERE, candidate_id="candidate")
     else:
         add(rule.table, HERE)
 
@@ -163,31 +167,41 @@ class Scoped(NamedTuple):
 SCOPED = [
     *(
         Scoped(table, "key_id", schema.keys, "id")
-        for table in (schema.scores, schema.outcomes, schema.reviews, schema.onboarding.signatures)
-    ),
-    *(
-        Scoped(table, "seal_key_id", schema.vault_keys, "id")
         for table in (
-            schema.scores,
-            schema.idempotency,
+            scoring_schema.scores,
+            monitoring_schema.outcomes,
             schema.reviews,
-            schema.onboarding.history_parts,
+            onboarding_schema.signatures,
         )
     ),
     *(
-        Scoped(table, "lender_key_id", schema.vault_keys, "id")
-        for table in (schema.applicant_keys, schema.webhook_endpoints)
+        Scoped(table, "seal_key_id", vault_schema.vault_keys, "id")
+        for table in (
+            scoring_schema.scores,
+            scoring_schema.idempotency,
+            schema.reviews,
+            onboarding_schema.history_parts,
+        )
     ),
     *(
-        Scoped(table, "applicant_key_id", schema.applicant_keys, "id")
-        for table in (schema.scores, schema.idempotency, schema.reviews)
+        Scoped(table, "lender_key_id", vault_schema.vault_keys, "id")
+        for table in (vault_schema.applicant_keys, schema.webhook_endpoints)
     ),
-    Scoped(schema.legal_holds, "subject", schema.applicant_keys, "subject"),
     *(
-        Scoped(table, "request_id", schema.scores, "request_id")
-        for table in (schema.idempotency, schema.outcomes, schema.reviews, schema.shadow_scores)
+        Scoped(table, "applicant_key_id", vault_schema.applicant_keys, "id")
+        for table in (scoring_schema.scores, scoring_schema.idempotency, schema.reviews)
     ),
-    Scoped(schema.shadow_scores, "model_id", schema.challengers, "model_id"),
+    Scoped(legal_holds, "subject", vault_schema.applicant_keys, "subject"),
+    *(
+        Scoped(table, "request_id", scoring_schema.scores, "request_id")
+        for table in (
+            scoring_schema.idempotency,
+            monitoring_schema.outcomes,
+            schema.reviews,
+            monitoring_schema.shadow_scores,
+        )
+    ),
+    Scoped(monitoring_schema.shadow_scores, "model_id", monitoring_schema.challengers, "model_id"),
 ]
 
 
@@ -198,8 +212,8 @@ def test_what_is_named_has_to_be_of_the_same_lender_and_mode(
     table, target = scoped.table, scoped.target
     is_binary = isinstance(table.c[scoped.column].type, LargeBinary)
     name = b"named" if is_binary else "named"
-    if table is schema.onboarding.signatures:
-        for above in (schema.onboarding.histories, schema.onboarding.candidates):
+    if table is onboarding_schema.signatures:
+        for above in (onboarding_schema.histories, onboarding_schema.candidates):
             planted.execute(insert(above), a_row(above, HERE) | {"id": "no"})
     planted.execute(insert(table), a_row(table, HERE) | {"lender": HERE, scoped.column: name})
     wrong = (table.name, scoped.column)
@@ -226,7 +240,7 @@ def test_what_is_named_has_to_be_of_the_same_lender_and_mode(
 def test_the_parts_of_a_history_are_those_of_its_lender(
     planted: Connection, lender: str, *, is_broken: bool
 ) -> None:
-    histories, parts = schema.onboarding.histories, schema.onboarding.history_parts
+    histories, parts = onboarding_schema.histories, onboarding_schema.history_parts
     history = {"id": "history", "part_count": 1, "forgotten_us": None}
     planted.execute(insert(histories), a_row(histories, HERE) | history)
     part = {"history_id": "history", "lender": lender}
@@ -263,12 +277,14 @@ def test_simulated_scores_of_a_test_book_need_no_api_key(
     lenders.add_lender(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
     Process(database).give(an_entry(DEMO))
     with database.writing() as connection:
-        connection.execute(update(schema.scores).values(key_id=backdating.KEY_ID, mode=mode))
+        connection.execute(
+            update(scoring_schema.scores).values(key_id=backdating.KEY_ID, mode=mode)
+        )
     assert broken_in(database) & {("scores", "key_id")} == rules_broken
 
 
 def test_what_was_erased_needs_no_key_of_its_lender(two_lenders: Database) -> None:
-    keys = schema.applicant_keys
+    keys = vault_schema.applicant_keys
     row = a_row(keys, HERE) | {"lender": HERE, "subject": None, "wrapped": None}
     with two_lenders.writing() as connection:
         connection.execute(insert(keys), row)
@@ -283,7 +299,7 @@ def test_every_column_that_names_something_is_under_a_rule_or_rightly_not() -> N
         for column in table.columns
         if column.name.endswith("_id") or column.name == "lender"
         # The request id of a score is its own name.
-        if not (table is schema.scores and column.name == "request_id")
+        if not (table is scoring_schema.scores and column.name == "request_id")
         if not column.foreign_keys
     }
     assert naming - ruled - RIGHTLY_GONE == set()

@@ -1,4 +1,4 @@
-"""What every registry does: see `alama.scoring.group_commit.Registry`."""
+"""What every registry does: see `alama.lenders.store.Registry`."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import select
 
-from alama.platform.database import database, tables
+from alama.platform.database import database
 from alama.platform.events import Event, EventKind
-from alama.webhooks import resends
+from alama.webhooks import resends, schema
 from alama.webhooks.records import Backlog, Change, DisabledReason, Endpoint, UnknownEndpoint
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
@@ -42,12 +42,12 @@ def arrive(hooks: Hooks, now_us: int = NOW_US) -> list[str]:
 
 def wishes(hooks: Hooks) -> list[str]:
     with hooks.database.reading() as connection:
-        return list(connection.execute(select(tables.webhook_resends.c.endpoint_id)).scalars())
+        return list(connection.execute(select(schema.webhook_resends.c.endpoint_id)).scalars())
 
 
 def some_waits(hooks: Hooks) -> list[str]:
     """The endpoints of deliveries that are not over, also of those that are not to be sent."""
-    table = tables.deliveries
+    table = schema.deliveries
     query = select(table.c.endpoint_id).where(table.c.next_us.is_not(None))
     with hooks.database.reading() as connection:
         return sorted(connection.execute(query).scalars())

@@ -21,11 +21,12 @@ from alama.policies.policies import activate
 from alama.protection import retention
 from alama.protection.applicants import LockedKey, lock_keys
 from alama.protection.retention import LawUnknown, NoPeriod, PeriodTooShort, Retention
+from alama.scoring import schema
 from alama.scoring.records import UnknownScore
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
-from tests.protected import DAY_US, House, the_desk
+from tests.protected import DAY_US, House, the_active_model
 
 LIVE = Book("demo", Mode.LIVE)
 YEAR_DAYS = 365
@@ -60,7 +61,7 @@ def obey(house: House, code: str, book: Book = DEMO) -> None:
     place = jurisdiction(code)
     currency = place.currencies[0]
     text = draft_text(draft(currency, place, "ours"), place).encode()
-    activate(house.registry, book, text, Signed(NOON_US), lambda: the_desk().model.model)
+    activate(house.registry, book, text, Signed(NOON_US), lambda: the_active_model().model.model)
 
 
 def run(house: House, days: int = YEAR_DAYS, book: Book = DEMO) -> list[int]:
@@ -172,7 +173,7 @@ def test_nothing_goes_by_days_where_a_policy_cannot_be_read(house: House, clock:
 
 def rename(house: House, request_id: str, policy_id: str) -> None:
     """Have a score name another policy."""
-    chosen = tables.scores.update().where(tables.scores.c.request_id == request_id)
+    chosen = schema.scores.update().where(schema.scores.c.request_id == request_id)
     with house.database.writing() as connection:
         connection.execute(chosen.values(policy_id=policy_id))
 

@@ -13,6 +13,7 @@ from alama.core.errors import AlamaError
 from alama.core.lending.policy import Decision
 from alama.core.monitoring.news import State
 from alama.lenders import keys
+from alama.monitoring import schema
 from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviewed
 from alama.platform import event_bundles
 from alama.platform.book import Book, Mode
@@ -291,7 +292,7 @@ def test_what_became_of_a_score_has_the_outcome_of_the_loan_too(house: House) ->
     said = Said(NOON_US, 202611, 20_500, "sha256:m", 661, "B", 0.05, APPROVED)
     row = {"lender": "demo", "mode": "test", **known._asdict(), **said._asdict()}
     with house.database.writing() as connection:
-        connection.execute(insert(tables.outcomes), row)
+        connection.execute(insert(schema.outcomes), row)
     assert house.reviews.sequel(DEMO, request_id) == (None, known)
     assert known.is_default
     review = house.reviews.review(DEMO, request_id, SAID).review

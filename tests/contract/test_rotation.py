@@ -22,7 +22,7 @@ from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.records import Earlier, Entry
 from alama.scoring.replay import open_reply, open_score
 from alama.scoring.store import Scores
-from alama.vault import envelope, sealed_texts
+from alama.vault import envelope, schema, sealed_texts
 from alama.vault.keys import Masters, VaultKey, master
 from alama.vault.ring import Ring
 from alama.vault.store import MASTER_FACT, SqlVaultKeys
@@ -217,7 +217,7 @@ def test_an_interrupted_rotation_goes_on_where_it_stopped(
 def test_a_rotation_wakes_nobody_who_was_erased(
     rotation: Rotation, stock: Stock, scores: Scores, vault: Vault, database: Database
 ) -> None:
-    table = tables.applicant_keys
+    table = schema.applicant_keys
     with database.writing() as connection:
         gone = {"subject": None, "wrapped": None, "erased_us": NOON_US}
         connection.execute(table.update().values(gone))

@@ -1,4 +1,4 @@
-"""What every store of scores does: see `alama.scoring.group_commit.Scores`."""
+"""What every store of scores does: see `alama.scoring.store.Scores`."""
 
 import threading
 from collections.abc import Iterator, Sequence

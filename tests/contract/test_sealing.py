@@ -10,14 +10,15 @@ import pytest
 from sqlalchemy import String, null, select, type_coerce, update
 
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring import schema as scoring_schema
 from alama.scoring.group_commit import Commit, GroupCommit
 from alama.scoring.records import Entry
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
+from alama.vault import schema
 from alama.vault.ring import Ring
 from alama.vault.vault import Vault
 from tests.audited import audited, verdict_on
@@ -50,7 +51,7 @@ def scores(database: Database, vault: Vault) -> Scores:
 def damage(database: Database, values: Mapping[str, Any]) -> None:
     """Change the keys of all applicants that there are."""
     with database.writing() as connection:
-        connection.execute(update(tables.applicant_keys).values(values))
+        connection.execute(update(schema.applicant_keys).values(values))
 
 
 def rotate(database: Database, lender: str) -> None:
@@ -115,7 +116,7 @@ def test_a_damaged_key_of_a_lender_fails_no_other_lender(
     late = an_entry_of(vault.ring("umoja"), book=UMOJA)
     other = an_entry_of(vault.ring("demo"))
     rotate(database, "umoja")
-    table = tables.vault_keys
+    table = schema.vault_keys
     of_umoja = (table.c.lender == "umoja", table.c.purpose == "seal", table.c.retired_us.is_(None))
     with database.writing() as connection:
         connection.execute(update(table).where(*of_umoja).values(wrapped=bytes(60)))
@@ -158,6 +159,6 @@ def test_what_is_not_to_be_sealed_is_not_written_at_all(scores: Scores, database
     # What stands in the rows before they are sealed is never what is written.
     assert scores.commit([Entry(in_clear, reply, entry.digest, entry.unsealed)]) == [None]
     with database.reading() as connection:
-        record = connection.execute(select(tables.scores.c.sealed)).scalar_one()
-        told = connection.execute(select(tables.idempotency.c.reply)).scalar_one()
+        record = connection.execute(select(scoring_schema.scores.c.sealed)).scalar_one()
+        told = connection.execute(select(scoring_schema.idempotency.c.reply)).scalar_one()
     assert b"in clear" not in record + told

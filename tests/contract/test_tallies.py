@@ -1,4 +1,4 @@
-"""What every store of scores counts: see `alama.scoring.group_commit.Scores.tally`."""
+"""What every store of scores counts: see `alama.scoring.store.Scores.tally`."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -17,13 +17,14 @@ from alama.core.model import ReadyModel
 from alama.core.tally import PEOPLE_MIN, Tally, seen
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable, StoreUnfit
-from alama.scoring import store as tallies
+from alama.scoring import counts as tallies
+from alama.scoring import schema
+from alama.scoring.counts import FOLDED
 from alama.scoring.records import Entry
-from alama.scoring.store import FOLDED, Scores
+from alama.scoring.store import Scores
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.factories import a_model
@@ -137,7 +138,7 @@ def test_one_process_has_one_row_for_each_book_day_and_model(
     for one in assessments():
         scores.commit([entry_of(one, book, model) for book in BOOKS for model in ("a", "b")])
     with database.reading() as connection:
-        rows = connection.execute(select(func.count()).select_from(tables.daily_counts))
+        rows = connection.execute(select(func.count()).select_from(schema.daily_counts))
         assert rows.scalar_one() == len(BOOKS) * 2
 
 
@@ -157,7 +158,7 @@ def test_a_sum_is_that_of_the_scores_themselves(
     scores: Scores, database: Database, made: list[tuple[int, Book, str, int]]
 ) -> None:
     with database.writing() as connection:
-        connection.execute(delete(tables.daily_counts))
+        connection.execute(delete(schema.daily_counts))
     fresh = scores_in(database)
     fresh.commit(
         [
@@ -245,7 +246,7 @@ def test_counts_outlive_the_scores(scores: Scores, database: Database) -> None:
     said = assessments()
     scores.commit([entry_of(one) for one in said])
     with database.writing() as connection:
-        connection.execute(delete(tables.scores))
+        connection.execute(delete(schema.scores))
     assert today(scores) == counted(said)
 
 
@@ -288,7 +289,7 @@ def test_days_are_put_together_some_at_a_time(
 
 
 def writers(database: Database, day: int) -> list[str]:
-    table = tables.daily_counts
+    table = schema.daily_counts
     with database.reading() as connection:
         return list(connection.execute(select(table.c.writer).where(table.c.day == day)).scalars())
 
@@ -296,6 +297,6 @@ def writers(database: Database, day: int) -> list[str]:
 def test_damaged_counts_are_unfit(scores: Scores, database: Database) -> None:
     scores.commit([entry_of(assessments()[0])])
     with database.writing() as connection:
-        connection.execute(update(tables.daily_counts).values(counts=b"\xc1"))
+        connection.execute(update(schema.daily_counts).values(counts=b"\xc1"))
     with pytest.raises(StoreUnfit, match="are damaged"):
         scores.tally(DEMO, TODAY, TODAY)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from alama.lenders import keys
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
 from alama.scoring.records import Earlier
 from alama.scoring.replay import open_reply, open_score
 from alama.scoring.store import Scores
+from alama.vault import schema
 from alama.vault.vault import Vault
 from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in, scores_in
@@ -39,7 +39,7 @@ def test_a_record_whose_applicant_has_no_key_is_damaged(
     entry = an_entry_of(vault.ring("demo"), "A-1", idempotency_key="order-1")
     scores.commit([entry])
     with database.writing() as connection:
-        connection.execute(tables.applicant_keys.delete())
+        connection.execute(schema.applicant_keys.delete())
     with pytest.raises(StoreUnfit, match="is damaged, or gone"):
         open_score(vault, scores.find(DEMO, entry.score.request_id))
     (earlier,) = scores.commit([entry])

@@ -10,12 +10,13 @@ from sqlalchemy import select, update
 from alama.lenders import keys as lenders
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
-from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import Erased, StoreUnavailable
+from alama.scoring import schema as scoring_schema
 from alama.scoring.records import Earlier, Entry
 from alama.scoring.replay import open_reply, open_score
 from alama.scoring.store import Scores
+from alama.vault import schema
 from alama.vault.keys import Purpose
 from alama.vault.store import SqlVaultKeys
 from alama.vault.vault import Vault
@@ -51,7 +52,7 @@ def applicant_key(scores: Scores, entry: Entry) -> str | None:
 
 def erase(database: Database) -> None:
     """Erase every applicant, as far as keys go."""
-    table = tables.applicant_keys
+    table = schema.applicant_keys
     with database.writing() as connection:
         gone = {"subject": None, "wrapped": None, "erased_us": NOON_US}
         connection.execute(update(table).values(gone))
@@ -128,7 +129,7 @@ def test_a_reply_is_sealed_and_given_again(
     said = b"reply to " + first.score.request_id.encode()
     assert open_reply(vault, DEMO, earlier) == said
     with database.reading() as connection:
-        stored = connection.execute(select(tables.idempotency.c.reply)).scalar_one()
+        stored = connection.execute(select(scoring_schema.idempotency.c.reply)).scalar_one()
     assert said not in stored
 
 
@@ -230,7 +231,7 @@ def test_a_failed_commit_leaves_no_key(vault: Vault, scores: Scores, database: D
     with pytest.raises(StoreUnavailable):
         scores.commit([entry, entry])
     with database.reading() as connection:
-        assert connection.execute(select(tables.applicant_keys)).all() == []
+        assert connection.execute(select(schema.applicant_keys)).all() == []
 
 
 def test_a_reference_is_the_same_however_its_letters_are_composed(vault: Vault) -> None:

@@ -11,8 +11,8 @@ from sqlalchemy import event, insert, text
 from alama.core.lending.policy import Decision
 from alama.monitoring.store import SqlMonitoring
 from alama.platform.book import Book
-from alama.platform.database import tables
 from alama.platform.database.database import Database
+from alama.scoring import schema
 from alama.scoring.sequels import APPROVED, LEFT_OPEN, Judgement, ReviewReason
 from alama.scoring.store import Scores
 from tests.clocks import HandClock
@@ -125,7 +125,7 @@ def test_what_waits_is_found_without_reading_the_scores_between(
 ) -> None:
     rows = many(rare=100)
     with database.writing() as connection:
-        connection.execute(insert(tables.scores), rows)
+        connection.execute(insert(schema.scores), rows)
         connection.execute(text("ANALYZE scores"))
     before = None if page == "first" else str(rows[2_000]["request_id"])
     plan = planned(database, before)

@@ -15,8 +15,9 @@ from sqlalchemy import select
 
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
-from alama.platform.database import migrate, tables
+from alama.platform.database import migrate
 from alama.protection.applicants import Applicants
+from alama.vault import schema
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
@@ -88,7 +89,7 @@ def test_no_file_holds_the_key_of_one_who_was_erased(tmp_path: Path) -> None:
     for number in range(300):
         house.score(f"A-{number}")
     chosen = [f"A-{number}" for number in range(0, 300, 50)]
-    table = tables.applicant_keys
+    table = schema.applicant_keys
     with database.reading() as connection:
         query = select(table.c.subject, table.c.wrapped)
         before = {(row.subject, row.wrapped) for row in connection.execute(query)}

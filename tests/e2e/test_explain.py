@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from alama.lenders.schema import rates
+from alama.operations.soundness import TABLES
 from alama.platform import clock
 from alama.platform.book import Book, Mode, Scope
-from alama.platform.database.tables import METADATA, rates
 from alama.policies import policies
 from alama.training.population.people import PopulationOptions, batches
 from tests.e2e.conftest import MARK
@@ -152,7 +153,7 @@ def everything(service: Service) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table, but for when a key was last used, and how often of late."""
     found: dict[str, list[dict[str, Any]]] = {}
     with service.installed.database.reading() as connection:
-        for table in set(METADATA.sorted_tables) - {rates}:
+        for table in set(TABLES) - {rates}:
             rows = [dict(row) for row in connection.execute(select(table)).mappings()]
             for row in rows:
                 row.pop("last_used_us", None)

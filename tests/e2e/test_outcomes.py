@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from alama.monitoring import schema
 from alama.platform import clock
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.scoring.store import Scores
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
@@ -61,7 +61,7 @@ class Lender:
         return [one["result"] for one in self.say(*news)]
 
     def rows(self) -> list[Any]:
-        table = tables.outcomes
+        table = schema.outcomes
         query = select(table).where(table.c.lender == self.book.lender)
         with self.service.installed.database.reading() as connection:
             return list(connection.execute(query))

@@ -16,7 +16,9 @@ from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
 from alama.platform.database.database import Database
 from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring import schema
 from alama.scoring.sequels import DECLINED, Judgement, ReviewReason
+from alama.vault import schema as vault_schema
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
@@ -59,10 +61,10 @@ OF_DESTROYED_LENDERS_KEYS = OF_DESTROYED_KEYS | OF_LENDERS_KEYS | {"id"}
 """Nothing is under it any more that would name it."""
 
 TABLES = {
-    "scores": tables.scores,
+    "scores": schema.scores,
     "reviews": tables.reviews,
-    "applicant_keys": tables.applicant_keys,
-    "vault_keys": tables.vault_keys,
+    "applicant_keys": vault_schema.applicant_keys,
+    "vault_keys": vault_schema.vault_keys,
 }
 
 

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 from sqlalchemy import select
 
 from alama.platform.acts import Act
-from alama.platform.database import database, tables
+from alama.platform.database import database
 from alama.platform.errors import Erased, StoreUnavailable
 from alama.protection import retention
 from alama.protection.applicants import UnderHold, UnknownApplicant
@@ -35,6 +35,7 @@ from alama.protection.audit.store import Trail
 from alama.protection.audit.verify import verify
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.records import IdempotencyKeyReused, UnknownScore
+from alama.vault import schema
 from alama.vault.keys import Masters, VaultKey, master
 from alama.vault.ring import Ring
 from tests.audited import unwatched
@@ -209,7 +210,7 @@ class Protection(RuleBasedStateMachine):
         return [name for name, one in self.given.items() if one.applicant_ref == reference]
 
     def _wrapped(self) -> set[bytes]:
-        query = select(tables.applicant_keys.c.wrapped)
+        query = select(schema.applicant_keys.c.wrapped)
         with self.database.reading() as connection:
             return {one for one in connection.execute(query).scalars() if one is not None}
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from sqlalchemy import select, text
 
 from alama.platform.database import database as databases
-from alama.platform.database import migrate, tables
+from alama.platform.database import migrate
+from alama.scoring import schema
 from tests.databases import sqlite_url
 from tests.reliability.disks import FAULT, Recorded
 from tests.stores import lenders_in
@@ -99,7 +100,7 @@ def judge(folder: Path, acknowledged: list[str], tally: Tally) -> None:
         with closing(databases.connect(sqlite_url(folder))) as database:
             database.restore()
             with database.reading() as connection:
-                kept = set(connection.execute(select(tables.scores.c.request_id)).scalars())
+                kept = set(connection.execute(select(schema.scores.c.request_id)).scalars())
                 sound = connection.execute(text("PRAGMA integrity_check")).scalars().all()
     except Exception:  # noqa: BLE001  whatever it is, it cannot be read
         kept, sound = set(), ["malformed"]

@@ -20,10 +20,10 @@ from alama.app.serving import PACE_OF_A_FILE
 from alama.core.lending import draft
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.lenders.schema import rates
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
-from alama.platform.database.tables import rates
 from alama.platform.files.packaged import builtin
 from tests.databases import Postgres, sqlite_url
 from tests.factories import a_model

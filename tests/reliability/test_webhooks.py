@@ -26,6 +26,7 @@ from alama.platform.database import database as databases
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.event_bundles import COLUMNS, Bundle, unfolded
+from alama.webhooks import schema
 from alama.webhooks.records import ENDPOINTS_MAX
 from tests.ports import HOST, free_port
 from tests.receivers import Receivers
@@ -62,16 +63,17 @@ REPEATED_MAX = 0.01
 # As `alama worker`, but what a killed worker held comes due sooner than in a minute.
 PROGRAM = """
 import asyncio, os, signal, sys
-from alama import settings, wiring
-from alama.webhooks.telemetry import watching_deliveries
-from alama.webhooks.worker import Pace
 from alama.app.delivering import deliver
+from alama.app.watching import watching_deliveries
+from alama.lenders.installation import open_installation
+from alama.platform import settings
+from alama.webhooks.worker import Pace
 
-def begun(worker):
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+def begun(stop):
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
 
 chosen = settings.read(os.environ)
-installed = wiring.open_installation(chosen)
+installed = open_installation(chosen)
 watch = watching_deliveries("json", 0)
 pace = Pace(lease_s=float(sys.argv[1]), patience_s=float(sys.argv[2]), drain_s=0.3)
 asyncio.run(deliver(chosen, installed, watch, begun, pace))
@@ -248,7 +250,7 @@ class Proof:
 
     def wait_until_all_is_noted(self, database: Database) -> None:
         """Wait until what killed workers held has come once more, where it has to."""
-        table, deadline_s = tables.deliveries, time.monotonic() + LEASE_S + NOTED_S_MAX
+        table, deadline_s = schema.deliveries, time.monotonic() + LEASE_S + NOTED_S_MAX
         ids = [endpoint.id for endpoint in self.healthy.values()]
         query = select(table.c.event_id).where(
             table.c.endpoint_id.in_(ids), table.c.next_us.is_not(None)
@@ -299,7 +301,7 @@ def payloads(database: Database) -> dict[str, bytes]:
 
 def holders(database: Database) -> set[str]:
     """The names of the workers by whom deliveries are claimed, be it that their time is over."""
-    table = tables.deliveries
+    table = schema.deliveries
     query = select(table.c.claimed_by).where(table.c.claimed_by.is_not(None)).distinct()
     with database.reading() as connection:
         return set(connection.execute(query).scalars())
@@ -307,7 +309,7 @@ def holders(database: Database) -> set[str]:
 
 def assert_nothing_is_lost(database: Database, wanted: int) -> None:
     """Each delivery has arrived, or is due once more: soon, where a worker was killed with it."""
-    table = tables.deliveries
+    table = schema.deliveries
     over = table.c.delivered_us.is_not(None)
     lease_ends_us = time.time_ns() // 1_000 + int(LEASE_S * 1_000_000)
     kept_back = table.c.claimed_by.is_not(None) & (table.c.next_us > lease_ends_us)

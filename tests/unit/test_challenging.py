@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from alama.app import delivering
-from alama.app.delivering import Stoppable
 from alama.core.model import encode
 from alama.lenders import installation
 from alama.lenders.installation import Installation
@@ -45,18 +44,18 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
 def work(installed: Installation, enough: Callable[[int, float], bool]) -> int:
     """Have a worker work until it has answered or waited enough; how often it has answered."""
     challengers = Challengers(installed.database, installed.log)
-    stoppable: list[Stoppable] = []
+    stops: list[Callable[[], None]] = []
 
     async def run() -> None:
         watch = DeliveryWatch(log_on_stderr("json"))
         working = asyncio.create_task(
-            delivering.deliver(settings.Settings(), installed, watch, stoppable.append)
+            delivering.deliver(settings.Settings(), installed, watch, stops.append)
         )
         began_s = time.monotonic()
         while not enough(challengers.of(TEST)[0].scored, time.monotonic() - began_s):
             assert not working.done()
             await asyncio.sleep(0.02)
-        stoppable[0].stop()
+        stops[0]()
         await working
 
     asyncio.run(run())

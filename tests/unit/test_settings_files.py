@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from alama.app.cli import EXIT_MISTAKE, main
-from alama.lenders import installation, secrets
+from alama.lenders import installation
+from alama.lenders import installation as secrets
 from alama.platform.errors import StoreUnfit
 from alama.platform.settings import InvalidSetting, Settings, read
 

@@ -9,7 +9,8 @@ import pytest
 from alama.app import serving
 from alama.core import document
 from alama.core.chain import MAIN
-from alama.lenders import installation, keys, secrets
+from alama.lenders import installation, keys
+from alama.lenders import installation as secrets
 from alama.platform import clock, settings
 from alama.platform.acts import ActKind
 from alama.platform.addresses import DEVELOPMENT

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from alama.monitoring.challengers import Challengers
 from alama.monitoring.shadowing import Shadowing, ShadowWorker, can_shadow
@@ -23,7 +23,7 @@ from alama.webhooks.sender import SEND_TIMEOUT_S, Sender
 from alama.webhooks.worker import Chores, Pace, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from alama.lenders.installation import Installation
     from alama.platform.settings import Settings
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def shadow(installed: Installation, watch: DeliveryWatch) -> ShadowWorker:
-    """Give who asks them, in the process of a worker."""
     challengers = Challengers(installed.database, installed.log)
     return ShadowWorker(
         Shadowing(challengers, installed.registry, installed.vault, installed.clock), watch
@@ -47,22 +46,16 @@ PUT_AWAY_S: Final = 1
 """Of the time for a stop, what a worker keeps for giving back what it has not sent."""
 
 
-class Stoppable(Protocol):
-    """What can be told to finish, from within its loop."""
-
-    def stop(self) -> None: ...
-
-
 async def deliver(
     settings: Settings,
     installed: Installation,
     watch: DeliveryWatch,
-    begun: Callable[[Stoppable], None],
+    begun: Callable[[Callable[[], None]], None],
     pace: Pace | None = None,
 ) -> None:
-    """Work in the loop of now, until what `begun` is given is stopped."""
+    """Work in the loop of now, until what `begun` is given is called there."""
     if installed.database.checkpoints is not None:
-        installed.database.courtesy.pause_turns = PAUSE_TURNS
+        installed.database.write_backoff.pause_turns = PAUSE_TURNS
         installed.database.checkpoints.tell = watch.log.fail
     outbox = Outbox.at(installed)
     chosen = pace or Pace(drain_s=min(SEND_TIMEOUT_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))
@@ -78,7 +71,14 @@ async def deliver(
     ]
     if can_shadow(installed):
         beside.append(asyncio.create_task(shadow(installed, watch).run()))
-    begun(_AtOnce(worker, beside))
+
+    def stop() -> None:
+        # At once: a job is given back while deliveries get their time.
+        for task in beside:
+            task.cancel()
+        worker.stop()
+
+    begun(stop)
     watch.started(installed.database.engine.dialect.name)
     try:
         await worker.run()
@@ -89,19 +89,6 @@ async def deliver(
         await asyncio.gather(*beside, return_exceptions=True)
         await sender.close()
     watch.stopped()
-
-
-class _AtOnce:
-    """Stops all that a worker does at once: a job is given back while deliveries get their time."""
-
-    def __init__(self, worker: Worker, beside: Sequence[asyncio.Task[None]]) -> None:
-        self._worker = worker
-        self._beside = beside
-
-    def stop(self) -> None:
-        for task in self._beside:
-            task.cancel()
-        self._worker.stop()
 
 
 UNSAFE: Final = (

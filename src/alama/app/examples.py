@@ -92,8 +92,8 @@ class Replies:
     def __init__(self) -> None:
         """Lay out the built-in model and the default policy."""
         model = ReadyModel(packaged.builtin(), CURRENCY)
-        self._desk = ActiveModel(model, ReadyPolicy(default_policy(CURRENCY), model))
-        self._recourse = ReadyRecourse(self._desk.policy)
+        self._active = ActiveModel(model, ReadyPolicy(default_policy(CURRENCY), model))
+        self._recourse = ReadyRecourse(self._active.policy)
         self._languages = languages()
         self._intake = Intake(PRODUCT)
 
@@ -119,9 +119,9 @@ class Replies:
 
     def _explained(self, body: bytes, question: Question) -> Any:  # noqa: ANN401  as above
         application = self._intake.read(body)
-        sought = question.sought(self._desk)
+        sought = question.sought(self._active)
         said = explain(self._recourse, application, sought, question.language, lambda: False)
-        explained = Explained(REQUEST_ID, 4, question, application, said, self._desk)
+        explained = Explained(REQUEST_ID, 4, question, application, said, self._active)
         return json.loads(explain_reply(explained))
 
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
@@ -148,17 +148,17 @@ class Replies:
     @property
     def model_id(self) -> str:
         """The model that answers test keys."""
-        return self._desk.model.model.id
+        return self._active.model.model.id
 
     @property
     def policy_id(self) -> str:
         """The policy that answers test keys."""
-        return self._desk.policy.id
+        return self._active.policy.id
 
     def _given(self, body: bytes) -> Given:
         application = self._intake.read(body)
-        said = assess(self._desk.model, self._desk.policy, application)
-        return Given(REQUEST_ID, 1, application, said, self._desk)
+        said = assess(self._active.model, self._active.policy, application)
+        return Given(REQUEST_ID, 1, application, said, self._active)
 
     def _row(self, body: bytes) -> ScoreRow:
         given = self._given(body)
@@ -170,7 +170,7 @@ class Replies:
             created_us=AT_US,
             key_id="key_4f1d2c7b9a035e68",
             model_id=self.model_id,
-            policy_id=self._desk.policy.id,
+            policy_id=self._active.policy.id,
             score=said.score,
             tier=said.tier,
             default_probability=said.default_probability,

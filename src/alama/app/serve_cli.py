@@ -24,7 +24,7 @@ from alama.platform.database import database as databases
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 from alama.platform.server import processes
 from alama.platform.server import processes as listeners
-from alama.platform.telemetry import sharing, tracing
+from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import Log, gather_libraries, log_on_stderr
 
 if TYPE_CHECKING:
@@ -114,20 +114,20 @@ def run(args: argparse.Namespace) -> int:
             forget_worker = held.enter_context(_metrics(settings, place))
             key = _trial_key(installed) if args.trial else None
 
-        companion = worker_process.companion(place, settings, log, forget_worker)
+        worker = worker_process.service_worker(place, settings, log, forget_worker)
 
         def up() -> None:
             _announce(log, settings, kind, listeners.url(listener))
             if key is not None:
                 _welcome(listeners.url(listener), key)
-            companion.start()
+            worker.start()
 
         config = processes.configuration(settings.workers, settings.stop_timeout)
-        down = companion.ask_to_stop
+        down = worker.ask_to_stop
         host = processes.Host(log, settings.stop_timeout, up, forget_worker, down)
         serve = processes.run_alone if settings.workers == 1 else processes.run_several
         address = check_service.Address(*listener.getsockname()[:2])
-        with check_service.noted(settings.home_folder, address), closing(companion):
+        with check_service.noted(settings.home_folder, address), closing(worker):
             code = serve(config, listener, host)
     log.note("stopped")
     return code
@@ -176,7 +176,7 @@ def _metrics(settings: Settings, deliveries: Where) -> Iterator[Callable[[int], 
             yield _ignore
     else:
         with tempfile.TemporaryDirectory(prefix="alama-metrics-") as folder:
-            sharing.share(folder)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # for those that are started, too
             from alama.platform.telemetry import metrics  # noqa: PLC0415  it looks for the folder as it loads
 
             with closing(metrics.expose_workers(folder, *address)):

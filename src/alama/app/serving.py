@@ -19,8 +19,7 @@ from alama.core.errors import AlamaError
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation, open_installation
-from alama.lenders.limits import Pace, RateLimit, Sharing
-from alama.lenders.store import Registry, SqlRates
+from alama.lenders.limits import Pace, RateLimit, Sharing, SqlRates
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX, MonitoringEndpoint
 from alama.monitoring.drift import Drift
 from alama.monitoring.outcomes import Outcomes
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from starlette.routing import Router
     from starlette.types import ASGIApp
 
+    from alama.lenders.store import Registry
     from alama.platform.settings import Settings
     from alama.scoring.telemetry import Watch
 

@@ -1,21 +1,17 @@
 """Who watches a process: for the log, for metrics and for traces.
 
-A line names endpoints and events by their ids: an address may hold what its owner keeps to himself.
+The libraries of metrics and traces are loaded only where they are wanted. A line names endpoints
+and events by their ids: an address may hold what its owner keeps to himself.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import gather_libraries, log_on_stderr
 from alama.scoring.telemetry import Watch
 from alama.webhooks.telemetry import DeliveryWatch
-
-if TYPE_CHECKING:
-    from alama.platform.telemetry.metrics import Metrics
-    from alama.webhooks.metrics import DeliveryMetrics
 
 
 def watching(style: str, metrics_port: int) -> Watch:
@@ -25,36 +21,30 @@ def watching(style: str, metrics_port: int) -> Watch:
     """
     log = log_on_stderr(style)
     gather_libraries(log)
-    metrics = _serving_metrics() if metrics_port else None
+    metrics = None
+    if metrics_port:
+        from alama.platform.telemetry.metrics import Metrics, process_registry  # noqa: PLC0415
+
+        metrics = Metrics(process_registry())
     if not tracing.are_wanted(os.environ):
         return Watch(log, metrics)
-    from alama.scoring.tracing import traced_watch  # noqa: PLC0415  see `_metrics`
+    from alama.scoring.tracing import traced_watch  # noqa: PLC0415
 
     return traced_watch(log, metrics)
 
 
-def _serving_metrics() -> Metrics:
-    # Not at the top: nobody waits for a library that is not used.
-    from alama.platform.telemetry.metrics import Metrics, process_registry  # noqa: PLC0415
-
-    return Metrics(process_registry())
-
-
 def watching_deliveries(style: str, metrics_port: int) -> DeliveryWatch:
-    """Open the log of this process, and metrics and traces as `alama.scoring.telemetry` does."""
+    """Open the log, the metrics and the traces of a worker, as `watching` does."""
     log = log_on_stderr(style)
     gather_libraries(log)
-    metrics = _delivery_metrics() if metrics_port else None
+    metrics = None
+    if metrics_port:
+        from alama.platform.telemetry.metrics import process_registry  # noqa: PLC0415
+        from alama.webhooks.metrics import DeliveryMetrics  # noqa: PLC0415
+
+        metrics = DeliveryMetrics(process_registry())
     if not tracing.are_wanted(os.environ):
         return DeliveryWatch(log, metrics)
-    from alama.webhooks.tracing import traced_delivery_watch  # noqa: PLC0415  see `_metrics`
+    from alama.webhooks.tracing import traced_delivery_watch  # noqa: PLC0415
 
     return traced_delivery_watch(log, metrics)
-
-
-def _delivery_metrics() -> DeliveryMetrics:
-    # Not at the top: nobody waits for a library that is not used.
-    from alama.platform.telemetry.metrics import process_registry  # noqa: PLC0415
-    from alama.webhooks.metrics import DeliveryMetrics  # noqa: PLC0415
-
-    return DeliveryMetrics(process_registry())

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from alama.app.delivering import Stoppable
     from alama.platform.settings import Settings
     from alama.webhooks.telemetry import DeliveryWatch
 
@@ -110,7 +109,9 @@ def _alone(settings: Settings) -> int:
     return 0
 
 
-def _send(settings: Settings, watch: DeliveryWatch, begun: Callable[[Stoppable], None]) -> None:
+def _send(
+    settings: Settings, watch: DeliveryWatch, begun: Callable[[Callable[[], None]], None]
+) -> None:
     from alama.app.delivering import deliver  # noqa: PLC0415  a job is done without aiohttp
 
     with existing_installation() as installed:
@@ -131,22 +132,22 @@ def _metrics(settings: Settings) -> AbstractContextManager[object]:
     return closing(metrics.expose_process(settings.host, settings.metrics_port))
 
 
-def _stop_by_signals(worker: Stoppable) -> None:
+def _stop_by_signals(stop: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     for asked in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(asked, worker.stop)
+        loop.add_signal_handler(asked, stop)
 
 
-def _stop_with_service(worker: Stoppable) -> None:
+def _stop_with_service(stop: Callable[[], None]) -> None:
     """Stop when the service says so, or is gone: nobody else holds the other end of the input."""
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, worker.stop)
+    loop.add_signal_handler(signal.SIGTERM, stop)
     # Ctrl-C reaches every process of a terminal, and the service is the one to say what follows.
     loop.add_signal_handler(signal.SIGINT, int)
     stdin = sys.stdin.fileno()
 
     def gone() -> None:
         loop.remove_reader(stdin)  # it stays readable for ever
-        worker.stop()
+        stop()
 
     loop.add_reader(stdin, gone)

@@ -25,7 +25,6 @@ from alama.platform.database.database import Database, safe_for_several
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alama.app.delivering import Stoppable
     from alama.platform.settings import Settings
     from alama.platform.telemetry.log import Log
     from alama.webhooks.telemetry import DeliveryWatch
@@ -63,7 +62,7 @@ def where(settings: Settings, database: Database) -> Where:
     return Where.PROCESS if safe_for_several(database) else Where.THREAD
 
 
-class Companion(Protocol):
+class ServiceWorker(Protocol):
     """A worker beside the service, or nobody."""
 
     def start(self) -> None:
@@ -76,33 +75,33 @@ class Companion(Protocol):
         """Wait until it has ended, as long as a stop may take."""
 
 
-def companion(
+def service_worker(
     place: Where, settings: Settings, log: Log, forget: Callable[[int], None]
-) -> Companion:
-    """Give the companion of a service; `forget` is told the process ids of those that are gone."""
+) -> ServiceWorker:
+    """Give the worker of a service; `forget` is told the process ids of those that are gone."""
     match place:
         case Where.PROCESS:
-            return ProcessCompanion(log, settings.stop_timeout, forget)
+            return WorkerProcess(log, settings.stop_timeout, forget)
         case Where.THREAD:
-            return ThreadCompanion(settings, log)
+            return WorkerThread(settings, log)
         case Where.ELSEWHERE:
-            return Nobody()
+            return NoWorker()
 
 
-class Nobody:
-    """No companion: `alama worker` runs elsewhere."""
+class NoWorker:
+    """None: `alama worker` runs elsewhere."""
 
     def start(self) -> None:
-        """Start nothing."""
+        pass
 
     def ask_to_stop(self) -> None:
-        """Stop nothing."""
+        pass
 
     def close(self) -> None:
-        """Wait for nobody."""
+        pass
 
 
-class ProcessCompanion:
+class WorkerProcess:
     """Keeps a worker running in a process of its own, from `start` to `close`."""
 
     def __init__(
@@ -121,7 +120,7 @@ class ProcessCompanion:
         self._stopping = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
         self._until_s = 0.0
-        self._keeper = threading.Thread(target=self._keep, name="companion", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="worker", daemon=True)
 
     def start(self) -> None:
         self._keeper.start()
@@ -158,7 +157,6 @@ class ProcessCompanion:
             self._stopping.wait(pauses.after(time.monotonic() - began_s))
 
     def _live(self) -> None:
-        """Have one live, for as long as it does."""
         try:
             child = self._spawned()
         except OSError as error:  # no memory or no process is free: another time there may be
@@ -174,7 +172,6 @@ class ProcessCompanion:
         self._forget(child.pid)
 
     def _spawned(self) -> subprocess.Popen[bytes] | None:
-        """Start one, unless all is to end."""
         with self._lock:
             if self._stopping.is_set():
                 return None
@@ -183,18 +180,17 @@ class ProcessCompanion:
             return self._child
 
 
-class ThreadCompanion:
+class WorkerThread:
     """Keeps a worker running in a thread of this process, where there may be no second one."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
-        """Take the settings that the service runs with, and where trouble is told."""
         self._settings = settings
         self._log = log
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._stop: Callable[[], object] | None = None
         self._until_s = 0.0
-        self._keeper = threading.Thread(target=self._keep, name="companion", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="worker", daemon=True)
 
     def start(self) -> None:
         self._keeper.start()
@@ -228,7 +224,6 @@ class ThreadCompanion:
             self._stopping.wait(pauses.after(time.monotonic() - began_s))
 
     def _live(self, watch: DeliveryWatch) -> None:
-        """Have one live, until it is told to stop or breaks."""
         from alama.app import delivering  # noqa: PLC0415  aiohttp is only for who sends
 
         installed = installation.open_installation(self._settings)
@@ -239,12 +234,12 @@ class ThreadCompanion:
                 self._stop = None
             installed.close()
 
-    def _begun(self, worker: Stoppable) -> None:
+    def _begun(self, stop: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         with self._lock:
-            self._stop = partial(loop.call_soon_threadsafe, worker.stop)
+            self._stop = partial(loop.call_soon_threadsafe, stop)
             if self._stopping.is_set():  # asked before there was anybody to ask
-                worker.stop()
+                stop()
 
 
 class _Pauses:

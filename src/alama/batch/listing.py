@@ -11,7 +11,7 @@ from alama.core.catalogue import Field, Kind
 from alama.core.model import Model, money_factor
 from alama.core.scorecard import cuts_in
 from alama.core.tables import MISSING, Card, Feature, Pair, neighbours
-from alama.platform.files import promise
+from alama.platform.files import cells as promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

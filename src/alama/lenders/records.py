@@ -40,7 +40,6 @@ class UnknownLender(AlamaError):
     """No such lender."""
 
     def __init__(self, lender: str) -> None:
-        """Name it, and where the others are."""
         super().__init__(
             f"there is no lender {lender}",
             hint="`alama lenders list` shows them; to add it: "
@@ -52,7 +51,6 @@ class UnknownKey(AlamaError):
     """No key of this id."""
 
     def __init__(self, key_id: str) -> None:
-        """Name it, and where the others are."""
         super().__init__(f"there is no key {key_id}", hint="`alama keys list` shows them")
 
 

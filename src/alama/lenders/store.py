@@ -1,36 +1,26 @@
-"""Lenders, keys, models, policies and what answers in each book, in a database.
-
-Hosts may disagree about the time, so none of them is asked for it. A row says when the bucket of
-its key is full again; a process that let requests through moves it on by what they are worth.
-"""
+"""Lenders, keys, models, policies and what answers in each book, in a database."""
 
 from __future__ import annotations
 
 import secrets
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
-    BigInteger,
     bindparam,
-    cast,
     delete,
-    extract,
     func,
     insert,
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
-from alama.lenders import acts
+from alama.lenders import acts, schema
 from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
 from alama.platform.book import Book, Mode, Scope
 from alama.platform.database import tables
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.statements import insert_into, insert_new
-from alama.platform.database.tables import rates
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
 from alama.platform.event_bundles import BROUGHT, announce
 from alama.platform.events import EventKind, moment
@@ -40,9 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Table
 
-    from alama.lenders.limits import Use
     from alama.platform.acts import Act, ActLog
-    from alama.platform.clock import Clock
 
 
 def announce_deployment(
@@ -53,9 +41,6 @@ def announce_deployment(
     subject_id = model_id if kind is EventKind.MODEL_ACTIVATED else policy_id
     data = {"model": model_id, "policy": policy_id, "activated_at": moment(signed.at_us)}
     announce(connection, book, kind, subject_id or BROUGHT, data, signed.at_us)
-
-
-# What answers in a book, written and read within a transaction that does other things too.
 
 
 def lock_lender(connection: Connection, lender: str) -> bool:
@@ -70,7 +55,7 @@ def lock_lender(connection: Connection, lender: str) -> bool:
 
 def deployments(connection: Connection, book: Book) -> Sequence[Deployment]:
     """Give all that ever answered in a book, oldest first."""
-    table = tables.deployments
+    table = schema.deployments
     query = select(table).where(in_book(table, book)).order_by(table.c.id)
     return [
         Deployment(row.model_id, row.policy_id, Signed(row.created_us, row.signed_by, row.note))
@@ -80,7 +65,7 @@ def deployments(connection: Connection, book: Book) -> Sequence[Deployment]:
 
 def deployed(connection: Connection, book: Book) -> tuple[str | None, str | None] | None:
     """Give the model and the policy that answer in a book; None: nothing was ever deployed."""
-    table = tables.deployments
+    table = schema.deployments
     query = (
         select(table.c.model_id, table.c.policy_id)
         .where(in_book(table, book))
@@ -101,7 +86,7 @@ def deploy(connection: Connection, book: Book, kind: EventKind, deployment: Depl
         "signed_by": signed.by,
         "note": signed.note,
     }
-    connection.execute(insert(tables.deployments), of_book(book) | row)
+    connection.execute(insert(schema.deployments), of_book(book) | row)
     announce_deployment(connection, book, kind, deployment)
 
 
@@ -122,11 +107,7 @@ def of_book(book: Book) -> dict[str, object]:
 
 
 def in_book(table: Table, book: Book) -> ColumnElement[bool]:
-    """Choose the rows of a book."""
     return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
-
-
-# Lenders, keys, models, policies and what answers in each book.
 
 
 _PULSE: Final = "pulse"
@@ -139,7 +120,7 @@ Longer, and a service from which all traffic was taken would not see that there 
 
 
 class Registry:
-    """The registry in a database; see `alama.scoring.group_commit.Registry`."""
+    """Lenders, their keys and documents. Every method may raise `StoreUnavailable`."""
 
     def __init__(self, database: Database, log: ActLog | None = None) -> None:
         """Use an open database; whoever changes anything needs the log of acts."""
@@ -271,19 +252,19 @@ class Registry:
 
     def keep_model(self, model_id: str, document: bytes, created_us: int) -> None:
         """Keep an artefact for as long as a score may name it; the newest writing of it stands."""
-        self._keep(tables.models, model_id, document, created_us)
+        self._keep(schema.models, model_id, document, created_us)
 
     def model(self, model_id: str) -> bytes:
         """The artefact with this id, or `StoreUnfit`."""
-        return self._document(tables.models, model_id)
+        return self._document(schema.models, model_id)
 
     def keep_policy(self, policy_id: str, document: bytes, created_us: int) -> None:
         """Keep a policy, as `keep_model` does."""
-        self._keep(tables.policies, policy_id, document, created_us)
+        self._keep(schema.policies, policy_id, document, created_us)
 
     def policy(self, policy_id: str) -> bytes:
         """The policy with this id, or `StoreUnfit`."""
-        return self._document(tables.policies, policy_id)
+        return self._document(schema.policies, policy_id)
 
     def _keep(self, table: Table, document_id: str, document: bytes, created_us: int) -> None:
         query = select(table.c.document).where(table.c.id == document_id)
@@ -338,7 +319,7 @@ class Registry:
     def _say_what_is_missing(self, book: Book, model_id: str | None, policy_id: str | None) -> None:
         """Look for what a deployment refers to: whoever does not find it says so."""
         self.lender(book.lender)
-        for table, document_id in ((tables.models, model_id), (tables.policies, policy_id)):
+        for table, document_id in ((schema.models, model_id), (schema.policies, policy_id)):
             if document_id is not None:
                 self._document(table, document_id)
 
@@ -354,7 +335,7 @@ class Registry:
 
     def in_shadow(self, book: Book) -> bool:
         """Whether a live book is answered though the lender has no model of its own yet."""
-        table = tables.onboarding.pilots
+        table = tables.pilots
         since = select(table.c.shadow_us).where(table.c.lender == book.lender)
         if book.mode is not Mode.LIVE:
             return False
@@ -368,14 +349,14 @@ class Registry:
         row = of_book(book) | {"paused_us": pause.since_us, "reason": pause.reason}
         try:
             with self._database.writing() as connection:
-                if insert_new(connection, tables.pauses, row):
+                if insert_new(connection, schema.pauses, row):
                     self._note(connection, acts.paused(book, pause))
         except Clash:
             raise UnknownLender(book.lender) from None
 
     def resume(self, book: Book) -> Pause | None:
         """End the pause of a book, and give the one that was; None if there was none."""
-        table = tables.pauses
+        table = schema.pauses
         # Read first: not every SQLite gives back what it deletes.
         with self._database.writing() as connection:
             found = connection.execute(select(table).where(in_book(table, book))).first()
@@ -387,8 +368,7 @@ class Registry:
         return ended
 
     def pause_of(self, book: Book) -> Pause | None:
-        """The pause of a book, if it is paused."""
-        table = tables.pauses
+        table = schema.pauses
         with self._database.reading() as connection:
             found = connection.execute(select(table).where(in_book(table, book))).first()
         return None if found is None else Pause(found.paused_us, found.reason)
@@ -477,79 +457,3 @@ def _key(row: Row[Any]) -> Key:
         revoked_us=row.revoked_us,
         last_used_us=row.last_used_us,
     )
-
-
-OWED_US_MAX: Final = 60 * 1_000_000
-"""A clock that is set back keeps no key waiting for longer than this."""
-
-FORGOTTEN_US: Final = 3_600 * 1_000_000
-AT_ONCE: Final = 100
-"""Keys of one transaction: others who want the same wait for its end."""
-
-
-class SqlRates:
-    """The rates of keys, on SQLite and PostgreSQL."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        """Take an open database; the clock stands in for that of a file, which has none."""
-        self._database = database
-        self._clock = clock
-
-    def exchange(self, uses: Sequence[Use]) -> Mapping[str, int]:
-        """Add what one process let through; see `alama.lenders.limits.Rates`."""
-        # In one order everywhere: two processes that each want what the other has would both wait.
-        ordered = sorted(uses)
-        owed_us: dict[str, int] = {}
-        for start in range(0, len(ordered), AT_ONCE):
-            with self._database.writing() as connection:
-                for use in ordered[start : start + AT_ONCE]:
-                    owed_us[use.key_id] = self._add(connection, use)
-        return owed_us
-
-    def forget(self) -> None:
-        """Drop keys that have owed nothing for an hour."""
-        long_full = rates.c.full_at_us < self._now - FORGOTTEN_US
-        with self._database.writing() as connection:
-            connection.execute(rates.delete().where(long_full), self._time())
-
-    def _add(self, connection: Connection, use: Use) -> int:
-        told = {
-            "key_id": use.key_id,
-            "cost_us": use.cost_us,
-            "owed_us": use.owed_us,
-            "floor_us": use.floor_us,
-        }
-        owed_us: int = connection.execute(self._adding, told | self._time()).scalar_one()
-        return owed_us
-
-    @cached_property
-    def _adding(self) -> Any:  # noqa: ANN401  an insert of either dialect
-        largest, least = (
-            (func.max, func.min) if self._database.embedded else (func.greatest, func.least)
-        )
-        cost, owed, floor = (
-            bindparam(name, type_=BigInteger) for name in ("cost_us", "owed_us", "floor_us")
-        )
-        # What a process knows to be owed counts where nothing else is known: the row of a new key,
-        # or of any key after PostgreSQL has crashed.
-        added = largest(rates.c.full_at_us + cost, self._now + floor)
-        dialect = sqlite if self._database.embedded else postgresql
-        return (
-            dialect.insert(rates)
-            .values(key_id=bindparam("key_id"), full_at_us=self._now + owed)
-            .on_conflict_do_update(
-                index_elements=[rates.c.key_id],
-                set_={"full_at_us": least(added, self._now + OWED_US_MAX)},
-            )
-            .returning(rates.c.full_at_us - self._now)
-        )
-
-    @cached_property
-    def _now(self) -> ColumnElement[int]:
-        """The time in SQL; not that of the transaction, which may have waited since it began."""
-        if self._database.embedded:
-            return bindparam("now_us", type_=BigInteger)
-        return cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger)
-
-    def _time(self) -> dict[str, int]:
-        return {"now_us": self._clock()} if self._database.embedded else {}

@@ -53,10 +53,10 @@ class Backdating:
         vault: Vault,
         intake: Intake,
         book: Book,
-        desk: ActiveModel,
+        active: ActiveModel,
         stopwatch: Callable[[], float],
     ) -> None:
-        """Ask at a desk on which no bound of a day counts: the days are over.
+        """Ask a model for which no bound of a day counts: the days are over.
 
         The stopwatch gives seconds, by which it is told how long each answer took.
         """
@@ -65,7 +65,7 @@ class Backdating:
         self._stopwatch = stopwatch
         self._gathering = _Gathering()
         self._scoring = Scoring(intake, self._gathering, vault)
-        free = desk._replace(day=Day(), announces=False, always=())
+        free = active._replace(day=Day(), announces=False, always=())
         key = Key(KEY_ID, book.lender, book.mode, b"", "", (), 0)
         self._caller = Caller(key, book, free, vault.ring(book.lender))
 

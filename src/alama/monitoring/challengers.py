@@ -20,17 +20,19 @@ from alama.core import model as models
 from alama.core.errors import AlamaError, InvalidModel, InvalidPolicy, UnknownCurrency
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.lenders import schema as lenders_schema
 from alama.lenders import store as deploying
 from alama.lenders.records import UnknownLender
+from alama.monitoring import schema
 from alama.monitoring.records import answering
 from alama.onboarding.records import require_person, require_reason, short
 from alama.platform import ids
 from alama.platform.acts import REASON, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.database.statements import insert_into
 from alama.platform.errors import InvalidName
 from alama.policies import policies
+from alama.scoring import schema as scoring_schema
 from alama.scoring.store import stored_score, whole_scores
 
 if TYPE_CHECKING:
@@ -204,7 +206,7 @@ class Challenges:
 # Challengers in a database; see `alama.monitoring.challengers.Challengers`.
 
 
-_C: Any = tables.challengers.c
+_C: Any = schema.challengers.c
 
 
 class Challengers:
@@ -224,8 +226,8 @@ class Challengers:
             there = _open_in(connection, book)
             if there is not None:
                 raise ChallengerThere(book, there.model_id)
-            deploying.keep_document(connection, tables.models, model_id, document, since_us)
-            connection.execute(insert(tables.challengers), deploying.of_book(book) | row)
+            deploying.keep_document(connection, lenders_schema.models, model_id, document, since_us)
+            connection.execute(insert(schema.challengers), deploying.of_book(book) | row)
             details: dict[str, Detail] = {REASON: challenger.reason, "since_us": since_us}
             act = act_in_book(ActKind.CHALLENGER_SET, book, model_id, details, challenger.set_by)
             self._log.append(connection, act)
@@ -237,7 +239,7 @@ class Challengers:
             there = _open_in(connection, book)
             if there is None:
                 raise NoChallenger(book, hint=none_to_end(book))
-            ending = update(tables.challengers).where(_is(there)).values(ended_us=ended_us)
+            ending = update(schema.challengers).where(_is(there)).values(ended_us=ended_us)
             connection.execute(ending)
             details: dict[str, Detail] = {
                 REASON: reason,
@@ -251,8 +253,8 @@ class Challengers:
     def of(self, book: Book) -> Sequence[Challenger]:
         """All that a book has ever had, the newest first."""
         query = (
-            select(tables.challengers)
-            .where(deploying.in_book(tables.challengers, book))
+            select(schema.challengers)
+            .where(deploying.in_book(schema.challengers, book))
             .order_by(_C.since_us.desc())
         )
         with self._database.reading() as connection:
@@ -260,17 +262,17 @@ class Challengers:
 
     def running(self) -> Sequence[Challenger]:
         """Those of all books that are not ended: for a worker, not for callers."""
-        query = select(tables.challengers).where(_C.ended_us.is_(None)).order_by(_C.lender, _C.mode)
+        query = select(schema.challengers).where(_C.ended_us.is_(None)).order_by(_C.lender, _C.mode)
         with self._database.reading() as connection:
             return [_challenger(row) for row in connection.execute(query)]
 
     def waiting(self, challenger: Challenger, before: str, limit: int) -> Sequence[StoredScore]:
         """The next scores that it is to be asked about, oldest first, up to an id."""
-        request_id = tables.scores.c.request_id
+        request_id = scoring_schema.scores.c.request_id
         query = (
             whole_scores()
             .where(
-                deploying.in_book(tables.scores, challenger.book),
+                deploying.in_book(scoring_schema.scores, challenger.book),
                 request_id > challenger.reached,
                 request_id < before,
             )
@@ -294,7 +296,7 @@ class Challengers:
         whose = deploying.of_book(challenger.book) | {"model_id": challenger.model_id}
         shadows = {shadow.request_id: shadow for shadow in step.shadows}
         with self._database.writing() as connection:
-            moving = update(tables.challengers).where(from_here).values(moved)
+            moving = update(schema.challengers).where(from_here).values(moved)
             if connection.execute(moving).rowcount != 1:
                 return False
             there = _still_there(connection, challenger.book, [*shadows])
@@ -302,7 +304,7 @@ class Challengers:
             if rows:
                 # One that was ended and begun again may meet a score that it has answered, where
                 # the clock was set back meanwhile.
-                new = insert_into(connection, tables.shadow_scores).on_conflict_do_nothing()
+                new = insert_into(connection, schema.shadow_scores).on_conflict_do_nothing()
                 connection.execute(new, rows)
         return True
 
@@ -312,7 +314,7 @@ def _still_there(connection: Connection, book: Book, request_ids: Sequence[str])
 
     In the order of their ids, so that no two wait for each other.
     """
-    scores = tables.scores
+    scores = scoring_schema.scores
     query = (
         select(scores.c.request_id)
         .where(deploying.in_book(scores, book), scores.c.request_id.in_(request_ids))
@@ -328,8 +330,8 @@ def _lock(connection: Connection, book: Book) -> None:
 
 
 def _open_in(connection: Connection, book: Book) -> Challenger | None:
-    query = select(tables.challengers).where(
-        deploying.in_book(tables.challengers, book), _C.ended_us.is_(None)
+    query = select(schema.challengers).where(
+        deploying.in_book(schema.challengers, book), _C.ended_us.is_(None)
     )
     row = connection.execute(query).first()
     return None if row is None else _challenger(row)
@@ -337,7 +339,7 @@ def _open_in(connection: Connection, book: Book) -> Challenger | None:
 
 def _is(challenger: Challenger) -> ColumnElement[bool]:
     return and_(
-        deploying.in_book(tables.challengers, challenger.book),
+        deploying.in_book(schema.challengers, challenger.book),
         _C.model_id == challenger.model_id,
         _C.since_us == challenger.since_us,
     )

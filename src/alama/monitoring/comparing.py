@@ -17,6 +17,7 @@ from alama.core import model as models
 from alama.core.monitoring import rates
 from alama.core.monitoring.rates import ranked, wilson
 from alama.lenders.store import Registry, in_book
+from alama.monitoring import schema
 from alama.monitoring.challengers import (
     Challenger,
     Challengers,
@@ -39,9 +40,9 @@ from alama.monitoring.records import (
 from alama.monitoring.repayment import due_before
 from alama.monitoring.shadowing import SETTLED_US
 from alama.platform import ids
-from alama.platform.database import tables
 from alama.platform.days import DAY_US, date_of
 from alama.platform.files.packaged import builtin
+from alama.scoring import schema as scoring_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -335,8 +336,8 @@ def _swaps(rows: Sequence[LoanRow]) -> tuple[Swap, ...]:
 # What the champion said stands beside what the challenger did, so no sealed record is read.
 
 
-_S: Any = tables.shadow_scores.c
-_LOAN: Any = tables.outcomes.c
+_S: Any = schema.shadow_scores.c
+_LOAN: Any = schema.outcomes.c
 _ENDS: Any = (func.min(_S.request_id), func.max(_S.request_id))
 _SUMS: Any = (func.sum(_S.given_default_probability), func.sum(_S.default_probability))
 
@@ -375,9 +376,9 @@ class Comparisons:
         )
         query = (
             select(*groups, func.count(), func.count(_LOAN.defaulted_on), *_SUMS)
-            .select_from(tables.outcomes.join(tables.shadow_scores, same_score))
+            .select_from(schema.outcomes.join(schema.shadow_scores, same_score))
             .where(
-                in_book(tables.outcomes, book),
+                in_book(schema.outcomes, book),
                 _of(book, challenger_id),
                 _S.given_model_id == champion_id,
                 _LOAN.due_day < due_before,
@@ -390,11 +391,11 @@ class Comparisons:
 
     def waiting(self, book: Book, after: str, before: str, limit: int) -> int:
         """Count the scores of a book between two ids, up to a limit."""
-        request_id = tables.scores.c.request_id
+        request_id = scoring_schema.scores.c.request_id
         # The bound is inside: counted is no more than what was read.
         some = (
             select(request_id)
-            .where(in_book(tables.scores, book), request_id > after, request_id < before)
+            .where(in_book(scoring_schema.scores, book), request_id > after, request_id < before)
             .limit(limit)
             .subquery()
         )
@@ -403,7 +404,7 @@ class Comparisons:
 
 
 def _of(book: Book, challenger_id: str) -> ColumnElement[bool]:
-    return and_(in_book(tables.shadow_scores, book), _S.model_id == challenger_id)
+    return and_(in_book(schema.shadow_scores, book), _S.model_id == challenger_id)
 
 
 def challenges(installed: Installation) -> Challenges:

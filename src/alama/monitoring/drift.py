@@ -26,16 +26,17 @@ from alama.core.monitoring.drift import (
 )
 from alama.core.tally import CardTally
 from alama.lenders.store import in_book, of_book
+from alama.monitoring import schema
 from alama.monitoring.records import DayTally, whole_days
 from alama.platform.acts import Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.database.statements import insert_new
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import StoreUnfit
 from alama.platform.event_bundles import NO_BOOK, announce, books_after
 from alama.platform.events import EventKind
-from alama.scoring.store import decoded
+from alama.scoring import schema as scoring_schema
+from alama.scoring.counts import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -270,8 +271,8 @@ def drift_detected(book: Book, drifted: Drifted) -> Act:
 # Windows of drift in a database, and the counts that they are cut from.
 
 
-_COUNTS: Final = tables.daily_counts
-_WINDOWS: Final = tables.drift_windows
+_COUNTS: Final = scoring_schema.daily_counts
+_WINDOWS: Final = schema.drift_windows
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(dict[str, Figure]).decode

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import select
 
 from alama.lenders.store import in_book, of_book
+from alama.monitoring import schema
 from alama.monitoring.sequels import outcomes_of
 from alama.platform import days, event_bundles, ids
 from alama.platform.acts import SHA256, Act, ActKind, ActLog, Detail, act_in_book
@@ -17,6 +18,7 @@ from alama.platform.database import tables
 from alama.platform.database.statements import insert_into
 from alama.platform.days import day_of
 from alama.platform.events import Event, EventKind, event
+from alama.scoring import schema as scoring_schema
 from alama.scoring.sequels import DEFAULTS, Answer, Outcome, Said
 
 if TYPE_CHECKING:
@@ -299,7 +301,7 @@ def outcomes_recorded(
 
 
 _SAID: Final = [
-    tables.scores.c[name]
+    scoring_schema.scores.c[name]
     for name in (
         "request_id",
         "created_us",
@@ -359,7 +361,7 @@ def _said(connection: Connection, book: Book, request_ids: Sequence[str]) -> dic
     In the order of their ids, so that no two wait for each other. Nor can they be deleted
     meanwhile, and leave what became of them behind.
     """
-    table = tables.scores
+    table = scoring_schema.scores
     query = (
         select(*_SAID)
         .where(in_book(table, book), table.c.request_id.in_(request_ids))
@@ -379,7 +381,7 @@ def _said(connection: Connection, book: Book, request_ids: Sequence[str]) -> dic
 
 def _write(connection: Connection, book: Book, outcomes: Sequence[tuple[Outcome, Said]]) -> None:
     """Keep what is known of loans, in the place of what was."""
-    table = tables.outcomes
+    table = schema.outcomes
     whose = of_book(book)
     rows: list[dict[str, Any]] = [
         {**whose, **outcome._asdict(), "state": outcome.state.value, **said._asdict()}

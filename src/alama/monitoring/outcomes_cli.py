@@ -26,7 +26,7 @@ from alama.monitoring.outcomes import BATCH_MAX, REFUSALS, Outcomes, Result, Sen
 from alama.onboarding.job_supervisor import give_way
 from alama.platform import ids
 from alama.platform.book import Book, Mode
-from alama.platform.files.promise import inert
+from alama.platform.files.cells import inert
 from alama.platform.files.table import Table, require
 from alama.platform.http.problems import InvalidRequest
 from alama.platform.terminal import terminal

@@ -21,11 +21,13 @@ from alama.platform.database.statements import insert_new
 from alama.platform.errors import Erased, InvalidName, Kind
 from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind
+from alama.scoring import schema
 from alama.scoring.records import ScoreRow, StoredScore, UnknownScore
 from alama.scoring.sequels import RULINGS, Judgement, Review, Sequel, StoredReview, StoredSequel
 from alama.scoring.store import stored_score, whole_scores
 from alama.scoring.wire import listed_reply
 from alama.vault import envelope
+from alama.vault import schema as vault_schema
 from alama.vault.sealed_texts import Resealed
 from alama.vault.store import LenderKeys
 from alama.vault.vault import Locked, Vault, damaged
@@ -296,7 +298,7 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
     The key of its applicant first, and then the score, as whoever deletes both does. `Erased` where
     the key is no more.
     """
-    scores, keys = tables.scores, tables.applicant_keys
+    scores, keys = schema.scores, vault_schema.applicant_keys
     this = in_book(scores, book) & (scores.c.request_id == request_id)
     key_id = connection.execute(select(scores.c.applicant_key_id).where(this)).scalar()
     _hold(connection, keys.c.id, keys.c.id == key_id)

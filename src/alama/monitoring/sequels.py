@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from alama.core.monitoring.news import State
 from alama.lenders.store import in_book
+from alama.monitoring import schema
 from alama.platform.database import tables
 from alama.platform.errors import StoreUnfit
 from alama.scoring.sequels import (
@@ -21,6 +22,7 @@ from alama.scoring.sequels import (
     StoredReview,
     StoredSequel,
 )
+from alama.vault import schema as vault_schema
 from alama.vault.ring import ApplicantKey
 
 if TYPE_CHECKING:
@@ -41,9 +43,9 @@ _IN_CLEAR: Final = [name for name in Review._fields if name != "note"]
 _REVIEW: Final = [
     tables.reviews.c[name] for name in (*_IN_CLEAR, "note", "seal_key_id", "applicant_key_id")
 ]
-_KEY: Final = [tables.applicant_keys.c[name] for name in ApplicantKey._fields]
-_OUTCOME: Final = [tables.outcomes.c[name] for name in Outcome._fields]
-_SHADOW: Final = [tables.shadow_scores.c[name] for name in Shadowed._fields]
+_KEY: Final = [vault_schema.applicant_keys.c[name] for name in ApplicantKey._fields]
+_OUTCOME: Final = [schema.outcomes.c[name] for name in Outcome._fields]
+_SHADOW: Final = [schema.shadow_scores.c[name] for name in Shadowed._fields]
 
 
 def sequels_of(
@@ -63,7 +65,7 @@ def reviews_of(
     connection: Connection, book: Book, request_ids: Sequence[str]
 ) -> dict[str, StoredReview]:
     """Give the reviews of some scores of a book with the keys of their applicants."""
-    table, keys = tables.reviews, tables.applicant_keys
+    table, keys = tables.reviews, vault_schema.applicant_keys
     query = (
         select(*_REVIEW, *_KEY)
         .select_from(table.outerjoin(keys, keys.c.id == table.c.applicant_key_id))
@@ -89,7 +91,7 @@ def outcomes_of(
     connection: Connection, book: Book, request_ids: Sequence[str]
 ) -> dict[str, Outcome]:
     """Give what is known of the loans of some scores of a book."""
-    table = tables.outcomes
+    table = schema.outcomes
     query = select(*_OUTCOME).where(in_book(table, book), table.c.request_id.in_(request_ids))
     rows = (Outcome._make(row) for row in connection.execute(query))
     return {
@@ -102,7 +104,7 @@ def shadows_of(
     connection: Connection, book: Book, request_ids: Sequence[str]
 ) -> dict[str, list[Shadowed]]:
     """Give what other models would have said to some scores of a book, where any was asked."""
-    table, challengers = tables.shadow_scores, tables.challengers
+    table, challengers = schema.shadow_scores, schema.challengers
     # Their key has the model before the score: without it the whole book would be read.
     asked = select(challengers.c.model_id).where(in_book(challengers, book))
     found: dict[str, list[Shadowed]] = {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, case, false, func, or_, select
 
 from alama.lenders.store import in_book
+from alama.monitoring import schema
 from alama.monitoring.records import (
     DayScore,
     DayTally,
@@ -22,7 +23,9 @@ from alama.monitoring.records import (
 from alama.platform import ids
 from alama.platform.database import tables
 from alama.platform.days import DAY_US
-from alama.scoring.store import decoded, still_waiting
+from alama.scoring import schema as scoring_schema
+from alama.scoring.counts import decoded
+from alama.scoring.store import still_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +36,9 @@ if TYPE_CHECKING:
     from alama.platform.database.database import Database
 
 
-_LOAN: Any = tables.outcomes.c
+_LOAN: Any = schema.outcomes.c
 _REVIEW: Any = tables.reviews.c
-_COUNTS: Any = tables.daily_counts.c
+_COUNTS: Any = scoring_schema.daily_counts.c
 
 _DEFAULTS: Any = func.count(_LOAN.defaulted_on)
 _SCORE_DAY: Any = _LOAN.score_us // DAY_US
@@ -70,7 +73,7 @@ class SqlMonitoring:
                 _sum_valued(_LOAN.repaid_amount * _LOAN.repaid_amount),
                 _sum_valued(_LOAN.disbursed_amount * _LOAN.repaid_amount),
             )
-            .where(in_book(tables.outcomes, book), or_(false(), *mature))
+            .where(in_book(schema.outcomes, book), or_(false(), *mature))
             .group_by(*groups)
             .order_by(*groups)
         )
@@ -80,7 +83,7 @@ class SqlMonitoring:
     def by_score(self, book: Book, model_id: str, due_before: int) -> Sequence[ScoreCount]:
         query = (
             select(_LOAN.score, func.count(), _DEFAULTS, _PREDICTED)
-            .where(in_book(tables.outcomes, book), _mature(model_id, due_before))
+            .where(in_book(schema.outcomes, book), _mature(model_id, due_before))
             .group_by(_LOAN.score)
             .order_by(_LOAN.score)
         )
@@ -94,7 +97,7 @@ class SqlMonitoring:
         query = (
             select(*groups, func.count(), _DEFAULTS, _PREDICTED)
             .where(
-                in_book(tables.outcomes, book),
+                in_book(schema.outcomes, book),
                 _mature(model_id, due_before),
                 _LOAN.score_us >= first_day * DAY_US,
             )
@@ -108,7 +111,7 @@ class SqlMonitoring:
         groups = (_LOAN.model_id, _LOAN.score_month, _LOAN.decision, _LOAN.state)
         query = (
             select(*groups, func.count(), _DEFAULTS)
-            .where(in_book(tables.outcomes, book))
+            .where(in_book(schema.outcomes, book))
             .group_by(*groups)
             .order_by(*groups)
         )
@@ -119,7 +122,7 @@ class SqlMonitoring:
         days = _LOAN.due_day - _SCORE_DAY
         query = (
             select(days, func.count())
-            .where(in_book(tables.outcomes, book), _LOAN.model_id == model_id)
+            .where(in_book(schema.outcomes, book), _LOAN.model_id == model_id)
             .group_by(days)
         )
         with self._database.reading() as connection:
@@ -137,8 +140,8 @@ class SqlMonitoring:
             return [ReviewRow(*row) for row in connection.execute(query)]
 
     def waiting(self, book: Book) -> int:
-        count = select(func.count()).select_from(tables.scores)
-        query = count.where(in_book(tables.scores, book), *still_waiting())
+        count = select(func.count()).select_from(scoring_schema.scores)
+        query = count.where(in_book(scoring_schema.scores, book), *still_waiting())
         with self._database.reading() as connection:
             return connection.execute(query).scalar_one()
 
@@ -151,7 +154,7 @@ class SqlMonitoring:
         )
         query = (
             select(*groups, func.count(), _DEFAULTS, _PREDICTED)
-            .select_from(tables.reviews.join(tables.outcomes, same_score))
+            .select_from(tables.reviews.join(schema.outcomes, same_score))
             .where(in_book(tables.reviews, book), _mature(model_id, due_before))
             .group_by(*groups)
             .order_by(*groups)
@@ -162,7 +165,9 @@ class SqlMonitoring:
     def days(self, book: Book, first_day: int, last_day: int) -> Iterator[DayTally]:
         query = (
             select(_COUNTS.day, _COUNTS.model_id, _COUNTS.counts)
-            .where(in_book(tables.daily_counts, book), _COUNTS.day.between(first_day, last_day))
+            .where(
+                in_book(scoring_schema.daily_counts, book), _COUNTS.day.between(first_day, last_day)
+            )
             .order_by(_COUNTS.day, _COUNTS.model_id)
         )
         # All rows at once, some kilobytes each; opened, a tally takes twenty times as much.
@@ -171,7 +176,7 @@ class SqlMonitoring:
         return (DayTally(day, model_id, decoded(counts)) for day, model_id, counts in rows)
 
     def oldest_day(self, book: Book) -> int | None:
-        scores = tables.scores
+        scores = scoring_schema.scores
         query = select(func.min(scores.c.request_id)).where(in_book(scores, book))
         with self._database.reading() as connection:
             oldest = connection.execute(query).scalar()

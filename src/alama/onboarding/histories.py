@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, insert, literal, or_, select, update
 
 from alama.lenders.records import UnknownLender
 from alama.lenders.store import lock_lender
-from alama.onboarding import acts
+from alama.onboarding import acts, schema
 from alama.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
 from alama.onboarding.ports import Forgotten
 from alama.onboarding.records import (
@@ -57,7 +57,7 @@ SWEPT_AT_ONCE: Final = 16
 MovePart = Callable[["Ring", str, bytes, bytes], bytes]
 """Given the new ring, the history's id, where a part stands and the part; gives what it becomes."""
 
-_RECORD: Final = [tables.onboarding.histories.c[name] for name in HistoryRecord.__struct_fields__]
+_RECORD: Final = [schema.histories.c[name] for name in HistoryRecord.__struct_fields__]
 
 
 class Histories:
@@ -104,11 +104,11 @@ class Histories:
                         ring.seal_key_id,
                     )
                 row = _part_row(record.lender, record.id, number, under, key, part)
-                connection.execute(insert(tables.onboarding.history_parts), row)
+                connection.execute(insert(schema.history_parts), row)
         return number
 
     def _keep_record(self, record: HistoryRecord, report: bytes) -> None:
-        table = tables.onboarding.histories
+        table = schema.histories
         with self._database.writing() as connection:
             if _count_parts(connection, record) != record.part_count:
                 raise StoreUnavailable("a part of the loan history was lost while it was kept")
@@ -132,7 +132,7 @@ class Histories:
             # Nobody keeps a key from one part to the next: each of these has one of its own.
             key = ring.own_key(envelope.place_in_history(lender, history_id, 0))
             row = _part_row(lender, history_id, number, ring.seal_key_id, key, part)
-            connection.execute(insert(tables.onboarding.history_parts), row)
+            connection.execute(insert(schema.history_parts), row)
 
     def received(self, record: HistoryRecord) -> Iterator[bytes]:
         """Give a file that was received, part by part; `StoreUnfit` where it is not whole."""
@@ -149,7 +149,7 @@ class Histories:
         """Erase a file that was received, unless it is settled or an open job is to read it."""
         chosen = _parts_of(lender, history_id) & _unwanted()
         with self._database.writing() as connection:
-            connection.execute(delete(tables.onboarding.history_parts).where(chosen))
+            connection.execute(delete(schema.history_parts).where(chosen))
 
     def sweep(self, now_us: int) -> bool:
         """Erase some of what was received in vain, of any lender; says whether some is left.
@@ -157,7 +157,7 @@ class Histories:
         Of those files no history came: the job that was to read them has failed, or there has been
         none for a day.
         """
-        table = tables.onboarding.history_parts
+        table = schema.history_parts
         query = select(table.c.history_id, table.c.number).where(_abandoned(now_us))
         with self._database.reading() as connection:
             found = connection.execute(query.limit(SWEPT_AT_ONCE)).all()
@@ -174,7 +174,7 @@ class Histories:
 
     def of(self, lender: str) -> Sequence[HistoryRecord]:
         """Those of a lender, newest first."""
-        table = tables.onboarding.histories
+        table = schema.histories
         query = select(*_RECORD).where(table.c.lender == lender).order_by(table.c.id.desc())
         with self._database.reading() as connection:
             return [_record(row) for row in connection.execute(query)]
@@ -186,7 +186,7 @@ class Histories:
 
     def report(self, lender: str, history_id: str) -> bytes:
         """What was found out about it, as JSON, or `UnknownHistory`."""
-        table = tables.onboarding.histories
+        table = schema.histories
         query = select(table.c.report).where(_one(lender, history_id))
         with self._database.reading() as connection:
             report: bytes | None = connection.execute(query).scalar()
@@ -202,7 +202,7 @@ class Histories:
         return self._opened_parts(record)
 
     def _opened_parts(self, record: HistoryRecord) -> Iterator[bytes]:
-        table = tables.onboarding.history_parts
+        table = schema.history_parts
         one = select(table.c.seal_key_id, table.c.sealed)
         for number in range(1, record.part_count + 1):
             chosen = _parts_of(record.lender, record.id) & (table.c.number == number)
@@ -224,7 +224,7 @@ class Histories:
 
     def forget(self, lender: str, history_id: str, at_us: int, by: str) -> Forgotten:
         """Erase the file; asked again, it still empties the journal. `UnknownHistory`."""
-        table, parts = tables.onboarding.histories, tables.onboarding.history_parts
+        table, parts = schema.histories, schema.history_parts
         with self._database.writing() as connection:
             lock_lender(connection, lender)
             record = _found(connection, lender, history_id)
@@ -242,7 +242,7 @@ class Histories:
 
 def count_parts_under(connection: Connection, lender: str, key_id: str) -> int:
     """Count the parts whose key a key of the lender wraps."""
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     query = select(func.count()).select_from(table).where(_under(lender, key_id))
     return connection.execute(query).scalar_one()
 
@@ -251,7 +251,7 @@ def move_parts(
     connection: Connection, lender: str, key_id: str, ring: Ring, change: MovePart
 ) -> int:
     """Hand some parts over to the ring's key; how many they were, 0 when all are."""
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     query = (
         select(table.c.history_id, table.c.number, table.c.sealed)
         .where(_under(lender, key_id))
@@ -286,13 +286,13 @@ def _part_row(
 
 def _bytes_of(connection: Connection, lender: str) -> int:
     """Count what lies sealed for a lender; neither database reads it for that."""
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     query = select(func.coalesce(func.sum(func.length(table.c.sealed)), 0))
     return int(connection.execute(query.where(table.c.lender == lender)).scalar_one())
 
 
 def _count_parts(connection: Connection, record: HistoryRecord) -> int:
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     query = select(func.count()).select_from(table).where(_parts_of(record.lender, record.id))
     return connection.execute(query).scalar_one()
 
@@ -316,12 +316,12 @@ def _record(row: Row[Any]) -> HistoryRecord:
 
 
 def _one(lender: str, history_id: str) -> ColumnElement[bool]:
-    table = tables.onboarding.histories
+    table = schema.histories
     return (table.c.lender == lender) & (table.c.id == history_id)
 
 
 def _parts_of(lender: str, history_id: str) -> ColumnElement[bool]:
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     return (table.c.lender == lender) & (table.c.history_id == history_id)
 
 
@@ -330,28 +330,28 @@ def _abandoned(now_us: int) -> ColumnElement[bool]:
 
     Whoever read it could not use it, or a process has died before all parts were there.
     """
-    history_id = tables.onboarding.history_parts.c.history_id
+    history_id = schema.history_parts.c.history_id
     long_ago = ids.beginning(HISTORY_PREFIX, max(now_us - ABANDONED_US, 0))
-    failed = _made_by(tables.onboarding.jobs.c.state == JobState.FAILED.value)
+    failed = _made_by(schema.jobs.c.state == JobState.FAILED.value)
     return or_(history_id < long_ago, history_id.in_(failed)) & _unwanted()
 
 
 def _unwanted() -> ColumnElement[bool]:
     """Choose parts of which no history came, and which no open job is to read."""
-    history_id = tables.onboarding.history_parts.c.history_id
-    kept = select(tables.onboarding.histories.c.id)
-    awaited = _made_by(tables.onboarding.jobs.c.ended_us.is_(None))
+    history_id = schema.history_parts.c.history_id
+    kept = select(schema.histories.c.id)
+    awaited = _made_by(schema.jobs.c.ended_us.is_(None))
     return history_id.not_in(kept) & history_id.not_in(awaited)
 
 
 def _made_by(chosen: ColumnElement[bool]) -> Select[str]:
     """Give the ids of the histories that these jobs read."""
-    digits = func.substr(tables.onboarding.jobs.c.id, len(JOB_PREFIX) + 1)
+    digits = func.substr(schema.jobs.c.id, len(JOB_PREFIX) + 1)
     return select(literal(HISTORY_PREFIX) + digits).where(chosen)
 
 
 def _under(lender: str, key_id: str) -> ColumnElement[bool]:
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     return (table.c.lender == lender) & (table.c.seal_key_id == key_id)
 
 

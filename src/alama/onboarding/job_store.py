@@ -13,10 +13,9 @@ from sqlalchemy import and_, func, insert, or_, select, update
 
 from alama.lenders.records import UnknownLender
 from alama.lenders.store import lock_lender
-from alama.onboarding import acts
+from alama.onboarding import acts, schema
 from alama.onboarding.errors import JobUnderWay, UnknownJob
 from alama.onboarding.records import ATTEMPTS_MAX, LEASE_US, Job, JobKind, JobState
-from alama.platform.database import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 LEASE_US_MAX: Final = 2 * LEASE_US
 """No lease of a clock that is nearly right ends later than this from now."""
 
-_OPEN: Final = tables.onboarding.jobs.c.ended_us.is_(None)
+_OPEN: Final = schema.jobs.c.ended_us.is_(None)
 
 GIVEN_UP: Final = (
     f"{ATTEMPTS_MAX} workers ended in the middle of it, perhaps for want of memory: see their logs"
@@ -47,7 +46,7 @@ class Jobs:
 
     def add(self, job: Job) -> None:
         """Keep a job; `JobUnderWay` where one of its kind is open, `UnknownLender`."""
-        table = tables.onboarding.jobs
+        table = schema.jobs
         same = select(table.c.id).where(
             table.c.lender == job.lender, table.c.kind == job.kind.value, _OPEN
         )
@@ -62,14 +61,14 @@ class Jobs:
 
     def of(self, lender: str) -> Sequence[Job]:
         """Those of a lender, newest first."""
-        table = tables.onboarding.jobs
+        table = schema.jobs
         query = select(table).where(table.c.lender == lender).order_by(table.c.id.desc())
         with self._database.reading() as connection:
             return [_job(row) for row in connection.execute(query)]
 
     def find(self, lender: str, job_id: str) -> Job:
         """One of them, or `UnknownJob`."""
-        table = tables.onboarding.jobs
+        table = schema.jobs
         query = select(table).where(table.c.lender == lender, table.c.id == job_id)
         with self._database.reading() as connection:
             row = connection.execute(query).first()
@@ -81,11 +80,11 @@ class Jobs:
 
     def is_any_free(self, now_us: int) -> bool:
         """Say whether a worker would get something, without a lock: scores are kept meanwhile."""
-        return self._is_there(select(tables.onboarding.jobs.c.id).where(_OPEN, _is_free(now_us)))
+        return self._is_there(select(schema.jobs.c.id).where(_OPEN, _is_free(now_us)))
 
     def is_any_under_way(self, now_us: int) -> bool:
         """Say whether a worker does a job at this moment, of whatever lender."""
-        return self._is_there(select(tables.onboarding.jobs.c.id).where(_OPEN, ~_is_free(now_us)))
+        return self._is_there(select(schema.jobs.c.id).where(_OPEN, ~_is_free(now_us)))
 
     def claim(
         self, worker: str, kinds: Sequence[JobKind], now_us: int, until_us: int
@@ -96,7 +95,7 @@ class Jobs:
         done. Nobody else gets it before `until_us`. One that has cost `ATTEMPTS_MAX` workers is
         given up instead, and has failed.
         """
-        table = tables.onboarding.jobs
+        table = schema.jobs
         chosen = and_(_OPEN, table.c.kind.in_([kind.value for kind in kinds]), _is_free(now_us))
         turn = select(table).where(chosen).order_by(_served_us(), table.c.id).limit(1)
         # Looked for before anything is locked: nearly always there is none, and scores are kept.
@@ -132,7 +131,7 @@ class Jobs:
 
     def give_back(self, worker: str) -> None:
         """Let others have what this worker will not do any more."""
-        table = tables.onboarding.jobs
+        table = schema.jobs
         waiting = {
             "state": JobState.WAITING.value,
             "worker": None,
@@ -151,25 +150,25 @@ def _is_free(now_us: int) -> ColumnElement[bool]:
 
     Or their clock ran ahead, and the lease would end in a year.
     """
-    lease_us = tables.onboarding.jobs.c.lease_us
+    lease_us = schema.jobs.c.lease_us
     return or_(lease_us.is_(None), lease_us <= now_us, lease_us > now_us + LEASE_US_MAX)
 
 
 def _served_us() -> ColumnElement[int]:
     """Say when a worker last did something for the lender of a job; 0 where none ever has."""
-    jobs, before = tables.onboarding.jobs, tables.onboarding.jobs.alias()
+    jobs, before = schema.jobs, schema.jobs.alias()
     latest = func.max(func.coalesce(before.c.ended_us, before.c.lease_us))
     query = select(latest).where(before.c.lender == jobs.c.lender).correlate(jobs)
     return func.coalesce(query.scalar_subquery(), 0)
 
 
 def _own(worker: str, job_id: str) -> ColumnElement[bool]:
-    table = tables.onboarding.jobs
+    table = schema.jobs
     return and_(table.c.id == job_id, table.c.worker == worker, _OPEN)
 
 
 def _take(connection: Connection, row: Row[Any], worker: str, until_us: int) -> Job:
-    table = tables.onboarding.jobs
+    table = schema.jobs
     taken = {
         "state": JobState.RUNNING.value,
         "worker": worker,
@@ -194,7 +193,7 @@ def _end(
 
 
 def _change(connection: Connection, chosen: ColumnElement[bool], values: Mapping[str, Any]) -> bool:
-    changed = update(tables.onboarding.jobs).where(chosen).values(**values)
+    changed = update(schema.jobs).where(chosen).values(**values)
     return connection.execute(changed).rowcount == 1
 
 

@@ -46,7 +46,7 @@ def can_train() -> bool:
 def give_way(installed: Installation) -> None:
     """Have a process that writes much leave scores their turn, where they go into one file."""
     if installed.database.embedded:
-        installed.database.courtesy.pause_turns = JOB_PAUSE_TURNS
+        installed.database.write_backoff.pause_turns = JOB_PAUSE_TURNS
 
 
 ALARM_EVERY_S: Final = 60.0

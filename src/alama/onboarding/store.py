@@ -12,10 +12,12 @@ import msgspec
 from sqlalchemy import insert, select, update
 
 from alama.lenders import acts
+from alama.lenders import schema as lenders_schema
 from alama.lenders import store as deploying
 from alama.lenders.records import Deployment, Signed, UnknownLender
 from alama.lenders.store import lock_lender
 from alama.onboarding import acts as pilot_acts
+from alama.onboarding import schema
 from alama.onboarding.errors import UnknownCandidate, UnknownHistory
 from alama.onboarding.ports import Choose, Counted, Dossier, Judge, JudgeTerms, whatever_was_before
 from alama.onboarding.records import Candidate, Gate, Pilot, Signature
@@ -49,7 +51,7 @@ class Pilots:
         One at a time for a lender: nobody else sets terms between the judgement and this.
         `reason` is for the audit. `UnknownLender`, and whatever the judge raises.
         """
-        table = tables.onboarding.pilots
+        table = tables.pilots
         agreed = msgspec.structs.asdict(pilot)
         del agreed["shadow_us"]  # which no terms begin or end
         with self._database.writing() as connection:
@@ -72,7 +74,7 @@ class Pilots:
 
         Does nothing where a lender has no terms.
         """
-        table = tables.onboarding.pilots
+        table = tables.pilots
         first_time = (table.c.lender == lender) & table.c.shadow_us.is_(None)
         with self._database.writing() as connection:
             if connection.execute(update(table).where(first_time).values(shadow_us=at_us)).rowcount:
@@ -81,12 +83,12 @@ class Pilots:
 
 def pilot_of(connection: Connection, lender: str) -> Pilot | None:
     """Read the terms of a lender, if it has any."""
-    table = tables.onboarding.pilots
+    table = tables.pilots
     row = connection.execute(select(table).where(table.c.lender == lender)).first()
     return None if row is None else Pilot(**row._mapping)  # noqa: SLF001  public in spite of it
 
 
-_CANDIDATE: Final = [tables.onboarding.candidates.c[name] for name in Candidate.__struct_fields__]
+_CANDIDATE: Final = [schema.candidates.c[name] for name in Candidate.__struct_fields__]
 _encode_gates: Final = msgspec.json.Encoder().encode
 _decode_gates: Final = msgspec.json.Decoder(tuple[Gate, ...]).decode
 
@@ -106,7 +108,7 @@ class Candidates:
 
         One that is there already stays as it is. `UnknownHistory`.
         """
-        histories = tables.onboarding.histories
+        histories = schema.histories
         history = select(histories.c.id).where(
             histories.c.lender == candidate.lender, histories.c.id == candidate.history_id
         )
@@ -120,13 +122,13 @@ class Candidates:
         with self._database.writing() as connection:
             if connection.execute(history).first() is None:
                 raise UnknownHistory
-            if insert_new(connection, tables.onboarding.candidates, row):
+            if insert_new(connection, schema.candidates, row):
                 judgement = pilot_acts.judgement(gates, pack, page)
                 self._log.append(connection, pilot_acts.candidate_made(candidate, judgement))
 
     def of(self, lender: str) -> Sequence[Candidate]:
         """Those of a lender, newest first."""
-        table = tables.onboarding.candidates
+        table = schema.candidates
         query = select(*_CANDIDATE).where(table.c.lender == lender).order_by(table.c.id.desc())
         with self._database.reading() as connection:
             return [_candidate(row) for row in connection.execute(query)]
@@ -139,12 +141,12 @@ class Candidates:
     def pack(self, lender: str, candidate_id: str) -> bytes:
         """What was measured of it, as JSON, or `UnknownCandidate`."""
         with self._database.reading() as connection:
-            return _column(connection, tables.onboarding.candidates.c.pack, lender, candidate_id)
+            return _column(connection, schema.candidates.c.pack, lender, candidate_id)
 
     def page(self, lender: str, candidate_id: str) -> bytes | None:
         """The same as a page (HTML), if one was kept; `UnknownCandidate`."""
         self.find(lender, candidate_id)
-        query = select(tables.onboarding.candidates.c.page).where(_one(lender, candidate_id))
+        query = select(schema.candidates.c.page).where(_one(lender, candidate_id))
         with self._database.reading() as connection:
             page: bytes | None = connection.execute(query).scalar()
         return page
@@ -222,7 +224,7 @@ def _write(connection: Connection, candidate: Candidate, number: int, signature:
         "number": number,
         "lender": candidate.lender,
     }
-    connection.execute(insert(tables.onboarding.signatures), row)
+    connection.execute(insert(schema.signatures), row)
 
 
 def _activate(
@@ -234,7 +236,9 @@ def _activate(
     people = ", ".join(dict.fromkeys(signature.person for signature in signatures))
     signed = Signed(last.signed_us, people, last.reason)
     deployment = Deployment(model_id, policy_id, signed)
-    deploying.keep_document(connection, tables.models, model_id, dossier.document, last.signed_us)
+    deploying.keep_document(
+        connection, lenders_schema.models, model_id, dossier.document, last.signed_us
+    )
     deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
     return acts.deployed(book, deployment)
 
@@ -243,7 +247,7 @@ def _activate(
 
 
 def _one(lender: str, candidate_id: str) -> ColumnElement[bool]:
-    table = tables.onboarding.candidates
+    table = schema.candidates
     return (table.c.lender == lender) & (table.c.id == candidate_id)
 
 
@@ -260,7 +264,7 @@ def _candidate(row: Row[Any]) -> Candidate:
 
 
 def _document(connection: Connection, lender: str, candidate_id: str) -> bytes:
-    return _column(connection, tables.onboarding.candidates.c.document, lender, candidate_id)
+    return _column(connection, schema.candidates.c.document, lender, candidate_id)
 
 
 def _column(connection: Connection, column: Column[Any], lender: str, candidate_id: str) -> bytes:
@@ -273,7 +277,7 @@ def _column(connection: Connection, column: Column[Any], lender: str, candidate_
 
 
 def _signatures(connection: Connection, lender: str, candidate_id: str) -> list[Signature]:
-    table = tables.onboarding.signatures
+    table = schema.signatures
     query = (
         select(*(table.c[name] for name in Signature.__struct_fields__))
         .where(table.c.lender == lender, table.c.candidate_id == candidate_id)

@@ -15,8 +15,9 @@ from alama.core.errors import FileProblem
 from alama.platform.book import Mode
 from alama.platform.database import tables
 from alama.platform.database.migrate import found_in
-from alama.platform.files import folders
+from alama.platform.files import promise
 from alama.platform.files.promise import told_as_file_problem
+from alama.scoring import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,9 +46,9 @@ def appearing(path: Path) -> Iterator[Path]:
     try:
         yield part
         with told_as_file_problem(path):
-            folders.sync(part)
+            promise.sync(part)
             _name(part, target, path)
-            folders.sync(target.parent)
+            promise.sync(target.parent)
     finally:
         part.unlink(missing_ok=True)
 
@@ -130,9 +131,9 @@ class Contents(NamedTuple):
 def contents(connection: Connection) -> Contents:
     """Count within the transaction of a connection, be its schema an older one."""
     version = found_in(connection)
-    if not inspect(connection).has_table(tables.scores.name):
+    if not inspect(connection).has_table(schema.scores.name):
         return Contents(version, 0, None)
-    count = connection.execute(select(func.count()).select_from(tables.scores)).scalar_one()
+    count = connection.execute(select(func.count()).select_from(schema.scores)).scalar_one()
     lenders = connection.execute(select(tables.lenders.c.id)).scalars().all()
     newest = [_newest(connection, lender, mode.value) for lender in lenders for mode in Mode]
     return Contents(version, count, max(filter(None, newest), default=None))
@@ -140,7 +141,7 @@ def contents(connection: Connection) -> Contents:
 
 def _newest(connection: Connection, lender: str, mode: str) -> int | None:
     """Give the time of the last score of a book: its id is the greatest, and has an index."""
-    table = tables.scores
+    table = schema.scores
     query = (
         select(table.c.created_us)
         .where(table.c.lender == lender, table.c.mode == mode)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import AlamaError
-from alama.lenders import keys
-from alama.lenders import secrets as own_secrets
+from alama.lenders import installation, keys
 from alama.lenders.store import Registry
 from alama.operations import diagnosis, soundness
 from alama.operations import soundness as referential
@@ -47,7 +46,7 @@ _NEVER_OPENED: Final = "the database was never opened, and takes the one that it
 def secrets(settings: Settings, database: Database) -> Iterator[Finding]:
     """Hold the pepper and the master key at hand against what a database knows of them."""
     facts = Registry(database)
-    yield _pepper(settings, facts.fact(own_secrets.PEPPER_FACT))
+    yield _pepper(settings, facts.fact(installation.PEPPER_FACT))
     try:
         masters = _masters(settings, facts)
     except AlamaError as error:
@@ -77,11 +76,11 @@ def _pepper(settings: Settings, wanted: str | None) -> Finding:
     if wanted is None:
         return ok(PEPPER, _NEVER_OPENED)
     try:
-        if keys.fingerprint(own_secrets.pepper(settings, wanted)) == wanted:
+        if keys.fingerprint(installation.pepper(settings, wanted)) == wanted:
             return ok(PEPPER, "the one of this database")
     except AlamaError as error:
         return broken(PEPPER, str(error), error.hint)
-    other = own_secrets.another_pepper()
+    other = installation.another_pepper()
     return broken(PEPPER, str(other), other.hint)
 
 
@@ -89,7 +88,7 @@ def _masters(settings: Settings, facts: Registry) -> Masters | None:
     """Give the master keys at hand; None where the database was never settled on one."""
     if facts.fact(MASTER_FACT) is None:
         return None
-    return own_secrets.master_keys(settings, facts)
+    return installation.master_keys(settings, facts)
 
 
 def _vault_keys(database: Database, masters: Masters) -> Finding:
@@ -237,7 +236,7 @@ def _tables(database: Database) -> Iterator[Finding]:
     for one in wrong[: soundness.SHOWN_MAX]:
         yield broken(TABLES, one, _KEEP)
     if not wrong:
-        count = len(schema.METADATA.tables)
+        count = len(soundness.TABLES)
         yield ok(TABLES, f"{count}, each with the columns, keys and indexes it should have")
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import func, insert, select, text
 from alama.platform.clock_store import SERVER_NOW
 from alama.platform.database import tables
 from alama.platform.database.sqlite_driver import pysqlite3
+from alama.webhooks import schema
 from alama.webhooks.endpoint_store import ENDPOINTS, listed
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def endpoints(database: Database) -> Listed:
 
 def last_attempt_us(database: Database) -> int | None:
     """Give when a worker last tried to deliver something; None: not for as long as that is kept."""
-    table = tables.webhook_attempts
+    table = schema.webhook_attempts
     newest = select(table.c.started_us).order_by(table.c.id.desc()).limit(1)
     with database.reading() as connection:
         return connection.execute(newest).scalar()

@@ -6,17 +6,27 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import and_, case, exists, func, inspect, or_, select, text
 
+from alama.lenders import schema as lenders_schema
+from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.backdating import KEY_ID as SIMULATED_KEY_ID
+from alama.onboarding import schema as onboarding_schema
 from alama.platform.book import Mode
 from alama.platform.database import tables as schema
 from alama.platform.database.database import Database, patiently
 from alama.platform.database.sqlite_driver import pysqlite3
+from alama.protection.applicants import legal_holds
+from alama.scoring import schema as scoring_schema
+from alama.vault import schema as vault_schema
+from alama.webhooks import schema as webhooks_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Column, ColumnElement, Connection, Table
 
+
+TABLES: Final = tuple(schema.METADATA.sorted_tables)
+"""Every table: the modules above define them all."""
 
 SHOWN_MAX: Final = 10
 """Findings of one kind: of a damaged file there may be as many as pages."""
@@ -73,7 +83,7 @@ def _without_primary_key(connection: Connection) -> Iterator[str]:
     """Give the tables whose primary key is another: Alembic compares all but that."""
     seen = inspect(connection).get_multi_pk_constraint()
     found = {name: key["constrained_columns"] for (_, name), key in seen.items()}
-    for table in schema.METADATA.sorted_tables:
+    for table in TABLES:
         wanted = [column.name for column in table.primary_key.columns]
         if table.name in found and list(found[table.name]) != wanted:
             yield f"{table.name}: no primary key of {', '.join(wanted)}"
@@ -119,20 +129,18 @@ def _of_file(connection: Connection) -> Iterator[str]:
 # processes. Entries of the audit and who signed them are the business of `alama audit verify`.
 
 
-_onboarding: Final = schema.onboarding
-
 LARGE: Final = frozenset(
     table.name
     for table in (
-        schema.scores,
-        schema.idempotency,
+        scoring_schema.scores,
+        scoring_schema.idempotency,
         schema.bundles,
         schema.events,
-        schema.webhook_attempts,
-        schema.applicant_keys,
-        schema.outcomes,
+        webhooks_schema.webhook_attempts,
+        vault_schema.applicant_keys,
+        monitoring_schema.outcomes,
         schema.reviews,
-        schema.shadow_scores,
+        monitoring_schema.shadow_scores,
     )
 )
 """Tables that grow with scores."""
@@ -162,7 +170,7 @@ def _gone(column: Column[Any], wrong: str, *same: ColumnElement[bool]) -> Rule:
 
 
 def _lenders() -> Iterator[Rule]:
-    for table in schema.METADATA.sorted_tables:
+    for table in TABLES:
         column = table.c.get("lender")
         if column is not None and not column.foreign_keys:
             yield _gone(
@@ -172,22 +180,22 @@ def _lenders() -> Iterator[Rule]:
 
 def _documents() -> Iterator[Rule]:
     for table in (
-        schema.scores,
-        schema.daily_counts,
-        schema.drift_windows,
-        schema.outcomes,
+        scoring_schema.scores,
+        scoring_schema.daily_counts,
+        monitoring_schema.drift_windows,
+        monitoring_schema.outcomes,
         schema.reviews,
-        schema.challengers,
+        monitoring_schema.challengers,
     ):
         column = table.c.model_id
-        yield _gone(column, "name a model that is not there", schema.models.c.id == column)
-    column = schema.scores.c.policy_id
-    yield _gone(column, "name a policy that is not there", schema.policies.c.id == column)
+        yield _gone(column, "name a model that is not there", lenders_schema.models.c.id == column)
+    column = scoring_schema.scores.c.policy_id
+    yield _gone(column, "name a policy that is not there", lenders_schema.policies.c.id == column)
 
 
 def _api_keys() -> Iterator[Rule]:
     keys = schema.keys
-    for table in (schema.scores, schema.outcomes, schema.reviews):
+    for table in (scoring_schema.scores, monitoring_schema.outcomes, schema.reviews):
         column = table.c.key_id
         rule = _gone(
             column,
@@ -197,7 +205,7 @@ def _api_keys() -> Iterator[Rule]:
         )
         simulated = (column == SIMULATED_KEY_ID) & (table.c.mode == Mode.TEST.value)
         yield rule._replace(broken=rule.broken & ~simulated)
-    signatures, rates = _onboarding.signatures, schema.rates
+    signatures, rates = onboarding_schema.signatures, lenders_schema.rates
     yield _gone(
         signatures.c.key_id,
         "came by an API key that this lender does not have",
@@ -210,8 +218,13 @@ def _api_keys() -> Iterator[Rule]:
 
 
 def _vault_keys() -> Iterator[Rule]:
-    vault_keys, applicants = schema.vault_keys, schema.applicant_keys
-    for table in (schema.scores, schema.idempotency, schema.reviews, _onboarding.history_parts):
+    vault_keys, applicants = vault_schema.vault_keys, vault_schema.applicant_keys
+    for table in (
+        scoring_schema.scores,
+        scoring_schema.idempotency,
+        schema.reviews,
+        onboarding_schema.history_parts,
+    ):
         column = table.c.seal_key_id
         yield _gone(
             column,
@@ -228,7 +241,7 @@ def _vault_keys() -> Iterator[Rule]:
         # What was erased has nothing that would be opened.
         still = applicants.c.wrapped.is_not(None) if table is applicants else None
         yield rule if still is None else rule._replace(broken=still & rule.broken)
-    for table in (schema.scores, schema.idempotency, schema.reviews):
+    for table in (scoring_schema.scores, scoring_schema.idempotency, schema.reviews):
         column = table.c.applicant_key_id
         yield _gone(
             column,
@@ -236,18 +249,22 @@ def _vault_keys() -> Iterator[Rule]:
             applicants.c.id == column,
             _same_book(applicants, table),
         )
-    holds = schema.legal_holds
     yield _gone(
-        holds.c.subject,
+        legal_holds.c.subject,
         "stand on an applicant who is not there",
-        applicants.c.subject == holds.c.subject,
-        _same_book(applicants, holds),
+        applicants.c.subject == legal_holds.c.subject,
+        _same_book(applicants, legal_holds),
     )
 
 
 def _scores() -> Iterator[Rule]:
-    scores = schema.scores
-    for table in (schema.idempotency, schema.outcomes, schema.reviews, schema.shadow_scores):
+    scores = scoring_schema.scores
+    for table in (
+        scoring_schema.idempotency,
+        monitoring_schema.outcomes,
+        schema.reviews,
+        monitoring_schema.shadow_scores,
+    ):
         column = table.c.request_id
         yield _gone(
             column,
@@ -255,7 +272,7 @@ def _scores() -> Iterator[Rule]:
             scores.c.request_id == column,
             _same_book(scores, table),
         )
-    shadows, challengers = schema.shadow_scores, schema.challengers
+    shadows, challengers = monitoring_schema.shadow_scores, monitoring_schema.challengers
     yield _gone(
         shadows.c.model_id,
         "are of a model that was no challenger in this book",
@@ -265,13 +282,13 @@ def _scores() -> Iterator[Rule]:
 
 
 def _others() -> Iterator[Rule]:
-    endpoints, resends = schema.webhook_endpoints, schema.webhook_resends
+    endpoints, resends = schema.webhook_endpoints, webhooks_schema.webhook_resends
     yield _gone(
         resends.c.endpoint_id,
         "are for a webhook endpoint that is not there",
         endpoints.c.id == resends.c.endpoint_id,
     )
-    histories, parts = _onboarding.histories, _onboarding.history_parts
+    histories, parts = onboarding_schema.histories, onboarding_schema.history_parts
     there = (
         select(func.count())
         .where(parts.c.history_id == histories.c.id, parts.c.lender == histories.c.lender)
@@ -280,7 +297,7 @@ def _others() -> Iterator[Rule]:
     wanted = case((histories.c.forgotten_us.is_(None), histories.c.part_count), else_=0)
     wrong = "have not as many parts of their file as they should"
     yield Rule(histories, ("part_count",), wrong, there != wanted)
-    candidates, signatures = _onboarding.candidates, _onboarding.signatures
+    candidates, signatures = onboarding_schema.candidates, onboarding_schema.signatures
     yield Rule(
         candidates,
         ("history_id",),
@@ -319,7 +336,7 @@ def tables(*, with_large: bool) -> Sequence[str]:
     ruled = {rule.table.name for rule in RULES}
     return [
         table.name
-        for table in schema.METADATA.sorted_tables
+        for table in TABLES
         if table.name in ruled and (with_large or table.name not in LARGE)
     ]
 

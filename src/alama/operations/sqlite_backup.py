@@ -15,7 +15,7 @@ from alama.core.errors import FileProblem
 from alama.operations.backup_file import Contents, appearing, contents
 from alama.platform.database.sqlite import FAILED
 from alama.platform.database.sqlite_driver import pysqlite3
-from alama.platform.files import folders
+from alama.platform.files import promise
 from alama.platform.files.promise import told_as_file_problem
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def put_back(backup: Path, target: Path, watch: Watch) -> None:
                 hint="move it away, together with the file that it belongs to",
             )
     with told_as_file_problem(target):
-        folders.make(target.parent)
+        promise.make_folder(target.parent)
     with appearing(target) as part:
         with told_as_file_problem(target):
             _copy_bytes(backup, part, watch)

@@ -26,7 +26,6 @@ class SqlSeen:
     """See `alama.platform.clock.SeenStore`. It is a fact: how often accepted, the time, a leap."""
 
     def __init__(self, database: Database) -> None:
-        """Use an open database."""
         self._database = database
 
     def server_us(self) -> int:

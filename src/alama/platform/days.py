@@ -10,12 +10,10 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 def day_of(at_us: int) -> int:
-    """Give the day of a time."""
     return at_us // DAY_US
 
 
 def date_of(day: int) -> date:
-    """Give a day as a date."""
     return date.fromordinal(_EPOCH + day)
 
 
@@ -25,18 +23,15 @@ def day_number(of: date) -> int:
 
 
 def month_of(day: int) -> int:
-    """Give the month of a day."""
     found = date_of(day)
     return found.year * 100 + found.month
 
 
 def first_day_of(month: int) -> int:
-    """Give the first day of a month."""
     return day_number(date(month // 100, month % 100, 1))
 
 
 def last_day_of(month: int) -> int:
-    """Give the last day of a month."""
     year, place = divmod(month, 100)
     return day_number(date(year + place // 12, place % 12 + 1, 1)) - 1
 

@@ -69,7 +69,6 @@ class KeyMissing(AlamaError):
     kind = Kind(HTTPStatus.UNAUTHORIZED, "key_missing", "API key missing")
 
     def __init__(self, message: str = "the request has no API key") -> None:
-        """Say how a key is sent."""
         super().__init__(message, hint="send the header Authorization: Bearer <API_KEY>")
 
 
@@ -91,7 +90,6 @@ class ScopeMissing(AlamaError):
     kind = Kind(HTTPStatus.FORBIDDEN, "scope_missing", "Scope missing")
 
     def __init__(self, scope: str) -> None:
-        """Name the scope that would allow it."""
         super().__init__(
             f"this key lacks the scope {scope}",
             hint="ask for a new key: one that it is rotated to has the same scopes",
@@ -136,7 +134,6 @@ class ClockLeapt(AlamaError):
     """The time does not fit what was seen of it before, so nothing ends by it."""
 
     def __init__(self, undone: str) -> None:
-        """Say what was not done, and what to do."""
         super().__init__(
             f"{undone}: the clock has leapt, and nobody has said that it is right",
             hint="set the clock of its machine; if the time is right, `alama clock accept`. `alama "
@@ -154,7 +151,6 @@ class TooManyRequests(AlamaError):
     kind = Kind(HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many requests")
 
     def __init__(self, retry_after_s: int) -> None:
-        """Say when to come back, in whole seconds."""
         super().__init__(f"this key is over its rate; try again in {retry_after_s} s")
         self.retry_after_s = retry_after_s
 
@@ -165,7 +161,6 @@ class Busy(AlamaError):
     kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Busy", BUSY_RETRY_AFTER_S)
 
     def __init__(self, what: str = "explanations") -> None:
-        """Say what there is too much of, and what goes on all the same."""
         super().__init__(
             f"too many {what} are asked for at once",
             hint="send it again in a moment; scores are given meanwhile",

@@ -17,7 +17,7 @@ from sqlalchemy import delete, func, literal_column, select, tuple_
 
 from alama.platform import ids
 from alama.platform.database import tables
-from alama.platform.database.webhook_tables import COMMON_KINDS
+from alama.platform.database.tables import COMMON_KINDS
 from alama.platform.events import PREFIX, Event, EventKind, event
 
 if TYPE_CHECKING:

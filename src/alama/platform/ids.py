@@ -72,7 +72,6 @@ def made_us(prefix: str, text: str) -> int:
 
 
 def is_request_id(text: str) -> bool:
-    """Say whether a text could be one of ours."""
     return _SHAPE.fullmatch(text) is not None
 
 
@@ -92,7 +91,6 @@ class RandomPool:
     __slots__ = ("_cut", "_pool", "_size")
 
     def __init__(self, size: int) -> None:
-        """Ask the system when the first bytes are drawn, not before."""
         self._size = size
         self._cut: Callable[[bytes], Iterator[tuple[bytes]]] = Struct(f"{size}s").iter_unpack
         self._pool: Iterator[tuple[bytes]]

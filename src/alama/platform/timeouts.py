@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from alama.platform.book import Book
 
 
-PATIENCE_S: Final = 8.0
+ANSWER_TIMEOUT_S: Final = 8.0
 """Beyond this a caller would rather hear that the database is not there."""
 
 FRESH_US: Final = 1_000_000
 """How long an answer stands before it is asked for again."""
 
 
-async def run_with_timeout(ask: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+async def run_with_timeout(ask: Callable[[], T], timeout_s: float = ANSWER_TIMEOUT_S) -> T:
     """Ask the database on another thread; `StoreUnavailable` if it takes too long."""
     try:
-        return await asyncio.wait_for(asyncio.to_thread(ask), patience_s)
+        return await asyncio.wait_for(asyncio.to_thread(ask), timeout_s)
     except TimeoutError:
         raise StoreUnavailable("the database did not answer in time") from None
 
@@ -49,16 +49,16 @@ class WorkQueue:
         self._thread = ThreadPoolExecutor(1, what)
         self._under_way: Counter[Book] = Counter()
 
-    async def take(self, book: Book, do: Callable[[], T], patience_s: float) -> T:
+    async def take(self, book: Book, do: Callable[[], T], timeout_s: float | None = None) -> T:
         """Do something for a book when its turn comes.
 
-        `Busy` where too many wait already; `StoreUnavailable` if it takes longer than the patience,
+        `Busy` where too many wait already; `StoreUnavailable` if it takes longer than that,
         the wait for the turn included. What nobody waits for any more is not begun.
         """
         with self._a_place_for(book):
             waiting = asyncio.get_running_loop().run_in_executor(self._thread, do)
             try:
-                return await asyncio.wait_for(waiting, patience_s)
+                return await asyncio.wait_for(waiting, timeout_s)
             except TimeoutError:
                 raise StoreUnavailable("the database did not answer in time") from None
 

@@ -21,9 +21,16 @@ from alama.lenders.keys import is_open
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import builtin, jurisdiction, jurisdictions, model_at
-from alama.platform.files.policy_file import is_file, is_namesake, titled, told_of
 from alama.platform.files.promise import promised
-from alama.platform.files.texts import named, read_bytes, write_new_text
+from alama.platform.files.texts import (
+    is_file,
+    is_namesake,
+    named,
+    read_bytes,
+    titled,
+    told_of,
+    write_new_text,
+)
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import plain_table

@@ -178,7 +178,6 @@ def _terms_against_price(old: Figures, new: Figures) -> str | None:
 
 
 def drawn(simulation: Simulation) -> Drawn:
-    """Draw all there is to draw."""
     old, new = simulation.old, simulation.new
     nothing = Figures()
     names = {**new.tiers, **old.tiers}

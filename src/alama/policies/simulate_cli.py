@@ -35,8 +35,8 @@ from alama.platform import clock
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import model_at
-from alama.platform.files.policy_file import is_file, is_namesake, read_policy, titled
 from alama.platform.files.promise import promised
+from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import LOWERS, RAISES, plain_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.core.lending.simulation import Stance, Switch, what_changes
-from alama.platform.files import promise
+from alama.platform.files import cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ CSV_COLUMNS: Final = (
 
 def as_csv(switches: Iterable[Switch]) -> str:
     """Give one row an application: what changed, and both sides; lists have bars between them."""
-    return promise.as_csv(
+    return cells.as_csv(
         CSV_COLUMNS,
         (
             {

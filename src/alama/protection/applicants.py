@@ -12,7 +12,22 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import delete, insert, null, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    delete,
+    insert,
+    null,
+    select,
+    update,
+)
 
 from alama.core.assess import Assessment
 from alama.core.errors import AlamaError
@@ -23,20 +38,37 @@ from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.days import date_of
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit, day_of_us
+from alama.scoring import schema as scoring_schema
 from alama.scoring.records import StoredScore, reference_of
 from alama.scoring.replay import open_packed, open_score
 from alama.scoring.store import stored_score, whole_scores
+from alama.vault import schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import ColumnElement, Connection, Table
+    from sqlalchemy import ColumnElement, Connection
 
     from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.scoring.sequels import Outcome, Review, Sequel, Shadowed, StoredSequel
     from alama.vault.vault import Vault
+
+
+legal_holds = Table(
+    "legal_holds",
+    tables.METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("subject", LargeBinary(32), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("placed_us", BigInteger, nullable=False),
+    Column("released_us", BigInteger),
+    Index(None, "lender", "mode", "subject"),
+    comment="applicants whose data must not be erased",
+)
 
 
 class UnknownApplicant(AlamaError):
@@ -485,13 +517,13 @@ class ApplicantStore:
 
     def look_up(self, book: Book, subject: bytes) -> Held:
         """Give what an applicant sent and was told; nothing is noted, for nobody has read it."""
-        table = tables.applicant_keys
+        table = schema.applicant_keys
         query = select(table.c.id, table.c.created_us).where(_on(table, book, subject))
         with self._database.reading() as connection:
             key = connection.execute(query).first()
             if key is None:
                 raise UnknownApplicant(book)
-            holds = _holds(connection, _on(tables.legal_holds, book, subject))
+            holds = _holds(connection, _on(legal_holds, book, subject))
             return Held(key.id, key.created_us, _scores_of(connection, key.id), holds)
 
     def take_out(
@@ -502,7 +534,7 @@ class ApplicantStore:
             key = _known(connection, book, subject)
             found = _scores_of(connection, key.id)
             require_theirs(found)
-            holds = _holds(connection, _on(tables.legal_holds, book, subject))
+            holds = _holds(connection, _on(legal_holds, book, subject))
             request_ids = [stored.row.request_id for stored in found]
             sequels = sequels_of(connection, book, request_ids)
             shadows = shadows_of(connection, book, request_ids)
@@ -527,7 +559,7 @@ class ApplicantStore:
                 replies = _forget_replies(connection, key.id)
                 _destroy(connection, key.id, now_us)
                 # Those that stood once: the audit says so, by the id of the key.
-                holds = tables.legal_holds
+                holds = legal_holds
                 connection.execute(delete(holds).where(_on(holds, book, subject)))
                 erasure = Erasure(key.id, now_us, len(found), replies, journal_emptied=False)
                 self._log.append(connection, applicant_erased(book, erasure, by))
@@ -551,7 +583,7 @@ class ApplicantStore:
         }
         with self._database.writing() as connection:
             key = _known(connection, book, subject)
-            placed = connection.execute(insert(tables.legal_holds), row).inserted_primary_key
+            placed = connection.execute(insert(legal_holds), row).inserted_primary_key
             assert placed is not None
             hold = Hold(placed[0], book, key.id, reason, now_us, None)
             self._log.append(connection, hold_placed(hold, by))
@@ -559,7 +591,7 @@ class ApplicantStore:
 
     def release_hold(self, number: int, now_us: int, by: str | None) -> Hold:
         """End a hold; `UnknownHold` if none of this number stands."""
-        table = tables.legal_holds
+        table = legal_holds
         standing = (table.c.id == number) & table.c.released_us.is_(None)
         with self._database.writing() as connection:
             ended = connection.execute(update(table).where(standing).values(released_us=now_us))
@@ -572,12 +604,12 @@ class ApplicantStore:
     def holds(self) -> Sequence[Hold]:
         """The holds that stand, oldest first."""
         with self._database.reading() as connection:
-            return _holds(connection, tables.legal_holds.c.released_us.is_(None))
+            return _holds(connection, legal_holds.c.released_us.is_(None))
 
 
 def under_hold(connection: Connection, key_ids: Sequence[str]) -> set[str]:
     """Give those of some applicants, by the ids of their keys, on whom a hold stands."""
-    holds, keys = tables.legal_holds, tables.applicant_keys
+    holds, keys = legal_holds, schema.applicant_keys
     query = select(keys.c.id).join(holds, same_applicant())
     standing = holds.c.released_us.is_(None) & keys.c.id.in_(key_ids)
     return set(connection.execute(query.where(standing)).scalars())
@@ -588,28 +620,28 @@ def lock_keys(connection: Connection, condition: ColumnElement[bool]) -> list[Lo
 
     A score that is being sealed under one is waited for: on PostgreSQL it shares the lock.
     """
-    table = tables.applicant_keys
+    table = schema.applicant_keys
     query = select(table.c.id, table.c.created_us).where(condition).order_by(table.c.id)
     return [LockedKey._make(row) for row in connection.execute(query.with_for_update())]
 
 
 def _known(connection: Connection, book: Book, subject: bytes) -> LockedKey:
     """Give the key of an applicant, locked, or raise `UnknownApplicant`."""
-    found = lock_keys(connection, _on(tables.applicant_keys, book, subject))
+    found = lock_keys(connection, _on(schema.applicant_keys, book, subject))
     if not found:
         raise UnknownApplicant(book)
     return found[0]
 
 
 def _require_no_hold(connection: Connection, book: Book, subject: bytes) -> None:
-    table = tables.legal_holds
+    table = legal_holds
     standing = _holds(connection, _on(table, book, subject) & table.c.released_us.is_(None))
     if standing:
         raise UnderHold(standing)
 
 
 def _scores_of(connection: Connection, key_id: str) -> list[StoredScore]:
-    table = tables.scores
+    table = scoring_schema.scores
     query = whole_scores().where(table.c.applicant_key_id == key_id).order_by(table.c.request_id)
     return [stored_score(row) for row in connection.execute(query)]
 
@@ -619,7 +651,7 @@ def _forget_replies(connection: Connection, key_id: str) -> int:
 
     A reply has the time of its score, by which the index finds it.
     """
-    table, scores = tables.idempotency, tables.scores
+    table, scores = scoring_schema.idempotency, scoring_schema.scores
     times = select(scores.c.created_us).where(scores.c.applicant_key_id == key_id)
     of_applicant = table.c.created_us.in_(times) & (table.c.applicant_key_id == key_id)
     emptied = update(table).where(of_applicant).values(reply=b"", request_digest=_FORGOTTEN)
@@ -627,14 +659,14 @@ def _forget_replies(connection: Connection, key_id: str) -> int:
 
 
 def _destroy(connection: Connection, key_id: str, now_us: int) -> None:
-    table = tables.applicant_keys
+    table = schema.applicant_keys
     gone = {"subject": null(), "wrapped": null(), "erased_us": now_us}
     connection.execute(update(table).where(table.c.id == key_id).values(gone))
 
 
 def _holds(connection: Connection, condition: ColumnElement[bool]) -> list[Hold]:
     """Give holds, oldest first. While one stands its applicant cannot be erased, and has a key."""
-    table, keys = tables.legal_holds, tables.applicant_keys
+    table, keys = legal_holds, schema.applicant_keys
     query = (
         select(table, keys.c.id.label("key_id"))
         .join(keys, same_applicant())
@@ -656,7 +688,7 @@ def _holds(connection: Connection, condition: ColumnElement[bool]) -> list[Hold]
 
 def same_applicant() -> ColumnElement[bool]:
     """Match holds with the keys of those they stand on."""
-    holds, keys = tables.legal_holds, tables.applicant_keys
+    holds, keys = legal_holds, schema.applicant_keys
     same_book = (keys.c.lender == holds.c.lender) & (keys.c.mode == holds.c.mode)
     return same_book & (keys.c.subject == holds.c.subject)
 

@@ -17,9 +17,8 @@ from alama.core.lending import draft, policy_text
 from alama.lenders.installation import existing_installation
 from alama.monitoring.scores_cli import difference_table, find_score
 from alama.platform.files.packaged import model_at
-from alama.platform.files.policy_file import told_of
 from alama.platform.files.promise import promised_in_private
-from alama.platform.files.texts import named, read_bytes
+from alama.platform.files.texts import named, read_bytes, told_of
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import facts, plain_table

@@ -20,6 +20,7 @@ from sqlalchemy import BigInteger, cast, delete, exists, func, or_, select
 
 from alama.core.errors import AlamaError, InvalidPolicy, UnknownJurisdiction
 from alama.lenders.store import Registry, in_book
+from alama.monitoring import schema as monitoring_schema
 from alama.platform import ids
 from alama.platform.acts import BEFORE_US, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
@@ -28,7 +29,9 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import InvalidName, StoreUnfit
 from alama.platform.files.packaged import jurisdiction
 from alama.policies.policies import policy_by_id
-from alama.protection.applicants import lock_keys, same_applicant, under_hold
+from alama.protection.applicants import legal_holds, lock_keys, same_applicant, under_hold
+from alama.scoring import schema
+from alama.vault import schema as vault_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -291,13 +294,13 @@ class RetentionStore:
 
     def kept(self, book: Book) -> int:
         """How many scores of a book there are."""
-        query = select(func.count()).where(in_book(tables.scores, book))
+        query = select(func.count()).where(in_book(schema.scores, book))
         with self._database.reading() as connection:
             return connection.execute(query).scalar_one()
 
     def delete_outlived(self, plan: Plan, by: str | None) -> int:
         """Delete some of those, with what is theirs alone, and note which; how many are gone."""
-        some = _outlived(plan.book, plan.before_us).order_by(tables.scores.c.request_id)
+        some = _outlived(plan.book, plan.before_us).order_by(schema.scores.c.request_id)
         with self._database.writing() as connection:
             found = connection.execute(some.limit(DELETED_AT_ONCE)).all()
             gone = _free(connection, found)
@@ -310,7 +313,7 @@ class RetentionStore:
 
     def policies(self, book: Book, before_us: int) -> Sequence[str]:
         """The policies that scores of a book name, of those given before a time."""
-        table = tables.scores
+        table = schema.scores
         query = select(table.c.policy_id).distinct().where(*_given_before(book, before_us))
         with self._database.reading() as connection:
             return connection.execute(query).scalars().all()
@@ -322,7 +325,7 @@ class RetentionStore:
 
 def _outlived(book: Book, before_us: int) -> Select[Any]:
     """Select the scores whose loans would have been due before a time, unless a hold stands."""
-    scores, keys, holds = tables.scores, tables.applicant_keys, tables.legal_holds
+    scores, keys, holds = schema.scores, vault_schema.applicant_keys, legal_holds
     held = exists(
         select(keys.c.id)
         .join(holds, same_applicant())
@@ -337,7 +340,7 @@ def _outlived(book: Book, before_us: int) -> Select[Any]:
 
 def _given_before(book: Book, before_us: int) -> Sequence[ColumnElement[bool]]:
     """Choose the scores of a book by the index: an id begins with the time of its score."""
-    scores = tables.scores
+    scores = schema.scores
     return (
         scores.c.lender == book.lender,
         scores.c.mode == book.mode.value,
@@ -351,7 +354,7 @@ def _free(connection: Connection, found: Sequence[Row[Any]]) -> list[Row[Any]]:
     From here on nobody can place one, nor seal a score under a key that is about to go.
     """
     key_ids = _keys_of(found)
-    lock_keys(connection, tables.applicant_keys.c.id.in_(key_ids))
+    lock_keys(connection, vault_schema.applicant_keys.c.id.in_(key_ids))
     held = under_hold(connection, key_ids)
     return [row for row in found if row.applicant_key_id not in held]
 
@@ -362,7 +365,7 @@ def _keys_of(rows: Sequence[Row[Any]]) -> list[str]:
 
 def _delete_scores(connection: Connection, plan: Plan, request_ids: Sequence[str]) -> None:
     _lock_scores(connection, plan.book, request_ids)
-    for table in (tables.scores, tables.idempotency):
+    for table in (schema.scores, schema.idempotency):
         connection.execute(
             delete(table).where(
                 table.c.lender == plan.book.lender,
@@ -377,7 +380,7 @@ def _delete_scores(connection: Connection, plan: Plan, request_ids: Sequence[str
 
 def _lock_scores(connection: Connection, book: Book, request_ids: Sequence[str]) -> None:
     """Take scores in the order of their ids, as all do: a deletion takes them as they lie."""
-    scores = tables.scores
+    scores = schema.scores
     query = (
         select(scores.c.request_id)
         .where(in_book(scores, book), scores.c.request_id.in_(request_ids))
@@ -388,8 +391,8 @@ def _lock_scores(connection: Connection, book: Book, request_ids: Sequence[str])
 
 def _delete_aftermath(connection: Connection, book: Book, request_ids: Sequence[str]) -> None:
     """Delete what became of scores, and what other models would have said."""
-    shadows, challengers = tables.shadow_scores, tables.challengers
-    for table in (tables.outcomes, tables.reviews, shadows):
+    shadows, challengers = monitoring_schema.shadow_scores, monitoring_schema.challengers
+    for table in (monitoring_schema.outcomes, tables.reviews, shadows):
         gone = delete(table).where(in_book(table, book), table.c.request_id.in_(request_ids))
         if table is shadows:
             # Their key has the model before the score: without it the whole book would be read.
@@ -400,10 +403,10 @@ def _delete_aftermath(connection: Connection, book: Book, request_ids: Sequence[
 
 def _delete_keys(connection: Connection, key_ids: Sequence[str]) -> None:
     """Delete the keys under which nothing is left, and what was noted of their applicants."""
-    keys, holds = tables.applicant_keys, tables.legal_holds
+    keys, holds = vault_schema.applicant_keys, legal_holds
     used = [
         exists(select(table.c.request_id).where(table.c.applicant_key_id == keys.c.id))
-        for table in (tables.scores, tables.reviews)
+        for table in (schema.scores, tables.reviews)
     ]
     unused = keys.c.id.in_(key_ids) & ~or_(*used)
     query = select(keys.c.id, keys.c.lender, keys.c.mode, keys.c.subject).where(unused)

@@ -32,17 +32,20 @@ from alama.platform.database import tables
 from alama.platform.errors import StoreUnfit
 from alama.protection.applicants import UnknownApplicant
 from alama.protection.audit.chains import vouch
+from alama.scoring import schema
 from alama.vault import envelope, keys
 from alama.vault import ring as applicant
+from alama.vault import schema as vault_schema
+from alama.vault.envelope import RECORD, REPLY, REVIEW
 from alama.vault.keys import Masters, Purpose, VaultKey
 from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring
 from alama.vault.sealed_texts import (
     AT_ONCE,
-    EVERY,
     Change,
     ChangeText,
     Resealed,
     SealedText,
+    TextColumn,
     change_all,
     changed,
 )
@@ -272,7 +275,14 @@ def _opened(key: AESGCM, sealed: bytes, where: bytes, what: str) -> bytes:
 # Keys handed over to others: what `alama vault rotate` does to the database.
 
 
-_APPLICANT: Final = [tables.applicant_keys.c[name] for name in ApplicantKeyRow._fields]
+SEALED: Final = (
+    TextColumn(schema.scores, "sealed", RECORD),
+    TextColumn(schema.idempotency, "reply", REPLY),
+    TextColumn(tables.reviews, "note", REVIEW),
+)
+"""All that a rotation has to hand over."""
+
+_APPLICANT: Final = [vault_schema.applicant_keys.c[name] for name in ApplicantKeyRow._fields]
 
 
 class RotationStore:
@@ -288,7 +298,7 @@ class RotationStore:
 
     def everything(self) -> Sequence[VaultKey]:
         """All of them, destroyed ones included, oldest first."""
-        query = select(*COLUMNS).order_by(tables.vault_keys.c.id)
+        query = select(*COLUMNS).order_by(vault_schema.vault_keys.c.id)
         with self._database.reading() as connection:
             return [VaultKey._make(row) for row in connection.execute(query)]
 
@@ -296,7 +306,7 @@ class RotationStore:
         self, master_id: str, rewrap: Callable[[VaultKey], VaultKey], act: Callable[[int], Act]
     ) -> int:
         """Bring every key under a master key, all or none, and have it be the database's own."""
-        table, facts = tables.vault_keys, tables.facts
+        table, facts = vault_schema.vault_keys, tables.facts
         others = (
             select(*COLUMNS)
             .where(table.c.master_id != master_id, table.c.wrapped != DESTROYED)
@@ -321,7 +331,7 @@ class RotationStore:
         False, and nothing has changed, where it does not stand any more, or where the database's
         own master key is not the one that the new key is wrapped under.
         """
-        table = tables.vault_keys
+        table = vault_schema.vault_keys
         standing = update(table).where(table.c.id == retires, table.c.retired_us.is_(None))
         # A key that signs has nothing to hand over.
         emptied = {"wrapped": DESTROYED} if new.purpose == Purpose.SIGN else {}
@@ -338,7 +348,7 @@ class RotationStore:
 
     def destroy_key(self, key_id: str) -> None:
         """Forget a retired key; its row stays."""
-        table = tables.vault_keys
+        table = vault_schema.vault_keys
         chosen = update(table).where(table.c.id == key_id, table.c.retired_us.is_not(None))
         with self._database.writing() as connection:
             connection.execute(chosen.values(wrapped=DESTROYED))
@@ -347,7 +357,7 @@ class RotationStore:
 
     def count_applicants(self) -> int:
         """How many keys of applicants stand."""
-        table = tables.applicant_keys
+        table = vault_schema.applicant_keys
         count = select(func.count()).select_from(table).where(table.c.wrapped.is_not(None))
         with self._database.reading() as connection:
             return connection.execute(count).scalar_one()
@@ -361,9 +371,9 @@ class RotationStore:
     def count_under(self, lender: str, key_id: str) -> int:
         """How many keys of applicants, endpoints, texts of scores and histories a key wraps."""
         places = (
-            (tables.applicant_keys, _wrapped_by(key_id)),
+            (vault_schema.applicant_keys, _wrapped_by(key_id)),
             (tables.webhook_endpoints, _signed_for_under(lender, key_id)),
-            *((column.table, _under(column.table, lender, key_id)) for column in EVERY),
+            *((column.table, _under(column.table, lender, key_id)) for column in SEALED),
         )
         counts = [select(func.count()).select_from(table).where(where) for table, where in places]
         with self._database.reading() as connection:
@@ -377,7 +387,7 @@ class RotationStore:
 
         The ring is that of the lender in the transaction: it stands until what was changed does.
         """
-        table = tables.applicant_keys
+        table = vault_schema.applicant_keys
         query = select(*_APPLICANT).where(_wrapped_by(key_id)).order_by(table.c.id).limit(AT_ONCE)
         after = ""
         while True:
@@ -416,7 +426,7 @@ class RotationStore:
             ring = self._ring(connection, lender)
             return [Resealed(change(ring, text), ring.seal_key_id, None) for text in texts]
 
-        for column in EVERY:
+        for column in SEALED:
             chosen = _under(column.table, lender, key_id)
             yield from changed(self._database, column, chosen, moving)
 
@@ -446,7 +456,7 @@ class RotationStore:
 
         The ring is as in `move_applicants`; the act is of the key before and after, and the texts.
         """
-        table = tables.applicant_keys
+        table = vault_schema.applicant_keys
         whose = select(*_APPLICANT).where(
             table.c.lender == book.lender,
             table.c.mode == book.mode.value,
@@ -468,7 +478,7 @@ class RotationStore:
                     column.table.c.applicant_key_id == renewed.id,
                     _one_by_one(change, renewed.id),
                 )
-                for column in EVERY
+                for column in SEALED
             )
             self._log.append(connection, act(old, renewed, count))
         return count
@@ -492,7 +502,7 @@ def _rewrite(
     connection: Connection, rows: Sequence[ApplicantKeyRow], still: ColumnElement[bool]
 ) -> None:
     """Write wrapped keys, but not where the applicant was erased meanwhile: it stays erased."""
-    table = tables.applicant_keys
+    table = vault_schema.applicant_keys
     move = (
         update(table)
         .where(table.c.id == bindparam("was_id"), still)
@@ -507,7 +517,7 @@ def _rewrite(
 
 
 def _wrapped_by(key_id: str) -> ColumnElement[bool]:
-    table = tables.applicant_keys
+    table = vault_schema.applicant_keys
     return and_(table.c.lender_key_id == key_id, table.c.wrapped.is_not(None))
 
 

@@ -197,7 +197,7 @@ def reasons(told: Iterable[tell.Reason]) -> list[Reason]:
 
 
 def _reasons(given: Given, language: Language) -> list[Reason]:
-    policy, said = given.desk.policy, given.assessment
+    policy, said = given.active.policy, given.assessment
     return reasons(tell.reasons(policy, given.application, said, language))
 
 
@@ -215,8 +215,8 @@ def _offer(said: Assessment) -> OfferDetail:
 
 EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
     "base_score": lambda given, _: base_score(given.assessment),
-    "model": lambda given, _: given.desk.model.model.id,
-    "policy": lambda given, _: given.desk.policy.id,
+    "model": lambda given, _: given.active.model.model.id,
+    "policy": lambda given, _: given.active.policy.id,
     "offer": lambda given, _: _offer(given.assessment),
     "reasons": _reasons,
 }

@@ -10,8 +10,7 @@ from alama.core.errors import InvalidPolicy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.platform.files.packaged import model_at
-from alama.platform.files.policy_file import read_policy
-from alama.platform.files.texts import named
+from alama.platform.files.texts import named, read_policy
 from alama.platform.terminal import terminal
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from alama.core import document
 from alama.core import model as models
 from alama.core.errors import AlamaError
 from alama.core.lending import draft, policy_text
-from alama.core.lending.policy import Rule
+from alama.core.lending.policy import Daily, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.lenders import keys
@@ -32,7 +32,7 @@ from alama.platform.errors import (
 )
 from alama.platform.events import EventKind
 from alama.platform.timeouts import FRESH_US, run_with_timeout
-from alama.scoring.holds import Approvals, Day, approved_today
+from alama.scoring.holds import Approved, Day, first_hour, is_bounded
 from alama.vault.ring import Ring
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
+    from alama.scoring.store import Scores
     from alama.vault.vault import Vault
 
 
@@ -75,19 +76,18 @@ class ActiveModel(NamedTuple):
 class Caller(msgspec.Struct, frozen=True):
     """A key that was recognised.
 
-    Without a desk the book cannot be scored in yet; an error says why its model or policy cannot be
-    used. The key is good all the same, and opens the scores that are stored. The ring seals what is
-    scored.
+    Without an active model the book cannot be scored in yet; an error says why its model or policy
+    cannot be used. The key is good all the same, and opens the scores that are stored. The ring
+    seals what is scored.
     """
 
     key: Key
     book: Book
-    desk: ActiveModel | AlamaError | None
+    active: ActiveModel | AlamaError | None
     ring: Ring
 
     @property
     def key_id(self) -> str:
-        """Which key it is."""
         return self.key.id
 
     def may(self, scope: Scope) -> None:
@@ -95,14 +95,14 @@ class Caller(msgspec.Struct, frozen=True):
         if scope not in self.key.scopes:
             raise ScopeMissing(scope)
 
-    def desk_for_scoring(self) -> ActiveModel:
-        """Give the desk, or raise `OnboardingIncomplete` or `ModelUnavailable`."""
-        if self.desk is None:
+    def active_model(self) -> ActiveModel:
+        """Give the active model, or raise `OnboardingIncomplete` or `ModelUnavailable`."""
+        if self.active is None:
             raise OnboardingIncomplete("no model has been trained on its history and approved")
-        if isinstance(self.desk, AlamaError):
+        if isinstance(self.active, AlamaError):
             # Not the error itself: raised for every request, it would hold on to what they sent.
-            raise ModelUnavailable(self.desk)
-        return self.desk
+            raise ModelUnavailable(self.active)
+        return self.active
 
 
 class _Remembered(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ class Directory:
     def __init__(
         self,
         registry: Registry,
-        scores: Approvals,
+        scores: Scores,
         clock: Time,
         stopwatch: Stopwatch,
         pepper: bytes,
@@ -166,9 +166,9 @@ class Directory:
         for lender in self._registry.lenders()[:_MODELS_MAX]:
             for mode in Mode:
                 book = Book(lender.id, mode)
-                desk = self._desk_or_fault(book)
-                if isinstance(desk, AlamaError):
-                    failed.append((book, desk))
+                active = self._active_or_fault(book)
+                if isinstance(active, AlamaError):
+                    failed.append((book, active))
         return failed
 
     def take_key_use(self) -> dict[str, int]:
@@ -226,17 +226,17 @@ class Directory:
         if key is None or key.revoked_us is not None:
             return None
         ring = self._vault.ring(key.lender)
-        return Caller(key, key.book, self._desk_or_fault(key.book), ring)
+        return Caller(key, key.book, self._active_or_fault(key.book), ring)
 
-    def _desk_or_fault(self, book: Book) -> ActiveModel | AlamaError | None:
+    def _active_or_fault(self, book: Book) -> ActiveModel | AlamaError | None:
         try:
-            return self.desk(book)
+            return self.active_model(book)
         except StoreUnavailable:  # which says nothing about the model
             raise
         except AlamaError as error:
             return error
 
-    def desk(self, book: Book) -> ActiveModel | None:
+    def active_model(self, book: Book) -> ActiveModel | None:
         """Give what answers in a book, or raise why it cannot; None: nothing is deployed yet.
 
         That happens to live books alone, before their onboarding; one that is in shadow meanwhile
@@ -249,14 +249,14 @@ class Directory:
                 return None
             always = (Rule.SHADOW,)
         currency = self._registry.lender(book.lender).currency
-        desk = self._ready(model_id, policy_id, currency)
-        daily, pause = desk.policy.policy.daily, self._registry.pause_of(book)
+        active = self._ready(model_id, policy_id, currency)
+        daily, pause = active.policy.policy.daily, self._registry.pause_of(book)
         # One for all keys of a book: each of them may have a part in reaching a bound.
         day = self._days.setdefault(book, Day())
         approved = approved_today(self._scores, book, daily, self._clock())
         day.settle(daily, pause, approved)
         announces = self._registry.wants(book, EventKind.SCORE_CREATED)
-        return desk._replace(day=day, announces=announces, always=always)
+        return active._replace(day=day, announces=announces, always=always)
 
     def _make_ready(
         self, model_id: str | None, policy_id: str | None, currency: str
@@ -275,6 +275,13 @@ class Directory:
             policy = policy_text.decode(self._registry.policy(policy_id), policy_id)
         ready = ReadyModel(model, policy.currency)
         return ActiveModel(ready, ReadyPolicy(policy, ready))
+
+
+def approved_today(scores: Scores, book: Book, daily: Daily, now_us: int) -> Approved:
+    """Ask what was approved since the day began, unless nobody needs to know."""
+    if not is_bounded(daily):
+        return Approved(0.0, 0.0)
+    return scores.approved(book, first_hour(now_us, daily.utc_offset_hours))
 
 
 def _refusal() -> KeyRefused:

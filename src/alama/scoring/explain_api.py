@@ -35,7 +35,7 @@ _encode: Final = msgspec.json.Encoder().encode
 def explain_reply(explained: Explained) -> bytes:
     """Give the reply of POST /v1/explain."""
     said, recourse = explained.explanation.assessment, explained.explanation.recourse
-    question, policy = explained.question, explained.desk.policy
+    question, policy = explained.question, explained.active.policy
     advice = Advice(policy, question.language)
     return _encode(
         ExplainReply(
@@ -59,7 +59,7 @@ def explain_reply(explained: Explained) -> bytes:
             notice=advice.notice() if recourse.counterfactuals else None,
             language=question.language.code,
             target=question.target,
-            model=explained.desk.model.model.id,
+            model=explained.active.model.model.id,
             policy=policy.id,
             request_id=explained.request_id,
             processing_ms=explained.processing_ms,
@@ -143,7 +143,7 @@ class ExplainEndpoint:
         except UnknownGoal as error:  # which repeats what was sent
             raise BadParameter("target names nothing to aim at", hint=error.hint) from None
         except UnknownField:
-            known = caller.desk_for_scoring().model.catalogue.position
+            known = caller.active_model().model.catalogue.position
             raise parameters.no_field("locked", question.locked, known) from None
         return private_json(explain_reply(explained), headers)
 

@@ -44,9 +44,8 @@ from alama.core.recourse.answer import (
 from alama.core.recourse.ready import ReadyRecourse
 from alama.platform import clock
 from alama.platform.files.packaged import language, model_at, sample_application
-from alama.platform.files.policy_file import read_policy, told_of
 from alama.platform.files.promise import promised
-from alama.platform.files.texts import STDIN, named, read_bytes
+from alama.platform.files.texts import STDIN, named, read_bytes, read_policy, told_of
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import Scale, glyphs

@@ -7,11 +7,7 @@ of scores went from 1.2 to 3.3 ms; with the searches in the event loop it went t
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -22,16 +18,12 @@ from alama.core.explanation import Explanation, explain
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import Sought, read_goal, read_locked
 from alama.core.recourse.ready import ReadyRecourse
-from alama.platform.errors import Busy
 from alama.platform.http.exchange import Arrival, taken_ms
+from alama.platform.timeouts import WorkQueue
 from alama.scoring.directory import ActiveModel, Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from alama.core.intake import Intake
-    from alama.platform.book import Book
-
 
 BUDGET_S: Final = 0.1
 """What a search may take; then the answer is what was found until then, and says so."""
@@ -57,11 +49,11 @@ class Question(msgspec.Struct, frozen=True):
     limit: int
     language: Language
 
-    def sought(self, desk: ActiveModel) -> Sought:
-        """Read it as the policy at a desk does, or raise `UnknownGoal` or `UnknownField`."""
+    def sought(self, active: ActiveModel) -> Sought:
+        """Read it as the active policy does, or raise `UnknownGoal` or `UnknownField`."""
         return Sought(
-            read_goal(self.target, desk.policy.policy),
-            read_locked(self.locked, desk.model.catalogue),
+            read_goal(self.target, active.policy.policy),
+            read_locked(self.locked, active.model.catalogue),
             self.limit,
         )
 
@@ -74,57 +66,43 @@ class Explained(msgspec.Struct, frozen=True):
     question: Question
     application: Application
     explanation: Explanation
-    desk: ActiveModel
+    active: ActiveModel
 
 
 class Explaining:
     """The use case behind POST /v1/explain. One instance lives in one event loop."""
 
     def __init__(self, intake: Intake) -> None:
-        """Keep what every request needs; the thread starts with the first."""
         self._intake = intake
-        self._thread = ThreadPoolExecutor(1, "explaining")
+        self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
-        self._under_way: Counter[Book] = Counter()
 
     async def explain(
         self, caller: Caller, arrival: Arrival, body: bytes, question: Question
     ) -> Explained:
         """Assess, tell why and search; raise `UnknownGoal`, `UnknownField` or `Busy` besides."""
-        desk = caller.desk_for_scoring()
+        active = caller.active_model()
         application = self._intake.read(body)
-        desk.policy.refuse_forbidden(application)
-        sought = question.sought(desk)
-        with self._a_place_for(caller.book):
-            explanation = await self._in_turn(desk, application, sought, question.language)
+        active.policy.refuse_forbidden(application)
+        sought = question.sought(active)
+        holds = active.holds  # of now: the day goes on while the request waits
+
+        def search() -> Explanation:
+            ready = self._ready(active.policy)
+            end_s = time.perf_counter() + BUDGET_S
+            return explain(
+                ready,
+                application,
+                sought,
+                question.language,
+                lambda: time.perf_counter() > end_s,
+                holds,
+            )
+
+        explanation = await self._queue.take(caller.book, search)
         ms = taken_ms(arrival)
-        return Explained(arrival.request_id, ms, question, application, explanation, desk)
+        return Explained(arrival.request_id, ms, question, application, explanation, active)
 
     def close(self) -> None:
         """Let the thread go, when nobody asks any more."""
-        self._thread.shutdown(cancel_futures=True)
-
-    async def _in_turn(
-        self, desk: ActiveModel, application: Application, sought: Sought, language: Language
-    ) -> Explanation:
-        holds = desk.holds  # of now: the day goes on while the request waits
-
-        def search() -> Explanation:
-            ready = self._ready(desk.policy)
-            end_s = time.perf_counter() + BUDGET_S
-            return explain(
-                ready, application, sought, language, lambda: time.perf_counter() > end_s, holds
-            )
-
-        return await asyncio.get_running_loop().run_in_executor(self._thread, search)
-
-    @contextmanager
-    def _a_place_for(self, book: Book) -> Iterator[None]:
-        under_way = self._under_way
-        if under_way.total() >= WAITING_MAX or under_way[book] >= WAITING_EACH_MAX:
-            raise Busy
-        under_way[book] += 1
-        try:
-            yield
-        finally:
-            under_way[book] -= 1
+        self._queue.close()

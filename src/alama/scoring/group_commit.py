@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core.errors import AlamaError
 from alama.platform.errors import StoreUnavailable
-from alama.platform.timeouts import PATIENCE_S
+from alama.platform.timeouts import ANSWER_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from alama.scoring.records import Earlier, Entry, Fate
 
 
@@ -113,13 +111,12 @@ class GroupCommit:
     """The ledger of one process; see `Ledger`. Lives in one event loop."""
 
     def __init__(self, scores: ScoreWriter, observe: Callable[[Commit], None]) -> None:
-        """Keep where the entries go; `start` and `close` are the life of it."""
         self._scores = scores
         self._observe = observe
         self._loop: asyncio.AbstractEventLoop
         self._waiting: list[_Waiting] = []
         self._group: _Group | None = None
-        self._patience: asyncio.TimerHandle | None = None
+        self._timeout: asyncio.TimerHandle | None = None
         self._groups: SimpleQueue[_Group | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="group-commit", daemon=True)
         self._quick = True
@@ -176,7 +173,7 @@ class GroupCommit:
         if outcome is not None:
             self._tell(group, outcome)
             return
-        self._patience = self._loop.call_later(PATIENCE_S, self._lose_patience, group)
+        self._timeout = self._loop.call_later(ANSWER_TIMEOUT_S, self._time_out, group)
         self._groups.put(group)
 
     def _work(self) -> None:
@@ -187,8 +184,8 @@ class GroupCommit:
             self._loop.call_soon_threadsafe(self._tell, group, outcome)
 
     def _tell(self, group: _Group, outcome: _Outcome) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
+        if self._timeout is not None:
+            self._timeout.cancel()
         self._group = None
         seconds = time.monotonic() - group.sent_at
         self._quick = seconds < SLOW_S
@@ -202,7 +199,7 @@ class GroupCommit:
             self._gather(0, 0)
         self._observe(commit)  # last: those who wait must not depend on those who watch
 
-    def _lose_patience(self, group: _Group) -> None:
+    def _time_out(self, group: _Group) -> None:
         """Tell everyone that it is not certain; the thread goes on trying what it has begun."""
         self.failing = True
         given_up = [*group.waiting, *self._waiting]
@@ -212,7 +209,7 @@ class GroupCommit:
         self._observe(Commit(len(given_up), time.monotonic() - group.sent_at, error))
 
     def _is_stuck(self) -> bool:
-        return self._group is not None and time.monotonic() - self._group.sent_at > PATIENCE_S
+        return self._group is not None and time.monotonic() - self._group.sent_at > ANSWER_TIMEOUT_S
 
 
 def _outcome(

@@ -6,13 +6,12 @@ has no model of its own yet is said by `alama.scoring.directory.ActiveModel`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.lending.policy import Daily, Rule
 
 if TYPE_CHECKING:
     from alama.lenders.records import Pause
-    from alama.platform.book import Book
 
 HOUR_US: Final = 3600 * 1_000_000
 _DAY_HOURS: Final = 24
@@ -23,17 +22,6 @@ class Approved(NamedTuple):
 
     volume: float
     expected_loss: float
-
-
-class Approvals(Protocol):
-    """Knows what all processes have approved."""
-
-    def approved(self, book: Book, since_hour: int) -> Approved:
-        """Sum up what was approved in a book since an hour, counted from 1970."""
-        ...
-
-
-NOTHING: Final = Approved(0.0, 0.0)
 
 
 class Day:
@@ -47,7 +35,6 @@ class Day:
     __slots__ = ("_daily", "_expected_loss", "_paused", "_volume", "bounded", "holds")
 
     def __init__(self) -> None:
-        """Begin with nothing that holds."""
         self._daily = Daily()
         self._paused = False
         self._volume = self._expected_loss = 0.0
@@ -85,13 +72,6 @@ def _reached(total: float, bound: float | None) -> bool:
 def is_bounded(daily: Daily) -> bool:
     """Say whether a policy bounds what a day approves."""
     return daily.volume_max is not None or daily.expected_loss_max is not None
-
-
-def approved_today(scores: Approvals, book: Book, daily: Daily, now_us: int) -> Approved:
-    """Ask what was approved since the day began, unless nobody needs to know."""
-    if not is_bounded(daily):
-        return NOTHING
-    return scores.approved(book, first_hour(now_us, daily.utc_offset_hours))
 
 
 def first_hour(now_us: int, utc_offset_hours: int) -> int:

@@ -39,7 +39,6 @@ class IdempotencyInFlight(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "idempotency_in_flight", "Request in flight", RETRY_AFTER_S)
 
     def __init__(self) -> None:
-        """Say what to do: nothing is lost by waiting."""
         super().__init__(
             "a request with this Idempotency-Key is being answered right now",
             hint="send it again in a moment: it will get the same reply",
@@ -52,7 +51,6 @@ class IdempotencyKeyReused(AlamaError):
     kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", "Idempotency key reused")
 
     def __init__(self) -> None:
-        """Say what the key is for."""
         super().__init__(
             "this Idempotency-Key came with another request before",
             hint="a new request needs a new key; a retry repeats the request byte for byte",

@@ -150,9 +150,6 @@ def _columns_from(said: Assessment) -> dict[str, object]:
     }
 
 
-# The applications that were scored, to be decided once more by another policy.
-
-
 PAGE: Final = 2_000
 """Applications that are fetched at a time, some 6 MB."""
 
@@ -168,7 +165,6 @@ class StoredCases:
     total = None
 
     def __init__(self, scores: Scores, vault: Vault, book: Book, catalogue: Catalogue) -> None:
-        """Take the catalogue of the model that will score them."""
         self._scores = scores
         self._vault = vault
         self._book = book

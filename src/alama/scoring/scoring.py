@@ -58,7 +58,7 @@ class Given(msgspec.Struct, frozen=True, gc=False):
     processing_ms: int
     application: Application
     assessment: Assessment
-    desk: ActiveModel
+    active: ActiveModel
 
 
 class Once(NamedTuple):
@@ -89,7 +89,6 @@ class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
     def __init__(self, intake: Intake, ledger: Ledger, vault: Vault) -> None:
-        """Keep what every request needs; the vault opens replies that were given before."""
         self._intake = intake
         self._ledger = ledger
         self._vault = vault
@@ -128,13 +127,13 @@ class Scoring:
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
     ) -> tuple[bytes, Awaitable[Earlier | None]]:
         """Give the reply, and what will be done when it may be sent."""
-        desk = caller.desk_for_scoring()
+        active = caller.active_model()
         application = self._intake.read(body)
-        desk.policy.refuse_forbidden(application)
-        assessment = assess(desk.model, desk.policy, application, desk.holds)
-        if desk.day.bounded and assessment.decision is Decision.APPROVED:
-            desk.day.add(assessment.offer.limit, assessment.offer.expected_loss)
-        given = Given(arrival.request_id, taken_ms(arrival), application, assessment, desk)
+        active.policy.refuse_forbidden(application)
+        assessment = assess(active.model, active.policy, application, active.holds)
+        if active.day.bounded and assessment.decision is Decision.APPROVED:
+            active.day.add(assessment.offer.limit, assessment.offer.expected_loss)
+        given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
         reply = render(given)
         salt = _salts.draw()
         record = pack(Sealed(body, assessment, salt))
@@ -144,8 +143,8 @@ class Scoring:
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
-        event = _event(score) if desk.announces else None
-        counted = seen(assessment, assumed(desk.policy, application, assessment.card))
+        event = _event(score) if active.announces else None
+        counted = seen(assessment, assumed(active.policy, application, assessment.card))
         entry = Entry(score, idempotency, covered, unsealed, counted, event)
         return reply, self._ledger.append(entry)
 
@@ -155,7 +154,7 @@ def _subject(caller: Caller, reference: str) -> bytes:
 
 
 def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
-    said, offer, desk = given.assessment, given.assessment.offer, given.desk
+    said, offer, active = given.assessment, given.assessment.offer, given.active
     # In the order of the columns: to name them makes a row three times as dear.
     return ScoreRow(
         caller.book.lender,
@@ -163,8 +162,8 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         arrival.request_id,
         arrival.at_us,
         caller.key.id,
-        desk.model.model.id,
-        desk.policy.id,
+        active.model.model.id,
+        active.policy.id,
         said.score,
         said.tier,
         said.default_probability,

@@ -125,7 +125,6 @@ class Review(NamedTuple):
 
     @property
     def judgement(self) -> Judgement:
-        """What the officer said."""
         return Judgement(self.decision, self.reason, self.person, self.note)
 
 

@@ -8,23 +8,20 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-from sqlalchemy import and_, delete, func, insert, literal_column, select, tuple_
+from sqlalchemy import delete, literal_column, select, tuple_
 
 from alama.core import chain
-from alama.core import tally as tallies
 from alama.core.chain import Head, Link, Signer
-from alama.core.lending.policy import Decision
-from alama.core.tally import Tally
 from alama.platform import acts
 from alama.platform.database import tables
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.sqlite import BUSY_TIMEOUT_S, Busy
 from alama.platform.database.statements import Inserts
-from alama.platform.days import DAY_US
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.platform.event_bundles import Bundle, bundles
-from alama.scoring.holds import HOUR_US, Approved
+from alama.scoring import schema
+from alama.scoring.counts import Approvals, Tallies, approved_since, fold_counts, tally_of_days
+from alama.scoring.holds import Approved
 from alama.scoring.records import (
     Earlier,
     Entry,
@@ -37,16 +34,18 @@ from alama.scoring.records import (
     UnknownScore,
 )
 from alama.scoring.sequels import LEFT_OPEN
+from alama.vault import schema as vault_schema
 from alama.vault.envelope import RECORD, REPLY, OwnKey, place
 from alama.vault.ring import ApplicantKey, Ring
 from alama.vault.store import ApplicantKeys, DataKey, FirstMet, LenderKeys, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy import ColumnElement, Row, Select
     from sqlalchemy.engine.interfaces import DBAPICursor
 
+    from alama.core.tally import Tally
     from alama.lenders.installation import Installation
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
@@ -91,8 +90,8 @@ class EarlierAnswers:
 
     def __init__(self, mark: str) -> None:
         """Write their parts; `mark` stands for a parameter in the driver's language."""
-        table = tables.idempotency.name
-        keys = tables.applicant_keys.name
+        table = schema.idempotency.name
+        keys = vault_schema.applicant_keys.name
         own = [f"{table}.{column}" for column in _Found._fields[:-_OF_KEY]]
         columns = ", ".join([*own, *_Found._fields[-_OF_KEY:]])
         named = ", ".join(f"{table}.{column}" for column in _IDENTITY)
@@ -120,201 +119,6 @@ def identity(row: IdempotencyRow | _Found) -> Identity:
     return (row.lender, row.mode, row.operation, row.key_digest)
 
 
-# What each hour has approved, added up in the transaction of the scores themselves.
-#
-# Summing scores would take ever longer as a day goes on, and a bound is looked at every second.
-
-
-_APPROVED: Final = Decision.APPROVED.value
-
-
-class Approvals:
-    """The sums of one process. Each has rows of its own: none waits for another's commit."""
-
-    def __init__(self, mark: str, writer: str) -> None:
-        """Write the statement once; `writer` names this process and no other."""
-        self._writer = writer
-        names = [column.name for column in tables.approvals.columns]
-        self._text = (
-            f"INSERT INTO approvals ({', '.join(names)}) "  # noqa: S608  our own names
-            f"VALUES ({', '.join([mark] * len(names))}) "
-            "ON CONFLICT (lender, mode, hour, writer) DO UPDATE SET "
-            "volume = approvals.volume + excluded.volume, "
-            "expected_loss = approvals.expected_loss + excluded.expected_loss"
-        )
-
-    def add(self, cursor: DBAPICursor, rows: Iterable[ScoreRow]) -> None:
-        """Add what these scores approve."""
-        sums: dict[tuple[str, str, int], tuple[float, float]] = {}
-        for row in rows:
-            if row.decision == _APPROVED:
-                hour = (row.lender, row.mode, row.created_us // HOUR_US)
-                volume, loss = sums.get(hour, (0.0, 0.0))
-                sums[hour] = (volume + row.recommended_limit, loss + row.expected_loss)
-        for hour, (volume, loss) in sums.items():
-            cursor.execute(self._text, (*hour, self._writer, volume, loss))
-
-
-def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
-    """Write the query for what was approved in a book from an hour on."""
-    table = tables.approvals
-    return select(
-        func.coalesce(func.sum(table.c.volume), 0.0),
-        func.coalesce(func.sum(table.c.expected_loss), 0.0),
-    ).where(table.c.lender == book.lender, table.c.mode == book.mode.value, table.c.hour >= hour)
-
-
-# What each day has met and given, counted in the transaction of the scores themselves.
-#
-# A tally is one value of one row, which is written whole: a statement for each book of a commit,
-# however many bands and scores it has met. The bands of a day with one score are what one applicant
-# said. So once a day is over its rows are put together, and bands of few scores are dropped; what
-# is
-# left is nobody's data, and may be kept when the scores are not.
-
-
-_DAYS_AT_HAND: Final = 2
-"""At midnight scores of two days are on their way."""
-
-FOLDED: Final = "all"
-"""The writer of what was put together: no process has such a name."""
-
-FOLDED_AT_ONCE: Final = 50
-"""Pages in one transaction: meanwhile SQLite lets nobody else write."""
-
-_Page = tuple[str, str, int, str]
-"""Lender, mode, day and model."""
-
-
-class _Counted(NamedTuple):
-    """A tally as it will stand in a row of its own: its writer is this process, from here on."""
-
-    writer: str
-    tally: Tally
-
-
-class Tallies:
-    """The counts of one process. It has rows of its own, so it neither reads nor waits for others.
-
-    What it goes on counting is in memory as it was committed, or it is not in memory: where that is
-    not certain, the row stays as it is and counting begins anew in another.
-    """
-
-    def __init__(self, mark: str) -> None:
-        """Write the statement once; `mark` stands for a parameter in the driver's language."""
-        columns = [column.name for column in tables.daily_counts.columns]
-        key = ", ".join(column.name for column in tables.daily_counts.primary_key)
-        self._text = (
-            f"INSERT INTO daily_counts ({', '.join(columns)}) "  # noqa: S608  our own names
-            f"VALUES ({', '.join([mark] * len(columns))}) "
-            f"ON CONFLICT ({key}) DO UPDATE SET counts = excluded.counts"
-        )
-        self._counted: dict[_Page, _Counted] = {}
-        self._uncertain: set[_Page] = set()
-        self._latest_day = 0
-
-    def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
-        """Count entries in the transaction of the cursor; `kept` says that it was committed."""
-        self._forget_uncertain()
-        before: _Page | None = None
-        tally: Tally | None = None
-        for entry in entries:
-            if entry.seen is None:
-                continue
-            row = entry.score
-            page = (row.lender, row.mode, row.created_us // DAY_US, row.model_id)
-            if tally is None or page != before:  # most of a commit are of one page
-                tally, before = self._open(page), page
-            tally.add(entry.seen)
-        for page in self._uncertain:
-            writer, tally = self._counted[page]
-            cursor.execute(self._text, (*page, writer, tallies.encode(tally)))
-
-    def _open(self, page: _Page) -> Tally:
-        self._uncertain.add(page)
-        counted = self._counted.get(page)
-        if counted is None:
-            counted = self._counted[page] = _Counted(secrets.token_hex(8), Tally())
-        return counted.tally
-
-    def kept(self) -> None:
-        """Note that what was added last is committed."""
-        latest_day = max((day for _, _, day, _ in self._uncertain), default=0)
-        self._uncertain.clear()
-        if latest_day > self._latest_day:
-            self._latest_day = latest_day
-            self._forget_before(latest_day - _DAYS_AT_HAND + 1)
-
-    def _forget_uncertain(self) -> None:
-        for page in self._uncertain:
-            del self._counted[page]
-        self._uncertain.clear()
-
-    def _forget_before(self, day: int) -> None:
-        for page in [page for page in self._counted if page[2] < day]:
-            del self._counted[page]
-
-
-def tally_of_days(
-    connection: Connection, book: Book, first_day: int, last_day: int
-) -> Mapping[str, Tally]:
-    """Sum what was counted in a book from a day to another, both included, for each model."""
-    table = tables.daily_counts
-    query = select(table.c.model_id, table.c.counts).where(
-        table.c.lender == book.lender,
-        table.c.mode == book.mode.value,
-        table.c.day.between(first_day, last_day),
-    )
-    totals: dict[str, Tally] = {}
-    for model_id, counts in connection.execute(query):
-        totals.setdefault(model_id, Tally()).merge(decoded(counts))
-    return totals
-
-
-def fold_counts(database: Database, before_day: int) -> bool:
-    """Put the rows of some pages before a day together, each into one; say if some are left."""
-    table = tables.daily_counts
-    page = (table.c.lender, table.c.mode, table.c.day, table.c.model_id)
-    query = (
-        select(*page)
-        .distinct()
-        .where(table.c.day < before_day, table.c.writer != FOLDED)
-        .order_by(*page)
-        .limit(FOLDED_AT_ONCE)
-    )
-    with database.writing() as connection:
-        pages = connection.execute(query).all()
-        for lender, mode, day, model_id in pages:
-            _fold(connection, (lender, mode, day, model_id))
-    return len(pages) == FOLDED_AT_ONCE
-
-
-def _fold(connection: Connection, page: _Page) -> None:
-    table = tables.daily_counts
-    names = ("lender", "mode", "day", "model_id")
-    on_page = and_(*(table.c[name] == value for name, value in zip(names, page, strict=True)))
-    rows = select(table.c.counts).where(on_page).order_by(table.c.writer).with_for_update()
-    total = Tally()
-    for counts in connection.execute(rows).scalars().all():
-        total.merge(decoded(counts))
-    if not total.cards:  # another process has just done it
-        return
-    total.drop_small()
-    connection.execute(delete(table).where(on_page))
-    values = dict(zip(names, page, strict=True))
-    connection.execute(insert(table), values | {"writer": FOLDED, "counts": tallies.encode(total)})
-
-
-def decoded(counts: bytes) -> Tally:
-    """Read the counts of a row, or raise `StoreUnfit`."""
-    try:
-        return tallies.decode(counts)
-    except msgspec.DecodeError as error:
-        raise StoreUnfit(
-            "the counts of a day are damaged", hint="restore the database from a backup"
-        ) from error
-
-
 # Sealing in the commit, so that nothing is ever sealed under a key that is no more by then.
 
 
@@ -329,7 +133,6 @@ class Sealing:
     """Seals the entries of one database."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        """Keep what knows the keys."""
         self._lender_keys = LenderKeys(database, vault)
         self._applicant_keys = ApplicantKeys(database, vault)
 
@@ -436,9 +239,8 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
 # The chain of one process: an entry for each commit of scores, in the transaction of the commit.
 #
 # Where a commit has failed nobody knows whether it stands, and whether its entry does. So the
-# process
-# leaves that chain as it is and begins another. No chain has a hole, whatever is killed and when.
-
+# process leaves that chain as it is and begins another. No chain has a hole, whatever is killed and
+# when.
 
 _WRITER_BYTES: Final = 8
 
@@ -458,7 +260,6 @@ class ScoreChain:
 
     @property
     def head(self) -> Head:
-        """The last entry that is known to stand."""
         return self._head
 
     @contextmanager
@@ -511,9 +312,9 @@ FORGOTTEN_AT_ONCE: Final = 1_000
 
 _ATTEMPTS: Final = 3
 
-_SUMMARY: Final = [tables.scores.c[name] for name in ScoreSummary._fields]
-_ROW: Final = [tables.scores.c[name] for name in ScoreRow._fields]
-_KEY: Final = [tables.applicant_keys.c[name] for name in ApplicantKey._fields]
+_SUMMARY: Final = [schema.scores.c[name] for name in ScoreSummary._fields]
+_ROW: Final = [schema.scores.c[name] for name in ScoreRow._fields]
+_KEY: Final = [vault_schema.applicant_keys.c[name] for name in ApplicantKey._fields]
 
 
 class Scores:
@@ -524,8 +325,8 @@ class Scores:
         self._database = database
         self.chain = chain
         mark = database.parameter_mark
-        self._score_rows = Inserts(tables.scores.name, ScoreRow._fields, mark)
-        self._idempotency_rows = Inserts(tables.idempotency.name, IdempotencyRow._fields, mark)
+        self._score_rows = Inserts(schema.scores.name, ScoreRow._fields, mark)
+        self._idempotency_rows = Inserts(schema.idempotency.name, IdempotencyRow._fields, mark)
         self._bundle_rows = Inserts(tables.bundles.name, Bundle._fields, mark)
         self._earlier = EarlierAnswers(mark)
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
@@ -542,7 +343,7 @@ class Scores:
 
     def find(self, book: Book, request_id: str) -> StoredScore:
         """One score of a book, or `UnknownScore`."""
-        table = tables.scores
+        table = schema.scores
         query = whole_scores().where(
             table.c.lender == book.lender,
             table.c.mode == book.mode.value,
@@ -615,9 +416,9 @@ class Scores:
         except (Busy, Clash):
             return None
 
-    def _commit_once(self, entries: Sequence[Entry], patience_s: float) -> Sequence[Fate]:
+    def _commit_once(self, entries: Sequence[Entry], timeout_s: float) -> Sequence[Fate]:
         keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
-        with self.chain.extending(), self._database.driving(patience_s) as cursor:
+        with self.chain.extending(), self._database.driving(timeout_s) as cursor:
             earlier = self._earlier.find(cursor, keyed) if keyed else {}
             fates: list[Fate] = [
                 earlier.get(identity(entry.idempotency)) if entry.idempotency else None
@@ -655,7 +456,7 @@ class Scores:
 
         Not all at once: while they go, SQLite lets nobody else write, and a score would wait.
         """
-        table = tables.idempotency
+        table = schema.idempotency
         key = tuple_(*table.primary_key.columns)
         some = (
             select(*table.primary_key.columns)
@@ -670,7 +471,7 @@ class Scores:
 
 def whole_scores() -> Select[Any]:
     """Select scores with the keys of their applicants."""
-    scores, keys = tables.scores, tables.applicant_keys
+    scores, keys = schema.scores, vault_schema.applicant_keys
     named = scores.outerjoin(keys, keys.c.id == scores.c.applicant_key_id)
     return select(*_ROW, *_KEY).select_from(named)
 
@@ -686,7 +487,7 @@ def stored_score(row: Row[Any]) -> StoredScore:
 
 def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int) -> Select[Any]:
     """Narrow a query to the scores of a book, from just before a request id on."""
-    table = tables.scores
+    table = schema.scores
     narrowed = (
         query.where(table.c.lender == book.lender, table.c.mode == book.mode.value)
         .order_by(table.c.request_id.desc())
@@ -702,7 +503,7 @@ def still_waiting() -> list[ColumnElement[bool]]:
     where the planner can see that it holds them all. What else there is of a score is looked up for
     each: as a join, PostgreSQL may read all keys for a page.
     """
-    scores, reviews, keys = tables.scores, tables.reviews, tables.applicant_keys
+    scores, reviews, keys = schema.scores, tables.reviews, vault_schema.applicant_keys
     same = (reviews.c[column.name] == column for column in scores.primary_key.columns)
     reviewed_us = select(reviews.c.reviewed_us).where(*same).scalar_subquery()
     its_key = keys.c.id == scores.c.applicant_key_id

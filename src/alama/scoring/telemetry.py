@@ -10,9 +10,8 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 
-from alama.platform.telemetry.clock import ClockWatch
 from alama.platform.telemetry.log import Exchange, Log, log_on_stderr
-from alama.platform.telemetry.outage import Outage, words
+from alama.platform.telemetry.trouble import ClockWatch, Outage, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,7 +50,6 @@ class Watch:
         metrics: Metrics | None = None,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take a log, by default one on stderr, metrics where they are wanted, and a stopwatch."""
         self.log = log or log_on_stderr("auto")
         self._metrics = metrics
         self._outage = Outage(self.log)
@@ -93,13 +91,11 @@ class Watch:
         self.log.note("worker_started", pid=os.getpid())
 
     def close(self) -> None:
-        """Write what waits, and end."""
         for task in self._sampling:
             task.cancel()
         self.log.note("worker_stopped", pid=os.getpid())
 
     def exchanged(self, exchange: Exchange) -> None:
-        """Note a finished request."""
         self._request(exchange)
         if self._metrics is not None:
             self._metrics.request(exchange)

@@ -46,7 +46,6 @@ class TracedWatch(Watch):
     """Watches one serving process, and makes spans of its requests and commits."""
 
     def __init__(self, log: Log, metrics: Metrics | None, traces: Traces) -> None:
-        """Take what makes spans besides."""
         super().__init__(log, metrics)
         self._request = self._traced_line
         self._traces = traces

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import and_, bindparam, select, tuple_, update
 
-from alama.platform.database import tables
 from alama.vault import envelope
-from alama.vault.envelope import RECORD, REPLY, REVIEW
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Select, Table, Update
@@ -27,14 +25,6 @@ class TextColumn(NamedTuple):
     table: Table
     name: str
     part: str
-
-
-RECORDS: Final = TextColumn(tables.scores, "sealed", RECORD)
-REPLIES: Final = TextColumn(tables.idempotency, "reply", REPLY)
-NOTES: Final = TextColumn(tables.reviews, "note", REVIEW)
-
-EVERY: Final = (RECORDS, REPLIES, NOTES)
-"""All that a rotation has to hand over."""
 
 
 class Resealed(NamedTuple):

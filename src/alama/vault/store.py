@@ -14,7 +14,7 @@ from sqlalchemy import LargeBinary, cast, insert, or_, select
 from alama.platform.database import tables
 from alama.platform.database.statements import Inserts
 from alama.platform.errors import MasterKeyMissing, StoreUnfit
-from alama.vault import envelope
+from alama.vault import envelope, schema
 from alama.vault import ring as applicant
 from alama.vault.keys import Purpose, VaultKey
 from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring
@@ -43,7 +43,7 @@ def _column(name: str) -> ColumnElement[Any]:
 
     They open nothing then, and whoever needs the key is told which one is damaged.
     """
-    column = tables.vault_keys.c[name]
+    column = schema.vault_keys.c[name]
     is_binary = isinstance(column.type, LargeBinary)
     return cast(column, LargeBinary).label(name) if is_binary else column
 
@@ -74,18 +74,18 @@ class SqlVaultKeys:
             there = {key.purpose for key in _standing(connection, lender) if not key.retired_us}
             new = [key for key in keys if key.purpose not in there]
             if new:
-                connection.execute(insert(tables.vault_keys), [key._asdict() for key in new])
+                connection.execute(insert(schema.vault_keys), [key._asdict() for key in new])
             return _standing(connection, lender)
 
     def signing(self) -> Sequence[VaultKey]:
-        table = tables.vault_keys
+        table = schema.vault_keys
         query = select(*COLUMNS).where(table.c.purpose == Purpose.SIGN.value).order_by(table.c.id)
         with self._database.reading() as connection:
             return [VaultKey._make(row) for row in connection.execute(query)]
 
 
 def _standing(connection: Connection, lender: str | None) -> Sequence[VaultKey]:
-    table = tables.vault_keys
+    table = schema.vault_keys
     whose = or_(table.c.lender.is_(None), table.c.lender == lender)
     query = select(*COLUMNS).where(whose, table.c.wrapped != DESTROYED).order_by(table.c.id)
     return [VaultKey._make(row) for row in connection.execute(query)]
@@ -196,7 +196,7 @@ class ApplicantKeys:
         self._select = f"SELECT {columns} FROM applicant_keys WHERE ({subject}) IN "  # noqa: S608  our own names
         # In one order: two who take the same keys in different ones wait for each other.
         self._hold = "" if database.embedded else " ORDER BY id FOR KEY SHARE"
-        self._new = Inserts(tables.applicant_keys.name, ApplicantKeyRow._fields, mark)
+        self._new = Inserts(schema.applicant_keys.name, ApplicantKeyRow._fields, mark)
 
     def find_or_make(self, cursor: DBAPICursor, wanted: Mapping[Subject, FirstMet]) -> KeysFound:
         """Give a key for each; `Clash` where another process makes one of them at this moment.

@@ -11,6 +11,7 @@ from alama.platform.database import tables
 from alama.platform.database.statements import Prepared, insert_into
 from alama.platform.event_bundles import Bundle, unfolded
 from alama.platform.events import Event
+from alama.webhooks import schema
 from alama.webhooks.endpoint_store import ENABLED, ENDPOINTS, held, listed
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from alama.webhooks.records import Endpoint
 
 
-KEY: Final = tuple_(tables.deliveries.c.endpoint_id, tables.deliveries.c.event_id)
+KEY: Final = tuple_(schema.deliveries.c.endpoint_id, schema.deliveries.c.event_id)
 
 
 def to_be_sent() -> ColumnElement[bool]:
     """Choose deliveries, beside their endpoint, that are not over; there is an index of these."""
-    table, deliveries = tables.webhook_endpoints, tables.deliveries
+    table, deliveries = tables.webhook_endpoints, schema.deliveries
     return (
         (deliveries.c.endpoint_id == table.c.id)
         & (deliveries.c.generation == table.c.generation)
@@ -36,7 +37,7 @@ def to_be_sent() -> ColumnElement[bool]:
 
 def has_enough(now_us: int, enough: int) -> ColumnElement[bool]:
     """Say of the endpoint beside it whether so many deliveries are due there."""
-    next_us = tables.deliveries.c.next_us
+    next_us = schema.deliveries.c.next_us
     due = select(next_us).where(to_be_sent(), next_us <= now_us).order_by(next_us)
     return due.correlate(tables.webhook_endpoints).limit(1).offset(enough - 1).exists()
 
@@ -53,7 +54,7 @@ def delivery(endpoint: Endpoint, event_id: str, due_us: int) -> dict[str, Any]:
 
 
 _NEW: Final = Prepared(
-    lambda connection: insert_into(connection, tables.deliveries).on_conflict_do_nothing(),
+    lambda connection: insert_into(connection, schema.deliveries).on_conflict_do_nothing(),
     ("endpoint_id", "event_id", "attempts", "generation", "next_us"),
 )
 
@@ -67,7 +68,7 @@ def send_again(connection: Connection, rows: Sequence[dict[str, Any]], now_us: i
     """Have deliveries begin anew, at once; what is being sent at this moment is left to that."""
     if not rows:
         return
-    table, statement = tables.deliveries, insert_into(connection, tables.deliveries)
+    table, statement = schema.deliveries, insert_into(connection, schema.deliveries)
     new = statement.excluded
     in_flight = and_(
         table.c.claimed_by.is_not(None),

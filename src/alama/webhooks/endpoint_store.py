@@ -17,6 +17,7 @@ from alama.lenders.records import UnknownLender
 from alama.platform.acts import ADDRESS, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.database import tables
 from alama.vault.store import LenderKeys
+from alama.webhooks import schema
 from alama.webhooks import secrets as webhook_secrets
 from alama.webhooks.records import (
     ENDPOINTS_MAX,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 ENDPOINTS: Final = select(tables.webhook_endpoints)
 ENABLED: Final = tables.webhook_endpoints.c.disabled_us.is_(None)
 
-_ATTEMPT: Final = [tables.webhook_attempts.c[name] for name in Attempt._fields]
+_ATTEMPT: Final = [schema.webhook_attempts.c[name] for name in Attempt._fields]
 
 
 class EndpointStore:
@@ -138,7 +139,7 @@ class EndpointStore:
         self, book: Book, endpoint_id: str, before: str | None, limit: int
     ) -> Sequence[Attempt]:
         """What was tried at an endpoint, newest first, from just before an id on."""
-        table = tables.webhook_attempts
+        table = schema.webhook_attempts
         query = (
             select(*_ATTEMPT)
             .where(
@@ -281,7 +282,7 @@ def _update(connection: Connection, endpoint_id: str, values: Mapping[str, Any])
 
 def end_resend(connection: Connection, endpoint_id: str) -> None:
     """Have an endpoint wish no more to be sent anything again."""
-    table = tables.webhook_resends
+    table = schema.webhook_resends
     connection.execute(delete(table).where(table.c.endpoint_id == endpoint_id))
 
 

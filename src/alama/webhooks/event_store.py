@@ -17,7 +17,7 @@ from alama.platform.event_bundles import (
     within,
 )
 from alama.platform.events import Event
-from alama.webhooks import deliveries, resends
+from alama.webhooks import deliveries, resends, schema
 from alama.webhooks.deliveries import delivery, send_again
 from alama.webhooks.endpoint_store import ENABLED, ENDPOINTS, endpoint_of, held, one_of
 from alama.webhooks.records import (
@@ -102,7 +102,7 @@ def _undispatched(connection: Connection, book: Book) -> list[_Undispatched]:
 
 def _on_their_way(endpoint: Endpoint) -> tuple[ColumnElement[bool], ...]:
     """Choose deliveries to an endpoint that are not over; there is an index of these alone."""
-    table = tables.deliveries
+    table = schema.deliveries
     return (
         table.c.endpoint_id == endpoint.id,
         table.c.generation == endpoint.generation,
@@ -111,14 +111,14 @@ def _on_their_way(endpoint: Endpoint) -> tuple[ColumnElement[bool], ...]:
 
 
 def _count(connection: Connection, endpoint: Endpoint) -> int:
-    table = tables.deliveries
+    table = schema.deliveries
     some = select(table.c.next_us).where(*_on_their_way(endpoint)).limit(COUNTED_MAX).subquery()
     return connection.execute(select(func.count()).select_from(some)).scalar_one()
 
 
 def _next_us(connection: Connection, endpoint: Endpoint, now_us: int) -> Sequence[int]:
     """Give when the next is due, if one is: of those that are being sent nobody knows."""
-    table = tables.deliveries
+    table = schema.deliveries
     is_free = or_(table.c.claimed_by.is_(None), table.c.next_us <= now_us)
     query = select(table.c.next_us).where(*_on_their_way(endpoint), is_free)
     return connection.execute(query.order_by(table.c.next_us).limit(1)).scalars().all()
@@ -126,7 +126,7 @@ def _next_us(connection: Connection, endpoint: Endpoint, now_us: int) -> Sequenc
 
 def _is_somebody_there(connection: Connection, now_us: int) -> bool:
     """Say whether anything was tried lately, for whomever: a worker works for all of them."""
-    attempt_id = tables.webhook_attempts.c.id
+    attempt_id = schema.webhook_attempts.c.id
     query = select(attempt_id).where(
         attempt_id >= ids.beginning(ATTEMPT_PREFIX, now_us - SILENT_US),
         attempt_id < ids.beginning(ATTEMPT_PREFIX, now_us + SILENT_US),
@@ -136,7 +136,7 @@ def _is_somebody_there(connection: Connection, now_us: int) -> bool:
 
 def _asked_for_patience(connection: Connection, endpoint: Endpoint, now_us: int) -> bool:
     """Say whether an endpoint may be left alone at its own wish."""
-    table = tables.webhook_attempts
+    table = schema.webhook_attempts
     latest = (
         select(table.c.status)
         .where(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from alama.platform.telemetry.clock import clock_gauges
+from alama.platform.telemetry.metrics import clock_gauges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

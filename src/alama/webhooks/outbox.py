@@ -31,7 +31,7 @@ from alama.platform.event_bundles import (
 )
 from alama.platform.events import PREFIX, Event, EventKind
 from alama.webhooks import deliveries as dispatching
-from alama.webhooks import endpoint_store, resends
+from alama.webhooks import endpoint_store, resends, schema
 from alama.webhooks.deliveries import KEY, has_enough, to_be_sent
 from alama.webhooks.endpoint_store import (
     ENABLED,
@@ -140,7 +140,7 @@ def _old_events(connection: Connection, begin: StoredBook, end: str, limit: int)
 
 def _drop_events(connection: Connection, old: Sequence[StoredKey]) -> tuple[int, int]:
     """Drop those of some events that nobody else is at; how many, and of how much on its way."""
-    events, deliveries = tables.events, tables.deliveries
+    events, deliveries = tables.events, schema.deliveries
     told = [events.c[name] for name in StoredKey._fields]
     query = select(*told).where(EVENT_KEY.in_(old)).with_for_update(skip_locked=True)
     keys = [tuple(row) for row in connection.execute(query)]
@@ -157,7 +157,7 @@ def _drop_strays(database: Database, end: str, limit: int) -> int:
     What is as old and has an event should be gone with that by now, so there is little to read. An
     endpoint that was removed has no book in which to look for the event: its deliveries go at once.
     """
-    events, endpoints, deliveries = tables.events, tables.webhook_endpoints, tables.deliveries
+    events, endpoints, deliveries = tables.events, tables.webhook_endpoints, schema.deliveries
     has_event = exists().where(
         endpoints.c.id == deliveries.c.endpoint_id,
         events.c.lender == endpoints.c.lender,
@@ -178,7 +178,7 @@ def _drop_strays(database: Database, end: str, limit: int) -> int:
 
 def _undelivered(connection: Connection, event_ids: Sequence[str]) -> int:
     """Count what is still on its way of some events, to whoever would have it."""
-    table, deliveries = tables.webhook_endpoints, tables.deliveries
+    table, deliveries = tables.webhook_endpoints, schema.deliveries
     query = (
         select(func.count())
         .select_from(deliveries.join(table, table.c.id == deliveries.c.endpoint_id))
@@ -194,7 +194,7 @@ def _undelivered(connection: Connection, event_ids: Sequence[str]) -> int:
 
 def drop_attempts(connection: Connection, before_us: int, limit: int) -> int:
     """Drop attempts from before a time, oldest first, at most so many; how many they were."""
-    table = tables.webhook_attempts
+    table = schema.webhook_attempts
     is_old = table.c.id < ids.beginning(ATTEMPT_PREFIX, before_us)
     query = select(table.c.id).where(is_old).order_by(table.c.id).limit(limit)
     old = connection.execute(query.with_for_update(skip_locked=True)).scalars().all()
@@ -208,7 +208,7 @@ def put_away_waiting(database: Database, now_us: int, limit: int) -> int:
 
     A claim on one of them stands: what arrives at this moment is still noted as delivered.
     """
-    table, deliveries = tables.webhook_endpoints, tables.deliveries
+    table, deliveries = tables.webhook_endpoints, schema.deliveries
     waits = exists().where(
         deliveries.c.endpoint_id == table.c.id,
         deliveries.c.generation < _FIRST_WANTED,
@@ -255,7 +255,7 @@ CLAIM_US_MAX: Final = 2 * LEASE_US
 WAIT_US_MAX: Final = 27 * 3_600 * 1_000_000
 """Nothing is put off for longer: the longest wait is a day, and a tenth more."""
 
-_KEYS: Final = select(tables.deliveries.c.endpoint_id, tables.deliveries.c.event_id)
+_KEYS: Final = select(schema.deliveries.c.endpoint_id, schema.deliveries.c.event_id)
 
 
 def recall(database: Database, now_us: int, limit: int) -> int:
@@ -268,7 +268,7 @@ def recall(database: Database, now_us: int, limit: int) -> int:
     still = _KEYS.where(KEY.in_(found), put_off).with_for_update(skip_locked=True)
     with database.writing() as connection:
         keys = _all(connection, still)
-        back = update(tables.deliveries).where(KEY.in_(keys))
+        back = update(schema.deliveries).where(KEY.in_(keys))
         connection.execute(back.values(next_us=now_us, claimed_by=None))
     return len(keys)
 
@@ -279,7 +279,7 @@ def _claimed_for_long(connection: Connection, now_us: int, limit: int) -> Sequen
 
 def _far_off(connection: Connection, now_us: int, limit: int) -> Sequence[tuple[Any, ...]]:
     """Look at one endpoint after the other: each has the latest at the end of an index."""
-    table, deliveries = tables.webhook_endpoints, tables.deliveries
+    table, deliveries = tables.webhook_endpoints, schema.deliveries
     some = select(deliveries.c.event_id).where(to_be_sent(), _is_far_off(now_us)).exists()
     concerned = select(table.c.id, table.c.generation).where(ENABLED, some).limit(1)
     endpoint = connection.execute(concerned).first()
@@ -292,12 +292,12 @@ def _far_off(connection: Connection, now_us: int, limit: int) -> Sequence[tuple[
 
 
 def _is_claimed_for_long(now_us: int) -> ColumnElement[bool]:
-    table = tables.deliveries
+    table = schema.deliveries
     return table.c.claimed_by.is_not(None) & (table.c.next_us > now_us + CLAIM_US_MAX)
 
 
 def _is_far_off(now_us: int) -> ColumnElement[bool]:
-    return tables.deliveries.c.next_us > now_us + WAIT_US_MAX
+    return schema.deliveries.c.next_us > now_us + WAIT_US_MAX
 
 
 def _all(connection: Connection, query: Select[Any]) -> Sequence[tuple[Any, ...]]:
@@ -316,7 +316,7 @@ _OVER: Final[dict[str, Any]] = {
 
 def _mine(*more: ColumnElement[bool]) -> Update:
     """Change a delivery, if the claim on it is still this worker's."""
-    table = tables.deliveries
+    table = schema.deliveries
     return update(table).where(
         table.c.endpoint_id == bindparam("to"),
         table.c.event_id == bindparam("of"),
@@ -331,7 +331,7 @@ _DELIVERED: Final = Prepared(
     (*_TOLD, "at_us"),
 )
 _AGAIN: Final = Prepared(
-    lambda _: _mine(tables.deliveries.c.next_us.is_not(None)).values(
+    lambda _: _mine(schema.deliveries.c.next_us.is_not(None)).values(
         _OVER | {"next_us": bindparam("due_us")}
     ),
     (*_TOLD, "due_us"),
@@ -341,7 +341,7 @@ _GIVEN_UP: Final = Prepared(
 )
 _ATTEMPTS: Final = Prepared(
     # Once, though a worker that heard nothing of its commit says it again.
-    lambda connection: insert_into(connection, tables.webhook_attempts).on_conflict_do_nothing(),
+    lambda connection: insert_into(connection, schema.webhook_attempts).on_conflict_do_nothing(),
     Attempt._fields,
 )
 
@@ -590,7 +590,7 @@ class Outbox:
 
     def give_back(self, worker: str, now_us: int) -> None:
         """Let go of everything that a worker has claimed: it is due at once."""
-        table = tables.deliveries
+        table = schema.deliveries
         # Looked for before anything is locked: SQLite has one writer at a time.
         mine = (table.c.claimed_by == worker) & table.c.next_us.is_not(None)
         query = select(table.c.endpoint_id, table.c.event_id).where(mine)
@@ -633,7 +633,7 @@ class Outbox:
 
     def backlog(self) -> Backlog:
         """Count what is on its way."""
-        endpoints, deliveries = tables.webhook_endpoints, tables.deliveries
+        endpoints, deliveries = tables.webhook_endpoints, schema.deliveries
         events = select(func.coalesce(func.sum(tables.bundles.c.number), 0))
         on_their_way = (
             select(func.count())
@@ -694,7 +694,7 @@ def _first(found: Iterator[Bundle], limit: int) -> list[Bundle]:
 
 
 def _has_due(now_us: int) -> ColumnElement[bool]:
-    return exists().where(to_be_sent(), tables.deliveries.c.next_us <= now_us)
+    return exists().where(to_be_sent(), schema.deliveries.c.next_us <= now_us)
 
 
 def _with_something_due(
@@ -707,16 +707,16 @@ def _with_something_due(
 
 # Made once: a claim asks it of each endpoint, and making it takes longer than the answer.
 _DUE: Final = (
-    select(tables.deliveries.c.attempts, *event_bundles.EVENT_COLUMNS)
-    .join(tables.events, tables.events.c.id == tables.deliveries.c.event_id)
+    select(schema.deliveries.c.attempts, *event_bundles.EVENT_COLUMNS)
+    .join(tables.events, tables.events.c.id == schema.deliveries.c.event_id)
     .where(
         tables.events.c.lender == bindparam("lender"),
         tables.events.c.mode == bindparam("mode"),
-        tables.deliveries.c.endpoint_id == bindparam("endpoint_id"),
-        tables.deliveries.c.generation == bindparam("generation"),
-        tables.deliveries.c.next_us <= bindparam("now_us"),
+        schema.deliveries.c.endpoint_id == bindparam("endpoint_id"),
+        schema.deliveries.c.generation == bindparam("generation"),
+        schema.deliveries.c.next_us <= bindparam("now_us"),
     )
-    .order_by(tables.deliveries.c.next_us)
+    .order_by(schema.deliveries.c.next_us)
     .limit(bindparam("limit"))
 )
 
@@ -741,7 +741,7 @@ def _take(
     connection: Connection, due: Sequence[Due], worker: str, now_us: int, until_us: int
 ) -> list[Due]:
     """Claim those of some deliveries that nobody else has taken since they were found."""
-    table = tables.deliveries
+    table = schema.deliveries
     keys = [(one.endpoint.id, one.event.id) for one in due]
     still = select(table.c.endpoint_id, table.c.event_id)
     still = still.where(KEY.in_(keys), table.c.next_us <= now_us)

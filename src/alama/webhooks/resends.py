@@ -14,6 +14,7 @@ from alama.platform.database import tables
 from alama.platform.database.statements import insert_into
 from alama.platform.event_bundles import RESENT_COUNTED_MAX, of_kinds, retained
 from alama.platform.events import PREFIX, EventKind
+from alama.webhooks import schema
 from alama.webhooks.deliveries import delivery, has_enough, send_again
 from alama.webhooks.endpoint_store import ENDPOINTS, end_resend, endpoint_of, held
 
@@ -35,7 +36,7 @@ def note(connection: Connection, endpoint: Endpoint, since_us: int, now_us: int)
     A wish that stands goes on from where it is, unless this one begins earlier.
     """
     since_id = ids.beginning(PREFIX, max(since_us, 0))
-    table, statement = tables.webhook_resends, insert_into(connection, tables.webhook_resends)
+    table, statement = schema.webhook_resends, insert_into(connection, schema.webhook_resends)
     new = statement.excluded
     is_earlier = new.since_id < table.c.since_id
     merged = {
@@ -73,7 +74,7 @@ class Left(NamedTuple):
 
 def left(connection: Connection, endpoint: Endpoint, limit: int) -> Left | None:
     """Give what is left of the wish of an endpoint, counted up to a limit, if one stands."""
-    table = tables.webhook_resends
+    table = schema.webhook_resends
     query = select(table).where(table.c.endpoint_id == endpoint.id)
     wish = connection.execute(query).first()
     if wish is None:
@@ -94,7 +95,7 @@ def carry_on(database: Database, now_us: int, limit: int) -> int:
 
 def _next(now_us: int) -> Select[Any]:
     """Select the endpoint whose turn it is, of those that have not enough to do already."""
-    resends, table = tables.webhook_resends, tables.webhook_endpoints
+    resends, table = schema.webhook_resends, tables.webhook_endpoints
     return (
         select(resends.c.endpoint_id)
         .join(table, table.c.id == resends.c.endpoint_id)
@@ -105,7 +106,7 @@ def _next(now_us: int) -> Select[Any]:
 
 
 def _carry(connection: Connection, endpoint_id: str, now_us: int, limit: int) -> int:
-    table, endpoints = tables.webhook_resends, tables.webhook_endpoints
+    table, endpoints = schema.webhook_resends, tables.webhook_endpoints
     row = connection.execute(held(ENDPOINTS.where(endpoints.c.id == endpoint_id))).first()
     wish = connection.execute(
         select(table).where(table.c.endpoint_id == endpoint_id).with_for_update(skip_locked=True)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from alama.platform.telemetry.clock import ClockWatch
-from alama.platform.telemetry.outage import Outage
+from alama.platform.telemetry.trouble import ClockWatch, Outage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

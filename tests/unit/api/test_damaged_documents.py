@@ -11,12 +11,12 @@ from sqlalchemy import update
 
 from alama.core import document
 from alama.core.lending import draft, policy_text
-from alama.lenders import installation
+from alama.lenders import installation, schema
 from alama.lenders.installation import Installation
+from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.steps import Stores
 from alama.platform import clock, settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode
-from alama.platform.database import tables
 from tests.factories import a_model
 from tests.onboarded import a_history
 from tests.unit.api.exchanges import Notes, Received
@@ -68,13 +68,13 @@ def given(lender: Lender) -> list[str]:
 
 def damage(lender: Lender, *model_ids: str) -> None:
     with lender.installed.database.writing() as connection:
-        chosen = tables.models.c.id.in_(model_ids)
-        connection.execute(update(tables.models).where(chosen).values(document=b"\0Zq7marked"))
+        chosen = schema.models.c.id.in_(model_ids)
+        connection.execute(update(schema.models).where(chosen).values(document=b"\0Zq7marked"))
 
 
 def damage_policy(lender: Lender) -> None:
     with lender.installed.database.writing() as connection:
-        connection.execute(update(tables.policies).values(document=b"\0Zq7marked"))
+        connection.execute(update(schema.policies).values(document=b"\0Zq7marked"))
 
 
 def refused(reply: Received) -> tuple[int, str]:
@@ -144,7 +144,7 @@ def test_nothing_is_gone_back_to_or_signed_that_could_not_answer(
     assert refused(reply) == (409, "approval_blocked")
     assert f"the stored policy {POLICY_ID} was changed or is damaged" in reply.json()["detail"]
     with pilot.installed.database.writing() as connection:
-        connection.execute(update(tables.onboarding.candidates).values(document=b"\0Zq7marked"))
+        connection.execute(update(onboarding_schema.candidates).values(document=b"\0Zq7marked"))
     reply = pilot.ask("POST", signatures(candidate), SIGNED)
     assert refused(reply) == (409, "approval_blocked")
     assert pilot.ask("GET", "/v1/onboarding").status == 200

@@ -12,14 +12,13 @@ import pytest
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.onboarding import api as endpoints
-from alama.onboarding import histories, orders
+from alama.onboarding import histories, orders, schema
 from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job
 from alama.onboarding.remote import Arrival
 from alama.onboarding.steps import Stores
 from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES
-from alama.platform.database import tables
 from alama.platform.errors import StoreUnavailable
 from tests.onboarded import a_history
 from tests.unit.api.exchanges import Received
@@ -49,7 +48,7 @@ def send(lender: Lender, pieces: list[bytes | None]) -> Received | None:
 
 
 def parts_left(lender: Lender) -> int:
-    table = tables.onboarding.history_parts
+    table = schema.history_parts
     with lender.installed.database.reading() as connection:
         rows = connection.execute(table.select().where(table.c.lender == lender.book.lender))
         return len(rows.all())

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import func, select
 
 from alama.lenders.installation import Installation
+from alama.monitoring import schema
 from alama.monitoring.outcomes_api import BODY_MAX
 from alama.platform import clock
 from alama.platform.book import Book, Mode, Scope
-from alama.platform.database import tables
 from alama.scoring.store import Scores
 from tests.entries import a_request_id, an_entry
 from tests.unit.api.exchanges import Received
@@ -47,7 +47,7 @@ def say(lender: Lender, *told: dict[str, Any]) -> Received:
 
 
 def kept(lender: Lender) -> int:
-    table = tables.outcomes
+    table = schema.outcomes
     query = select(func.count()).select_from(table).where(table.c.lender == lender.book.lender)
     with lender.installed.database.reading() as connection:
         return connection.execute(query).scalar_one()

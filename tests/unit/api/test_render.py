@@ -31,13 +31,13 @@ EXPANSIONS = ["base_score", "model", "policy", "offer", "reasons"]
 ENGLISH, *_ = languages()
 
 READY = ReadyModel(a_model(), "KES")
-DESK = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
+ACTIVE = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
 
 
 def given_for(seed: int) -> Given:
     application = random_application(np.random.default_rng(seed), READY)
-    assessment = assess(READY, DESK.policy, application)
-    return Given("req_" + f"{seed:028x}", 3, application, assessment, DESK)
+    assessment = assess(READY, ACTIVE.policy, application)
+    return Given("req_" + f"{seed:028x}", 3, application, assessment, ACTIVE)
 
 
 def decoded(body: bytes) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_reasons_are_those_of_the_assessment_in_the_language_asked_for(
 ) -> None:
     given = given_for(seed)
     reply = decoded(render.expanded(frozenset({"reasons"}), language)(given))
-    told = reasons(DESK.policy, given.application, given.assessment, language)
+    told = reasons(ACTIVE.policy, given.application, given.assessment, language)
     assert [(one["code"], one["feature"], one["text"]) for one in reply["reasons"]] == [
         (one.code, one.feature, one.text) for one in told
     ]

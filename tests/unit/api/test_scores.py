@@ -182,7 +182,7 @@ def test_a_reply_tells_how_the_key_stands_with_its_rate(service: Service) -> Non
     assert headers["cache-control"] == "no-store"
 
 
-# ------------------------------------------------------------------------------------- the desk
+# ---------------------------------------------------------------------------- the active model
 
 
 def lends_by(service: Service, model_id: str | None, policy_id: str | None) -> Service:

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from alama.lenders.installation import Installation
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables as schema
+from alama.webhooks import schema as webhooks_schema
 from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import Settled, Verdict
 from tests.unit.api.service import BODY
@@ -47,8 +48,8 @@ def everything(installed: Installation) -> list[object]:
         schema.webhook_endpoints,
         schema.bundles,
         schema.events,
-        schema.deliveries,
-        schema.webhook_attempts,
+        webhooks_schema.deliveries,
+        webhooks_schema.webhook_attempts,
     )
     with installed.database.reading() as connection:
         return [

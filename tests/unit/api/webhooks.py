@@ -12,7 +12,7 @@ from alama.lenders import keys
 from alama.lenders.installation import Installation
 from alama.platform import clock
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
-from alama.platform.database import tables
+from alama.webhooks import schema
 from tests.lending import early_key
 from tests.unit.api.exchanges import Received
 from tests.unit.api.service import Service
@@ -67,7 +67,7 @@ class Lender:
 
 def deliveries(installed: Installation) -> set[tuple[str, str]]:
     """What is on its way: events and endpoints."""
-    table = tables.deliveries
+    table = schema.deliveries
     waiting = select(table.c.event_id, table.c.endpoint_id).where(table.c.next_us.is_not(None))
     with installed.database.reading() as connection:
         return {(event, endpoint) for event, endpoint in connection.execute(waiting)}

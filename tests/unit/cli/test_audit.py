@@ -13,6 +13,8 @@ from alama.platform.database import tables
 from alama.platform.database.database import connect
 from alama.protection import retention
 from alama.protection.retention import Plan
+from alama.scoring import schema
+from alama.vault import schema as vault_schema
 from tests.stored import give_score
 
 
@@ -50,8 +52,8 @@ def test_what_an_act_accounts_for_is_counted_apart(
         give_score()
     opened = installation.open_installation(settings.Settings(home=str(home)))
     with opened.database.writing() as connection:
-        one = connection.execute(select(tables.scores.c.request_id).limit(1)).scalar_one()
-        connection.execute(delete(tables.scores).where(tables.scores.c.request_id == one))
+        one = connection.execute(select(schema.scores.c.request_id).limit(1)).scalar_one()
+        connection.execute(delete(schema.scores).where(schema.scores.c.request_id == one))
         plan = Plan(Book("demo", Mode.TEST), days=4, before_us=clock.wall_us(), scores=1)
         opened.log.append(connection, retention.retention_run(plan, [one], None))
     opened.close()
@@ -68,7 +70,7 @@ def test_what_is_wrong_is_listed_by_what_it_means(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = give_score()
-    tamper(home, tables.scores, score=849)
+    tamper(home, schema.scores, score=849)
     tamper(home, tables.audit_entries, created_us=1)
     assert main(["audit", "verify"]) == 1
     said = capsys.readouterr()
@@ -86,7 +88,7 @@ def test_one_thing_that_is_wrong_is_said_once(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = give_score()
-    tamper(home, tables.scores, score=849)
+    tamper(home, schema.scores, score=849)
     assert main(["audit", "verify"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("The audit does not hold: one thing is wrong.\n\n")
@@ -224,8 +226,8 @@ def test_a_key_that_is_missing_is_told_once_and_accuses_nobody(
         give_score()
     database = connect(settings.Settings(home=str(home)).database_address)
     with database.writing() as connection:
-        seal = tables.vault_keys.c.purpose == "seal"
-        connection.execute(delete(tables.vault_keys).where(seal))
+        seal = vault_schema.vault_keys.c.purpose == "seal"
+        connection.execute(delete(vault_schema.vault_keys).where(seal))
     database.close()
     capsys.readouterr()
     assert main(["audit", "verify"]) == EXIT_MISTAKE

@@ -12,7 +12,7 @@ from sqlalchemy import insert, text, update
 
 from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending import draft
-from alama.lenders import installation
+from alama.lenders import installation, schema
 from alama.lenders import keys as lenders
 from alama.lenders.store import Registry
 from alama.platform import clock, settings
@@ -20,6 +20,8 @@ from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
 from alama.platform.database import migrate as migration_plan
 from alama.platform.database.sqlite_driver import pysqlite3
+from alama.scoring import schema as scoring_schema
+from alama.vault import schema as vault_schema
 from tests.later_versions import Next, become_later, numbered
 from tests.ports import free_port
 from tests.vaults import MASTER_KEY
@@ -102,7 +104,7 @@ def test_a_damaged_document_is_named_with_the_way_out(
     assert main(["db", "check", *options]) == 0
     with database.writing() as connection:
         changed = text_of.replace(b"limit_max = 50_000", b"limit_max = 90_000")
-        connection.execute(update(tables.policies).values(document=changed))
+        connection.execute(update(schema.policies).values(document=changed))
     database.close()
     capsys.readouterr()
     assert main(["db", "check", *options]) == EXIT_WRONG
@@ -178,7 +180,7 @@ def test_a_row_that_names_nothing_is_named(
     row = {"lender": "nobody", "mode": "test", "hour": 1, "writer": "w_1", "volume": 1.0}
     database = databases.connect(address)
     with database.writing() as connection:
-        connection.execute(insert(tables.approvals), row | {"expected_loss": 0.0})
+        connection.execute(insert(scoring_schema.approvals), row | {"expected_loss": 0.0})
     database.close()
     for options in ([], ["--quick"]):
         assert main(["db", "check", *options]) == EXIT_WRONG
@@ -216,7 +218,7 @@ def test_a_lost_pepper_is_named_and_no_new_one_made(
 def test_a_key_of_the_vault_that_does_not_open_is_named(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keys = tables.vault_keys
+    keys = vault_schema.vault_keys
     database = databases.connect(address)
     with database.writing() as connection:
         of_umoja = (keys.c.lender == "umoja") & (keys.c.purpose == "find")

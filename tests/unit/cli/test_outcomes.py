@@ -18,12 +18,11 @@ from sqlalchemy import select
 
 from alama.app.cli import EXIT_MISTAKE, main
 from alama.lenders import installation
-from alama.monitoring import outcomes_cli
+from alama.monitoring import outcomes_cli, schema
 from alama.monitoring.outcomes import BATCH_MAX, OutcomeStore
 from alama.onboarding.job_supervisor import JOB_PAUSE_TURNS
 from alama.platform import clock, settings
 from alama.platform.acts import SHA256, ActKind, decode
-from alama.platform.database import tables
 from alama.protection.audit.store import Trail
 from alama.scoring.store import Scores
 from tests.entries import DEMO, LIVE, a_request_id, an_entry
@@ -59,7 +58,7 @@ def load(file: Path, *more: str) -> int:
 def kept(home: Path) -> dict[str, Any]:
     opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home / "home")}))
     with opened.database.reading() as connection:
-        rows = connection.execute(select(tables.outcomes)).all()
+        rows = connection.execute(select(schema.outcomes)).all()
     opened.close()
     return {row.request_id: row for row in rows}
 
@@ -299,7 +298,7 @@ def test_scores_keep_their_turn_while_a_file_is_loaded(
     record = OutcomeStore.record
 
     def watched(store: OutcomeStore, *given: Any) -> Any:
-        paused.append(store._database.courtesy.pause_turns)
+        paused.append(store._database.write_backoff.pause_turns)
         return record(store, *given)
 
     monkeypatch.setattr(OutcomeStore, "record", watched)

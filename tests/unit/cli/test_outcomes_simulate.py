@@ -13,12 +13,13 @@ from alama.app.cli import main
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.lenders.records import Pause
+from alama.monitoring import schema as monitoring_schema
 from alama.monitoring import simulate_cli
 from alama.monitoring.backdating import KEY_ID
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
-from alama.scoring import replay
+from alama.scoring import replay, schema
 from alama.scoring.store import Scores
 
 DAY_US = 86_400 * 1_000_000
@@ -50,7 +51,7 @@ def test_the_book_has_months_of_scores_and_what_became_of_them(
     said = capsys.readouterr()
     assert "demo, test mode: 200 scores of the past 6 months" in said.out
     assert "alama monitor demo --mode test" in said.err
-    table, loans, now_us = tables.scores, tables.outcomes, clock.wall_us()
+    table, loans, now_us = schema.scores, monitoring_schema.outcomes, clock.wall_us()
     installed = opened()
     with installed.database.reading() as connection:
         count, first_us, last_us = connection.execute(

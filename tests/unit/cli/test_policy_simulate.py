@@ -18,10 +18,9 @@ from alama.core.lending.policy_check import seal
 from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.files.packaged import write_model
 from alama.policies import simulate_cli
-from alama.scoring import records
+from alama.scoring import records, schema
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
 from tests.factories import a_model
@@ -236,8 +235,8 @@ def replace_application(home: Path, request_id: str, change: Callable[[bytes], b
     record = records.pack(msgspec.structs.replace(kept, application=change(kept.application)))
     row = sealed_row(opened.vault, stored.row, record)
     with opened.database.writing() as connection:
-        chosen = tables.scores.c.request_id == request_id
-        connection.execute(update(tables.scores).where(chosen).values(row._asdict()))
+        chosen = schema.scores.c.request_id == request_id
+        connection.execute(update(schema.scores).where(chosen).values(row._asdict()))
     opened.close()
 
 

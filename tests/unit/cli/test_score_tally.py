@@ -24,8 +24,8 @@ from alama.platform import clock, settings
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin
 from alama.platform.terminal import tables
+from alama.scoring.counts import Tallies
 from alama.scoring.records import SealedEntry
-from alama.scoring.store import Tallies
 from tests.entries import an_entry
 from tests.stored import give_score
 

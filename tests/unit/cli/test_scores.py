@@ -13,8 +13,8 @@ from alama.core.lending.draft import default_text
 from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.database.database import connect
+from alama.scoring import schema
 from alama.scoring.records import Sealed, pack
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
@@ -44,7 +44,7 @@ def compact() -> bytes:
 def tamper(home: Path, **columns: object) -> None:
     database = connect(settings.Settings(home=str(home)).database_address)
     with database.writing() as connection:
-        connection.execute(update(tables.scores).values(**columns))
+        connection.execute(update(schema.scores).values(**columns))
     database.close()
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.platform.files import promise
+from alama.platform.files import cells
 from alama.platform.files.writer import open_table
 from tests.tries import tries
 
@@ -68,7 +68,7 @@ def test_bytes_of_one_length_may_grow_by_an_apostrophe(tmp_path: Path) -> None:
 def test_a_cell_by_itself_is_written_as_in_a_table(subtests: pytest.Subtests) -> None:
     for text, told in [*FORMULAS.items(), *((one, one) for one in HARMLESS if one is not None)]:
         with subtests.test(text):
-            assert promise.inert(text) == told
+            assert cells.inert(text) == told
 
 
 UNSEEN = " \t\r\n\v\f\x00\x1c\x85\u00a0\u200b\u200f\u2028\u2060\u3000\ufeff\ufe0f"
@@ -79,8 +79,8 @@ hostile = st.text(st.sampled_from(UNSEEN + ACTING + "a1'") | st.characters(codec
 @given(hostile)
 @tries(500)
 def test_no_line_of_a_cell_begins_with_a_sign_after_what_is_unseen(text: str) -> None:
-    told = promise.inert(text)
-    if re.fullmatch(promise.NUMBER.replace(r"\z", ""), text.strip(" ")):
+    told = cells.inert(text)
+    if re.fullmatch(cells.NUMBER.replace(r"\z", ""), text.strip(" ")):
         assert (told, math.isfinite(float(text))) == (text, True)
         return
     for line in told.splitlines():
@@ -91,23 +91,23 @@ def test_no_line_of_a_cell_begins_with_a_sign_after_what_is_unseen(text: str) ->
 @given(hostile)
 @tries(300)
 def test_a_cell_is_changed_by_apostrophes_alone_and_once(text: str) -> None:
-    told = promise.inert(text)
+    told = cells.inert(text)
     assert told.replace("'", "") == text.replace("'", "")
-    assert promise.inert(told) == told
+    assert cells.inert(told) == told
     if told != text:
-        assert pc.match_substring_regex(pa.array([text]), promise.SUSPECT).to_pylist() == [True]
+        assert pc.match_substring_regex(pa.array([text]), cells.SUSPECT).to_pylist() == [True]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers())
 @tries(200)
 def test_a_number_stays_one(number: float) -> None:
-    assert promise.inert(repr(number)) == repr(number)
+    assert cells.inert(repr(number)) == repr(number)
 
 
 @given(st.lists(st.lists(hostile, min_size=2, max_size=2), min_size=1), hostile)
 @tries(100)
 def test_a_table_of_texts_reads_back_as_its_inert_cells(rows: list[list[str]], name: str) -> None:
     columns = [name, f"{name}2"]
-    text = promise.as_csv(columns, (dict(zip(columns, row, strict=True)) for row in rows))
+    text = cells.as_csv(columns, (dict(zip(columns, row, strict=True)) for row in rows))
     read = list(csv.reader(io.StringIO(text, newline="")))
-    assert read == [[promise.inert(cell) for cell in row] for row in (columns, *rows)]
+    assert read == [[cells.inert(cell) for cell in row] for row in (columns, *rows)]

@@ -197,12 +197,12 @@ def test_a_new_deployment_answers_within_a_second(
     text, _ = early_key(watched, clock, PEPPER, LIVE)
     (caller,) = calls(directory, text)
     with pytest.raises(OnboardingIncomplete, match="no model has been trained"):
-        caller.desk_for_scoring()
+        caller.active_model()
     watched.keep_model(MODEL.id, document.encode(MODEL), clock())
     watched.deploy(LIVE, MODEL.id, None, clock())
     stopwatch.now_us += FRESH_US
     (caller,) = calls(directory, text)
-    assert caller.desk_for_scoring().model.model.id == MODEL.id
+    assert caller.active_model().model.model.id == MODEL.id
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,10 @@ def test_a_key_is_recognised_though_what_answers_it_cannot_be_used(
     assert caller.key.id == key.id
     for _ in range(2):
         with pytest.raises(ModelUnavailable, match=f"cannot be used: .*{told}"):
-            caller.desk_for_scoring()
+            caller.active_model()
     watched.deploy(DEMO, None, None, clock())
     stopwatch.now_us += FRESH_US
-    assert calls(directory, text)[0].desk_for_scoring().model.model.id == MODEL.id
+    assert calls(directory, text)[0].active_model().model.model.id == MODEL.id
 
 
 def test_a_model_under_the_id_of_another_is_never_served_and_one_in_memory_stays(
@@ -243,17 +243,17 @@ def test_a_model_under_the_id_of_another_is_never_served_and_one_in_memory_stays
     own, another = a_model(name="own"), a_model(name="another")
     watched.keep_model(own.id, document.encode(own), clock())
     watched.deploy(DEMO, own.id, None, clock())
-    assert calls(directory, text)[0].desk_for_scoring().model.model == own
+    assert calls(directory, text)[0].active_model().model.model == own
     watched.keep_model(own.id, document.encode(another), clock())
     stopwatch.now_us += FRESH_US
-    assert calls(directory, text)[0].desk_for_scoring().model.model == own
+    assert calls(directory, text)[0].active_model().model.model == own
     scores, vault = scores_in(watched._database), vault_of(watched._database)
     fresh = Directory(watched, scores, clock, stopwatch, PEPPER, lambda: MODEL, vault)
     ((book, error),) = fresh.warm()
     assert (book, own.id in str(error)) == (DEMO, True)
     assert "restore it from a backup" in str(error.hint)
     with pytest.raises(ModelUnavailable, match="is another one"):
-        calls(fresh, text)[0].desk_for_scoring()
+        calls(fresh, text)[0].active_model()
 
 
 def test_a_database_that_goes_away_between_key_and_model_is_no_verdict_on_the_model(
@@ -277,9 +277,9 @@ def test_what_answers_a_test_key_is_kept_for_replays(
     directory: Directory, watched: WatchedRegistry, clock: HandClock
 ) -> None:
     text, _ = keys.issue(watched, clock, PEPPER, DEMO)
-    desk = calls(directory, text)[0].desk_for_scoring()
-    assert watched.model(desk.model.model.id) == document.encode(MODEL)
-    assert watched.policy(desk.policy.id)
+    active = calls(directory, text)[0].active_model()
+    assert watched.model(active.model.model.id) == document.encode(MODEL)
+    assert watched.policy(active.policy.id)
 
 
 @pytest.mark.parametrize("currency", sorted(REFERENCE_INFLOW_MONTHLY))
@@ -289,19 +289,19 @@ def test_whatever_a_lender_lends_in_the_builtin_model_answers(
     lenders.add_lender(registry, clock, "umoja", "Umoja", currency)
     scores, vault = scores_in(registry._database), vault_of(registry._database)
     directory = Directory(registry, scores, clock, stopwatch, PEPPER, builtin, vault)
-    desk = directory.desk(Book("umoja", Mode.TEST))
-    assert desk is not None
-    assert desk.policy.policy.currency == currency
+    active = directory.active_model(Book("umoja", Mode.TEST))
+    assert active is not None
+    assert active.policy.policy.currency == currency
 
 
-def test_a_desk_is_laid_out_once(
+def test_an_active_model_is_made_ready_once(
     directory: Directory, watched: WatchedRegistry, clock: HandClock, stopwatch: HandClock
 ) -> None:
     text, _ = keys.issue(watched, clock, PEPPER, DEMO)
     (first,) = calls(directory, text)
     stopwatch.now_us += FRESH_US
     (second,) = calls(directory, text)
-    assert first.desk_for_scoring().policy is second.desk_for_scoring().policy
+    assert first.active_model().policy is second.active_model().policy
 
 
 def test_a_warm_directory_has_what_answers_and_minds_no_book_without_it(
@@ -314,9 +314,9 @@ def test_a_warm_directory_has_what_answers_and_minds_no_book_without_it(
     assert "not a model" in str(error)
     assert watched.model(MODEL.id) == document.encode(MODEL)
     text, _ = keys.issue(watched, clock, PEPPER, DEMO)
-    desk = directory.desk(DEMO)
-    assert desk is not None
-    assert calls(directory, text)[0].desk_for_scoring().policy is desk.policy
+    active = directory.active_model(DEMO)
+    assert active is not None
+    assert calls(directory, text)[0].active_model().policy is active.policy
 
 
 def test_a_caller_does_what_its_scopes_allow_and_no_more(

@@ -37,7 +37,7 @@ DECLINED = (
     b'"counterparties": 8, "airtime_regularity": 0.45, "requested_amount": 9000}'
 )
 READY = ReadyModel(builtin(), "KES")
-DESK = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
+ACTIVE = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
 ENGLISH, *_ = languages()
 PLAIN = Question("APPROVED", (), 3, ENGLISH)
 
@@ -46,20 +46,20 @@ VAULT = a_vault()
 T = TypeVar("T")
 
 
-def a_caller(desk: ActiveModel | AlamaError | None = DESK, book: Book = DEMO) -> Caller:
+def a_caller(active: ActiveModel | AlamaError | None = ACTIVE, book: Book = DEMO) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
-    return Caller(key, book, desk, VAULT.ring(book.lender))
+    return Caller(key, book, active, VAULT.ring(book.lender))
 
 
 def ask(
     use: Explaining,
     body: bytes = DECLINED,
     question: Question = PLAIN,
-    desk: ActiveModel | AlamaError | None = DESK,
+    active: ActiveModel | AlamaError | None = ACTIVE,
     book: Book = DEMO,
 ) -> Awaitable[Explained]:
     arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
-    return use.explain(a_caller(desk, book), arrival, body, question)
+    return use.explain(a_caller(active, book), arrival, body, question)
 
 
 def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
@@ -76,16 +76,18 @@ def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
 
 
 def explained(
-    body: bytes = DECLINED, question: Question = PLAIN, desk: ActiveModel | AlamaError | None = DESK
+    body: bytes = DECLINED,
+    question: Question = PLAIN,
+    active: ActiveModel | AlamaError | None = ACTIVE,
 ) -> Explained:
-    return tell(lambda use: ask(use, body, question, desk))
+    return tell(lambda use: ask(use, body, question, active))
 
 
 def test_the_assessment_is_the_one_that_a_score_would_have() -> None:
     said = explained()
     application = Intake(PRODUCT).read(DECLINED)
     assert said.application == application
-    assert said.explanation.assessment == assess(READY, DESK.policy, application)
+    assert said.explanation.assessment == assess(READY, ACTIVE.policy, application)
     assert said.explanation.assessment.decision is Decision.DECLINED
     assert said.processing_ms >= 1
 
@@ -124,22 +126,22 @@ def test_a_lock_on_what_is_no_field_is_refused(locked: str) -> None:
 
 def test_a_book_that_cannot_be_scored_in_is_not_explained_in_either() -> None:
     with pytest.raises(OnboardingIncomplete):
-        explained(desk=None)
+        explained(active=None)
     with pytest.raises(ModelUnavailable):
-        explained(desk=AlamaError("the model is damaged"))
+        explained(active=AlamaError("the model is damaged"))
 
 
 def test_a_field_that_the_policy_forbids_is_refused() -> None:
     policy = with_parts(default_policy("KES"), law={"forbidden_fields": ("avg_balance",)})
     with pytest.raises(InvalidApplication) as refused:
-        explained(desk=ActiveModel(READY, ReadyPolicy(policy, READY)))
+        explained(active=ActiveModel(READY, ReadyPolicy(policy, READY)))
     assert [problem.pointer for problem in refused.value.problems] == ["/avg_balance"]
 
 
 def test_where_every_decision_is_held_the_hold_is_what_binds() -> None:
     day = Day()
     day.settle(Daily(), Pause(0, "payments are down"), Approved(0.0, 0.0))
-    explanation = explained(desk=DESK._replace(day=day)).explanation
+    explanation = explained(active=ACTIVE._replace(day=day)).explanation
     assert explanation.assessment.decision is Decision.REVIEW
     assert explanation.recourse.status is Status.NO_RECOURSE
     (bound,) = explanation.recourse.binding
@@ -147,7 +149,7 @@ def test_where_every_decision_is_held_the_hold_is_what_binds() -> None:
 
 
 def test_where_the_lender_has_no_model_of_its_own_that_is_what_binds() -> None:
-    explanation = explained(desk=DESK._replace(always=(Rule.SHADOW,))).explanation
+    explanation = explained(active=ACTIVE._replace(always=(Rule.SHADOW,))).explanation
     assert explanation.assessment.decision is Decision.REVIEW
     (bound,) = explanation.recourse.binding
     assert (bound.hindrance, bound.rule) == (Hindrance.RULE, Rule.SHADOW)
@@ -157,7 +159,7 @@ def test_an_explanation_approves_nothing_of_the_day() -> None:
     day = Day()
     day.settle(Daily(volume_max=Money(1.0)), None, Approved(0.0, 0.0))
     approved = DECLINED.replace(b"0.34", b"0.9").replace(b'"mm_months": 9', b'"mm_months": 48')
-    said = explained(approved, desk=DESK._replace(day=day))
+    said = explained(approved, active=ACTIVE._replace(day=day))
     assert said.explanation.assessment.decision is Decision.APPROVED
     assert day.holds == ()
 
@@ -181,7 +183,7 @@ def test_a_policy_is_laid_out_once() -> None:
 def held(use: Explaining) -> Iterator[None]:
     """Keep the thread of the explanations busy until the end of the block."""
     go_on = threading.Event()
-    use._thread.submit(go_on.wait)
+    use._queue._thread.submit(go_on.wait)
     try:
         yield
     finally:

@@ -122,7 +122,7 @@ def test_many_who_ask_at_the_start_all_hear_that_it_is_well(
 
 
 def test_patience_with_a_database_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeouts, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(timeouts, "ANSWER_TIMEOUT_S", 0.05)
     answered = []
 
     async def story() -> None:

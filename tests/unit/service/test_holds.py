@@ -11,7 +11,8 @@ from alama.lenders.keys import US_PER_DAY
 from alama.lenders.records import Pause
 from alama.lenders.store import Registry
 from alama.platform.book import Book, Mode
-from alama.scoring.holds import HOUR_US, Approved, Day, approved_today, first_hour
+from alama.scoring.directory import approved_today
+from alama.scoring.holds import HOUR_US, Approved, Day, first_hour
 from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import lenders_in, scores_in

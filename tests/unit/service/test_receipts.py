@@ -36,11 +36,12 @@ from alama.platform.http.exchange import Arrival
 from alama.protection import receipts as receipting
 from alama.protection.receipts import NoReceipt, Receipts
 from alama.protection.rotation import Rotation
-from alama.scoring import replay
+from alama.scoring import replay, schema
 from alama.scoring.directory import Directory
 from alama.scoring.records import Earlier, Entry, UnknownScore
 from alama.scoring.scoring import Scoring
 from alama.scoring.store import Scores
+from alama.vault import schema as vault_schema
 from tests.factories import a_model
 from tests.stored import give_score
 
@@ -72,7 +73,7 @@ def opened(
 def change(opened: Installation, **columns: object) -> None:
     """Change every score behind the back of the audit."""
     with opened.database.writing() as connection:
-        connection.execute(update(tables.scores).values(**columns))
+        connection.execute(update(schema.scores).values(**columns))
 
 
 class OneCommit:
@@ -163,7 +164,7 @@ def test_an_erased_applicant_has_no_receipt(opened: Installation) -> None:
     assert receipts.failures(Receipts.at(opened).find(BOOK, request_id)) == ()
     with opened.database.writing() as connection:
         erased = {"wrapped": None, "subject": None, "erased_us": opened.clock()}
-        connection.execute(update(tables.applicant_keys).values(**erased))
+        connection.execute(update(vault_schema.applicant_keys).values(**erased))
     with pytest.raises(Erased):
         Receipts.at(opened).find(BOOK, request_id)
 

@@ -25,10 +25,11 @@ from alama.protection import retention as retentions
 from alama.protection.audit.chain_checkpoint import ChainCheckpoint
 from alama.protection.retention import Plan, Retention
 from alama.scoring.directory import Directory
+from alama.scoring.telemetry import Watch
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
-from tests.protected import DAY_US, House, the_desk
+from tests.protected import DAY_US, House, the_active_model
 
 TEN_YEARS_US = 3_653 * DAY_US
 
@@ -46,7 +47,7 @@ def house(tmp_path: Path, clock: HandClock) -> Iterator[House]:
     house = House(database, clock)
     place = jurisdiction("KE")
     text = draft_text(draft("KES", place, "ours"), place).encode()
-    activate(house.registry, DEMO, text, Signed(NOON_US), lambda: the_desk().model.model)
+    activate(house.registry, DEMO, text, Signed(NOON_US), lambda: the_active_model().model.model)
     yield house
     database.close()
 
@@ -61,7 +62,7 @@ class Failing(Retention):
         raise self.failure
 
 
-class Told:
+class Told(Watch):
     """Remembers what failed, what went, and what waits."""
 
     def __init__(self) -> None:
@@ -80,7 +81,7 @@ class Told:
 
 
 def chores(house: House, retention: Retention, told: Told) -> Upkeep:
-    model = the_desk().model.model
+    model = the_active_model().model.model
     directory = Directory(
         house.registry,
         house.scores,

@@ -45,7 +45,7 @@ BODY = (
 )
 READY = ReadyModel(a_model(), "KES")
 VAULT = a_vault()
-DESK = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
+ACTIVE = ActiveModel(READY, ReadyPolicy(default_policy("KES"), READY))
 
 
 class HeldLedger:
@@ -60,9 +60,9 @@ class HeldLedger:
         return told
 
 
-def a_caller(book: Book = DEMO, desk: ActiveModel | AlamaError | None = DESK) -> Caller:
+def a_caller(book: Book = DEMO, active: ActiveModel | AlamaError | None = ACTIVE) -> Caller:
     key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
-    return Caller(key, book, desk, VAULT.ring(book.lender))
+    return Caller(key, book, active, VAULT.ring(book.lender))
 
 
 def render(given: Given) -> bytes:
@@ -122,7 +122,7 @@ def test_a_score_carries_its_event_where_somebody_wants_to_hear_of_it() -> None:
         desktop = Desktop()
         quiet, heard = (
             desktop.ask(),
-            desktop.ask(caller=a_caller(desk=DESK._replace(announces=True))),
+            desktop.ask(caller=a_caller(active=ACTIVE._replace(announces=True))),
         )
         await some_turns()
         assert desktop.keep().event is None
@@ -161,7 +161,7 @@ def test_what_is_kept_names_everything_that_made_it() -> None:
     entry = asyncio.run(story())
     score, idempotency = entry.score, entry.idempotency
     assert (score.lender, score.mode, score.key_id) == ("demo", "test", "key_1")
-    assert (score.model_id, score.policy_id) == (READY.model.id, DESK.policy.id)
+    assert (score.model_id, score.policy_id) == (READY.model.id, ACTIVE.policy.id)
     assert score.created_us == NOON_US
     assert score.processing_ms >= 1
     sealed = to_be_kept(entry)
@@ -288,16 +288,16 @@ def test_a_request_that_failed_leaves_its_key_free() -> None:
 
 
 @pytest.mark.parametrize(
-    ("desk", "told"),
+    ("active", "told"),
     [(None, OnboardingIncomplete), (InvalidModel("the model is damaged"), ModelUnavailable)],
 )
 def test_a_book_without_a_model_that_works_cannot_be_scored_in(
-    desk: AlamaError | None, told: type[AlamaError]
+    active: AlamaError | None, told: type[AlamaError]
 ) -> None:
     async def story() -> None:
         desktop = Desktop()
         with pytest.raises(told):
-            await desktop.ask(caller=a_caller(desk=desk))
+            await desktop.ask(caller=a_caller(active=active))
         assert desktop.ledger.appended == []
 
     asyncio.run(story())
@@ -312,13 +312,13 @@ def forbidding(*names: str) -> ActiveModel:
 
 
 def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> None:
-    desk = forbidding("avg_balance", "contacts", "region")
+    active = forbidding("avg_balance", "contacts", "region")
     body = BODY.replace(b"{", b'{"region": "Nyeri", "avg_balance": 0, "avg_outflow": 10, ')
 
     async def story() -> None:
         desktop = Desktop()
         with pytest.raises(InvalidApplication) as refused:
-            await desktop.ask(body=body, caller=a_caller(desk=desk))
+            await desktop.ask(body=body, caller=a_caller(active=active))
         assert desktop.ledger.appended == []
         problems = [(problem.pointer, problem.code) for problem in refused.value.problems]
         assert problems == [("/avg_balance", "prohibited_field"), ("/region", "prohibited_field")]
@@ -326,12 +326,12 @@ def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> N
     asyncio.run(story())
 
 
-def kept(desk: ActiveModel = DESK, body: bytes = BODY) -> Entry:
+def kept(active: ActiveModel = ACTIVE, body: bytes = BODY) -> Entry:
     """What is kept of an application."""
 
     async def story() -> Entry:
         desktop = Desktop()
-        asked = desktop.ask(body=body, caller=a_caller(desk=desk))
+        asked = desktop.ask(body=body, caller=a_caller(active=active))
         await some_turns()
         entry = desktop.keep()
         await asked
@@ -347,7 +347,7 @@ def test_a_forbidden_field_may_be_null() -> None:
 def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_applied() -> None:
     day = Day()
     day.settle(Daily(volume_max=Money(0.0)), Pause(0, "payments are down"), Approved(0.0, 0.0))
-    free, held = kept(), kept(DESK._replace(day=day))
+    free, held = kept(), kept(ACTIVE._replace(day=day))
     assert held.score.decision == Decision.REVIEW
     assert held.score.recommended_limit == free.score.recommended_limit > 0.0
     said, otherwise = to_be_kept(held).assessment, to_be_kept(free).assessment
@@ -356,8 +356,8 @@ def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_app
     assert said.offer == otherwise.offer
 
 
-def test_what_always_holds_at_a_desk_is_stored_with_why() -> None:
-    held = kept(DESK._replace(always=(Rule.SHADOW,)))
+def test_what_always_holds_for_a_model_is_stored_with_why() -> None:
+    held = kept(ACTIVE._replace(always=(Rule.SHADOW,)))
     assert held.score.decision == Decision.REVIEW
     assert to_be_kept(held).assessment.holds == (Rule.SHADOW,)
 
@@ -366,8 +366,8 @@ def test_a_bound_is_not_overrun_by_those_who_ask_in_the_same_second() -> None:
     day = Day()
     limit = Money(kept().score.recommended_limit)
     day.settle(Daily(volume_max=Money(limit * 2)), None, Approved(0.0, 0.0))
-    desk = DESK._replace(day=day)
-    decisions = [kept(desk).score.decision for _ in range(4)]
+    active = ACTIVE._replace(day=day)
+    decisions = [kept(active).score.decision for _ in range(4)]
     assert decisions == [Decision.APPROVED, Decision.APPROVED, Decision.REVIEW, Decision.REVIEW]
 
 

@@ -14,13 +14,14 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.platform.database import database as databases
-from alama.platform.database import migrate, tables
+from alama.platform.database import migrate
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import builtin, sample_application
 from alama.scoring import replay
 from alama.scoring.records import Sealed, pack
 from alama.scoring.replay import StoredCases
 from alama.scoring.store import Scores
+from alama.vault import schema
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import insert_scores, lenders_in, scores_in, sealed_row
@@ -104,7 +105,7 @@ def test_those_who_were_erased_are_left_out_and_counted(scores: Scores) -> None:
     (kept,) = keep(scores, sealed(COMPACT))
     with database.writing() as connection:
         gone = {"subject": None, "wrapped": None, "erased_us": NOON_US}
-        connection.execute(tables.applicant_keys.update().values(gone))
+        connection.execute(schema.applicant_keys.update().values(gone))
     cases = StoredCases(scores, vault, DEMO, PRODUCT)
     assert [case.reference for case in cases.first(10)] == [kept]
     assert cases.remarks() == ["1 that were erased are not among them"]

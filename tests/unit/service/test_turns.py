@@ -27,9 +27,9 @@ def tell(story: Callable[[WorkQueue], Awaitable[None]]) -> None:
     asyncio.run(told())
 
 
-def ask(turns: WorkQueue, book: Book = DEMO, patience_s: float = 9.0) -> asyncio.Future[str]:
+def ask(turns: WorkQueue, book: Book = DEMO, timeout_s: float = 9.0) -> asyncio.Future[str]:
     return asyncio.ensure_future(
-        turns.take(book, lambda: threading.current_thread().name, patience_s)
+        turns.take(book, lambda: threading.current_thread().name, timeout_s)
     )
 
 
@@ -89,7 +89,7 @@ def test_what_takes_too_long_gives_its_place_back() -> None:
         with held(turns):
             for _ in range(3):
                 with pytest.raises(StoreUnavailable):
-                    await ask(turns, patience_s=0.001)
+                    await ask(turns, timeout_s=0.001)
         assert await ask(turns) == "reports_0"
 
     tell(story)

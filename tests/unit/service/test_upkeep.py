@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from alama.platform.errors import StoreUnavailable
 from alama.protection.retention import Plan
 from alama.scoring.directory import Directory
 from alama.scoring.records import IDEMPOTENCY_KEPT_US
+from alama.scoring.telemetry import Watch
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE
 from tests.factories import a_model
@@ -115,12 +117,17 @@ class Idle:
         self.closed += 1
 
 
+def keepers_of(forgetful: Forgetful, idle: Idle) -> Keepers:
+    fakes: Any = (forgetful, idle, idle, idle, idle)
+    return Keepers(*fakes)
+
+
 @pytest.fixture
 def flaky(registry: Registry) -> FlakyRegistry:
     return FlakyRegistry(registry._database)
 
 
-class Told:
+class Told(Watch):
     """Remembers which chores have failed, and how."""
 
     def __init__(self) -> None:
@@ -154,9 +161,7 @@ def test_use_of_a_key_is_written_down_once_it_can_be(
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     heard = Told()
     idle = Idle()
-    chores = Upkeep(
-        directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle, idle), clock, heard
-    )
+    chores = Upkeep(directory, flaky, keepers_of(Forgetful(AWAY), idle), clock, heard)
     text, key = keys.issue(flaky, clock, PEPPER, DEMO)
 
     async def story() -> None:
@@ -195,7 +200,7 @@ def test_chores_go_on_in_spite_of_any_failure_until_they_are_cancelled(
     async def story() -> None:
         await directory.caller(text)
         idle = Idle()
-        chores = Upkeep(directory, flaky, Keepers(forgetful, idle, idle, idle, idle), clock, heard)
+        chores = Upkeep(directory, flaky, keepers_of(forgetful, idle), clock, heard)
         running = asyncio.create_task(chores.run())
         assert await asyncio.to_thread(forgetful.has_forgotten.wait, 10)
         assert await asyncio.to_thread(flaky.noted.wait, 10)
@@ -216,9 +221,7 @@ def test_the_chains_of_the_audit_are_noted_now_and_then_and_when_it_ends(
     scores, vault = scores_in(flaky._database), vault_of(flaky._database)
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     idle, heard = Idle(), Told()
-    chores = Upkeep(
-        directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle, idle), clock, heard
-    )
+    chores = Upkeep(directory, flaky, keepers_of(Forgetful(AWAY), idle), clock, heard)
 
     async def story() -> None:
         idle.failure = failure
@@ -249,9 +252,7 @@ def test_what_is_left_of_loan_histories_is_swept_until_none_is(
     scores, vault = scores_in(flaky._database), vault_of(flaky._database)
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     idle, heard = Idle(), Told()
-    chores = Upkeep(
-        directory, flaky, Keepers(Forgetful(AWAY), idle, idle, idle, idle), clock, heard
-    )
+    chores = Upkeep(directory, flaky, keepers_of(Forgetful(AWAY), idle), clock, heard)
     idle.failure = failure
     asyncio.run(chores.sweep())
     assert heard.failures == told
@@ -267,7 +268,7 @@ def idle_chores(
     scores, vault = scores_in(flaky._database), vault_of(flaky._database)
     directory = Directory(flaky, scores, clock, stopwatch, PEPPER, a_model, vault)
     idle, heard = Idle(), Told()
-    keepers = Keepers(Forgetful(AWAY), idle, idle, idle, idle)
+    keepers = keepers_of(Forgetful(AWAY), idle)
     return idle, heard, Upkeep(directory, flaky, keepers, clock, heard)
 
 

@@ -96,7 +96,7 @@ def failing(ledger: GroupCommit) -> bool:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(group_commit, "ANSWER_TIMEOUT_S", 0.5)
 
 
 def test_what_comes_while_a_group_is_at_work_is_the_next_group_in_its_order() -> None:

@@ -18,9 +18,8 @@ from sqlalchemy import text
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
 from alama.platform.database import migrate as online_upgrade
-from alama.platform.database.database import Database
+from alama.platform.database.database import Database, session_name
 from alama.platform.database.migrate import served_by
-from alama.platform.database.versions_connected import session_name
 from alama.platform.errors import StoreUnavailable, StoreUnfit
 from tests.databases import Postgres
 from tests.later_versions import Next, become_later, make_version, numbered
@@ -172,7 +171,7 @@ def test_a_step_makes_way_while_a_table_is_in_use_and_comes_back(url: str, later
 def test_a_table_that_stays_in_use_ends_the_upgrade_and_says_by_whom(
     url: str, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(online_upgrade, "PATIENCE_S", 1.5)
+    monkeypatch.setattr(online_upgrade, "TABLE_TIMEOUT_S", 1.5)
     database = later(EXPAND)
     with session(url, "a long report") as other:
         other.autocommit = False

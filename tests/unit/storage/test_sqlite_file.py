@@ -15,6 +15,7 @@ from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnavailable
+from alama.scoring import schema
 from tests.databases import sqlite_url
 from tests.entries import an_entry
 from tests.stores import lenders_in, scores_in
@@ -111,7 +112,7 @@ def test_a_file_that_is_put_back_serves_again(database: Database, tmp_path: Path
     Registry(database).ping()
     assert scores_in(database).commit([an_entry()]) == [None]
     with database.reading() as connection:
-        assert len(connection.execute(select(tables.scores)).all()) == 2
+        assert len(connection.execute(select(schema.scores)).all()) == 2
 
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EIO])

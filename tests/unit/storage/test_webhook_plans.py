@@ -13,7 +13,7 @@ from alama.lenders import keys
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.database.database import Database
-from alama.platform.database.webhook_tables import COMMON_KINDS
+from alama.platform.database.tables import COMMON_KINDS
 from alama.platform.events import EventKind
 from alama.webhooks.outbox import RECALL_EVERY_US
 from alama.webhooks.records import Change

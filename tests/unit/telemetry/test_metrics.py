@@ -13,7 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from alama import __version__
-from alama.platform.telemetry import metrics, sharing
+from alama.platform.telemetry import metrics
 from alama.platform.telemetry.metrics import Metrics, MetricsUnavailable
 from tests.ports import HOST, free_port
 from tests.unit.telemetry.test_formats import Finished
@@ -130,8 +130,7 @@ def test_a_port_that_is_taken_is_told_with_the_way_out() -> None:
 def test_several_processes_are_added_up_and_the_dead_no_longer_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # so that it is put back afterwards
-    sharing.share(str(tmp_path))
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     command = [sys.executable, "-c", WORKER]
     root = Path(__file__).parents[3]
     workers = [

@@ -11,7 +11,7 @@ import pytest
 
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 from alama.platform.telemetry.log import JsonLines, Log
-from alama.platform.telemetry.outage import QUIET_S, Outage
+from alama.platform.telemetry.trouble import QUIET_S, Outage
 from tests.unit.telemetry.test_metrics import Done
 
 FAILED = Done(entries=3, seconds=8.0, error=TimeoutError())

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from alama.platform.http.endpoint import Endpoint
-from alama.platform.telemetry.collector import INDISCREET
 from alama.platform.telemetry.log import JsonLines, Log, _ToLog, gather_libraries
-from alama.platform.telemetry.traces import Traces
+from alama.platform.telemetry.traces import INDISCREET, Traces
 from alama.scoring.tracing import TracedWatch, traced_watch
 from tests.collectors import Collector, Told
 from tests.entries import NOON_US

@@ -97,7 +97,7 @@ def test_connections_that_are_used_up_are_told_and_those_that_go_are_counted(hea
 def test_only_an_answer_from_the_database_ends_an_outage(
     heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alama.platform.telemetry.outage.QUIET_S", 0.0)
+    monkeypatch.setattr("alama.platform.telemetry.trouble.QUIET_S", 0.0)
 
     async def scenario() -> None:
         watch = Watch(heard.log)

@@ -147,7 +147,6 @@ class Checkpoints:
     """
 
     def __init__(self, file: SqliteFile) -> None:
-        """Take the file; `close` is the end of it."""
         self.large_bytes = LARGE_BYTES
         self.tell: Tell = _tell_nobody
         self.was_restored = False

@@ -7,7 +7,10 @@ NORMAL a power cut takes commits along that were already acknowledged.
 
 from __future__ import annotations
 
+import re
+import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,16 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import create_engine, event, exc, make_url, text
 from sqlalchemy.pool import QueuePool
 
-from alama.platform.database import sqlite
+from alama import __version__
+from alama.platform.database import sqlite, tables
 from alama.platform.database.checkpoints import Checkpoints
 from alama.platform.database.sqlite import BUSY_TIMEOUT_S, SqliteFile, require_there
 from alama.platform.database.sqlite_driver import pysqlite3
-from alama.platform.database.versions_connected import session_name
-from alama.platform.database.write_backoff import WriteBackoff
 from alama.platform.errors import StoreUnavailable, StoreUnfit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine.interfaces import DBAPICursor, ExceptionContext
@@ -78,7 +80,7 @@ class Database:
         self._file = file
         self.checkpoints = None if file is None else Checkpoints(file)
         """What copies the journal of a file into it."""
-        self.courtesy = WriteBackoff()
+        self.write_backoff = WriteBackoff()
         self._refusal: _Refusal | None = None  # of the hot path, unless it has succeeded since
 
     @property
@@ -99,8 +101,8 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose work is committed at the end, or not at all."""
         self._require_writable()
-        with self._translated(), self.courtesy.turn(), self.engine.connect() as plain:
-            noted = self.courtesy.note_wait if self.courtesy.wanted else None
+        with self._translated(), self.write_backoff.turn(), self.engine.connect() as plain:
+            noted = self.write_backoff.note_wait if self.write_backoff.wanted else None
             connection = plain.execution_options(**{_NOTE_WAIT: noted})
             with connection.begin():
                 yield connection
@@ -117,16 +119,16 @@ class Database:
                 connection.invalidate()  # not back into the pool
 
     @contextmanager
-    def driving(self, patience_s: float = BUSY_TIMEOUT_S) -> Iterator[DBAPICursor]:
+    def driving(self, timeout_s: float = BUSY_TIMEOUT_S) -> Iterator[DBAPICursor]:
         """Give a cursor of the driver itself, in a transaction as `writing` has one.
 
         For the hot path: the bookkeeping of a connection costs as much as the database does. There
         is one such cursor at a time; whoever asks for a second waits. `Busy` where another process
-        writes into the same file for longer than the patience.
+        writes into the same file for longer than the timeout.
         """
         try:
             self._require_writable()
-            with self._translated(), self._driven(patience_s) as cursor:
+            with self._translated(), self._driven(timeout_s) as cursor:
                 yield cursor
             self._rely_on_commit()
         except StoreUnavailable as error:
@@ -135,13 +137,13 @@ class Database:
         self._refusal = None
 
     @contextmanager
-    def _driven(self, patience_s: float) -> Iterator[DBAPICursor]:
+    def _driven(self, timeout_s: float) -> Iterator[DBAPICursor]:
         driver = self.engine.dialect.loaded_dbapi
         connection = self._hot.raw_connection()
         try:
             cursor = connection.cursor()
             if self.embedded:
-                sqlite.begin_when_free(cursor, patience_s)
+                sqlite.begin_when_free(cursor, timeout_s)
             yield cursor
             connection.commit()
         except (driver.OperationalError, driver.InternalError) as error:
@@ -204,7 +206,6 @@ class Database:
             raise StoreUnavailable("the database does not answer as it should") from error
 
     def close(self) -> None:
-        """Close every idle connection."""
         self.engine.dispose()
         self._hot.dispose()
         if self.checkpoints is not None:
@@ -370,3 +371,91 @@ def _prepare_postgresql(connection: Any, _record: object) -> None:  # noqa: ANN4
         " WHERE current_setting('synchronous_commit') = 'off'"
     )
     connection.commit()
+
+
+PAUSE_S_MAX: Final = 1.0
+
+
+class WriteBackoff:
+    """Turns at writing. One that had to wait for somebody is followed by a pause, many turns long.
+
+    The busier others are, the more turns have to wait, and the less of the time is taken from them,
+    however slow the machine is at that moment. Where nobody else writes there are no pauses.
+    """
+
+    def __init__(self) -> None:
+        self.pause_turns = 0.0
+        """How many times as long as the turn its pause is; 0: there are none."""
+        self._waited = False
+        self._lock = threading.Lock()
+        self._free_s = 0.0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is to be any pause."""
+        return self.pause_turns > 0
+
+    def note_wait(self) -> None:
+        """Somebody else was writing when this turn began."""
+        self._waited = True
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for a turn, and have it; what it waits for meanwhile counts as well."""
+        if not self.wanted:
+            yield
+            return
+        with self._lock:
+            time.sleep(max(self._free_s - time.monotonic(), 0))
+            began_s, self._waited = time.monotonic(), False
+            try:
+                yield
+            finally:
+                ended_s = time.monotonic()
+                pause_s = (ended_s - began_s) * self.pause_turns if self._waited else 0.0
+                self._free_s = ended_s + min(pause_s, PAUSE_S_MAX)
+
+
+# Which versions of Alama are connected to a PostgreSQL, as each of their sessions says itself.
+#
+# A session's name is all that anybody may see of the sessions of another role; where it comes from,
+# only those may see who are of that role, or of `pg_read_all_stats`.
+
+
+_NAMED: Final = re.compile(r"alama (?P<version>\S+) schema (?P<schema>\d{4})")
+
+_SESSIONS: Final = text(
+    "SELECT application_name, coalesce(host(client_addr), '') FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND application_name LIKE 'alama %'"
+)
+
+
+class Outdated(NamedTuple):
+    """Sessions of one version in one place, which a schema would no longer serve."""
+
+    version: str
+    place: str
+    sessions: int
+
+    def __str__(self) -> str:
+        """Say it as one item of a list."""
+        sessions = "1 session" if self.sessions == 1 else f"{self.sessions} sessions"
+        return f"{self.version} from {self.place or 'a place this role may not see'} ({sessions})"
+
+
+def session_name() -> str:
+    """Name the sessions of this code; PostgreSQL takes 63 characters."""
+    return f"alama {__version__} schema {tables.HEAD}"
+
+
+def outdated(connection: Connection, serves: str) -> Sequence[Outdated]:
+    """Give the sessions of code for a schema before `serves`."""
+    # The list is read once a transaction, unless one asks for a new one.
+    connection.execute(text("SELECT pg_stat_clear_snapshot()"))
+    counted: Counter[tuple[str, str]] = Counter()
+    for name, place in connection.execute(_SESSIONS):
+        said = _NAMED.fullmatch(name)
+        if said is not None and said["schema"] < serves:
+            counted[f"{said['version']} with schema {said['schema']}", place] += 1
+    return [Outdated(*which, times) for which, times in sorted(counted.items())]

@@ -15,8 +15,8 @@ from sqlalchemy import column as named_column
 from sqlalchemy import exc, inspect, select, table, text
 
 from alama.platform.database import tables
+from alama.platform.database.database import Database, Outdated, outdated
 from alama.platform.database.statements import insert_into
-from alama.platform.database.versions_connected import Outdated, outdated
 from alama.platform.errors import StoreUnfit
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from alembic.config import Config
     from sqlalchemy import Connection
-
-    from alama.platform.database.database import Database
 
 
 SERVES_FACT: Final = "schema_serves"
@@ -111,7 +109,6 @@ def configured() -> Iterator[Config]:
 # instead of waiting in the database: an index that is built beside the service waits for every
 # statement that began before it, and theirs would be one.
 
-
 LOCK: Final = 0x414C414D41
 """Any number that nobody else locks: "ALAMA"."""
 
@@ -121,7 +118,7 @@ LOCK_TIMEOUT_MS: Final = 3_000
 Longer than PostgreSQL's `deadlock_timeout` of a second, after which a vacuum makes way.
 """
 
-PATIENCE_S: Final = 300.0
+TABLE_TIMEOUT_S: Final = 300.0
 PAUSES_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0)
 """Between two attempts at a table that somebody holds; the last one again and again."""
 
@@ -206,7 +203,7 @@ def _until_done(
     session: Connection, config: Config, step: Step, tell: Callable[[str], None]
 ) -> None:
     """Do a step, again and again while somebody holds what it has to lock."""
-    gives_up = time.monotonic() + PATIENCE_S
+    gives_up = time.monotonic() + TABLE_TIMEOUT_S
     pauses = iter(PAUSES_S)
     while True:
         try:
@@ -268,7 +265,7 @@ def _who_holds_it(session: Connection) -> str:
 
 def _held_too_long(step: Step, who: str) -> StoreUnfit:
     return StoreUnfit(
-        f"step {step.id} needs a table that was in use for {PATIENCE_S:g} s{who}",
+        f"step {step.id} needs a table that was in use for {TABLE_TIMEOUT_S:g} s{who}",
         hint="let a backup or a long report come to its end, then upgrade again; the service goes "
         "on meanwhile, and the step was not done",
     )

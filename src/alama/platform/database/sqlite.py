@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.platform.database.sqlite_driver import pysqlite3
 from alama.platform.errors import StoreUnavailable
-from alama.platform.files import folders
+from alama.platform.files import promise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,10 +32,10 @@ class Busy(Exception):
     """Another process is writing, and nobody wanted to wait for it."""
 
 
-def begin_when_free(cursor: DBAPICursor, patience_s: float) -> None:
-    """Begin to write, or raise `Busy` once the patience is over; the driver itself has none."""
+def begin_when_free(cursor: DBAPICursor, timeout_s: float) -> None:
+    """Begin to write, or raise `Busy` once the time is over; the driver itself does not wait."""
     try:
-        when_free(lambda: cursor.execute(BEGIN_WRITING), patience_s)
+        when_free(lambda: cursor.execute(BEGIN_WRITING), timeout_s)
     except pysqlite3.OperationalError as error:
         if is_locked(error):
             raise Busy from error
@@ -56,9 +56,9 @@ def begin_noting(cursor: DBAPICursor, note_wait: Callable[[], None]) -> None:
         cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_S * 1_000:.0f}")
 
 
-def when_free(work: Callable[[], object], patience_s: float) -> None:
+def when_free(work: Callable[[], object], timeout_s: float) -> None:
     """Do something as soon as no other process holds the file, or raise as SQLite does."""
-    given_up_at = time.monotonic() + patience_s
+    given_up_at = time.monotonic() + timeout_s
     while True:
         try:
             work()
@@ -77,11 +77,10 @@ def is_locked(error: Exception) -> bool:
 # The file of a SQLite database: made for its owner alone, and known again by more than its name.
 #
 # Whoever removes a file, or moves another over it, does not take it from those who have it open.
-# They
-# would go on writing into a file that nobody can find any more, and every commit would succeed.
+# They would go on writing into a file that nobody can find any more, and every commit would
+# succeed.
 #
 # A mark beside it says that its disk has failed: then no process writes (see `checkpoints`).
-
 
 FAILED: Final = "-failed"
 """How the name of the mark ends."""
@@ -159,13 +158,12 @@ class SqliteFile:
         # It is for those who run now. After a power cut nobody does, and whoever starts first has
         # SQLite copy the journal from its beginning.
         with suppress(OSError):
-            folders.sync(self.folder)
+            promise.sync(self.folder)
 
     def mark_sound(self) -> None:
-        """Take the mark away."""
         with suppress(FileNotFoundError):
             os.unlink(self._mark)  # noqa: PTH108  as above
-        folders.sync(self.folder)
+        promise.sync(self.folder)
         self._has_failed = False
 
     def keep_names(self) -> None:
@@ -174,7 +172,7 @@ class SqliteFile:
         SQLite does so when it makes a journal, and does not look whether that went well.
         """
         try:
-            folders.sync(self.folder)
+            promise.sync(self.folder)
         except OSError as error:
             raise StoreUnavailable("the folder of the database cannot be synced") from error
 
@@ -195,7 +193,7 @@ def _make(path: Path) -> None:
     It is closed before it appears: closing a file that SQLite has open in this process, through
     another connection, would drop the locks of that connection.
     """
-    folders.make(path.parent)
+    promise.make_folder(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-")
     os.close(descriptor)
     try:
@@ -203,10 +201,7 @@ def _make(path: Path) -> None:
             os.link(name, path)
     finally:
         Path(name).unlink()
-    folders.sync(path.parent)
-
-
-# A connection to a SQLite file, as Alama uses every one of them.
+    promise.sync(path.parent)
 
 
 _PAGE_BYTES: Final = 8_192
@@ -312,7 +307,6 @@ def read_anew(file: SqliteFile) -> int:
 
 
 def copy_all(connection: Connection) -> None:
-    """Copy all of the journal."""
     busy, frames, copied = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
     assert not busy, "nobody else is there"
     assert frames == copied, "nobody else is there"

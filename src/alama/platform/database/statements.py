@@ -36,16 +36,12 @@ class Inserts:
             size //= 2
 
     def run(self, cursor: DBAPICursor, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert all rows."""
         done = 0
         for size, text in self._texts.items():
             while len(rows) - done >= size:
                 chunk = rows[done : done + size]
                 cursor.execute(text, tuple(chain.from_iterable(chunk)))
                 done += size
-
-
-# Inserts of rows that may be there already: both databases know them, each by itself.
 
 
 def insert_into(connection: Connection, table: Table) -> Any:  # noqa: ANN401  two types, none in common
@@ -68,13 +64,11 @@ class Prepared:
     """A statement with named parameters, for both databases."""
 
     def __init__(self, write: Callable[[Connection], Executable], names: Sequence[str]) -> None:
-        """Take what writes it, and the parameters that every row has; it is written when needed."""
         self._write = write
         self._names = list(names)
         self._texts: dict[str, _Text] = {}
 
     def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Do it for each row; without any, do nothing."""
         if not rows:
             return
         dialect = connection.dialect.name

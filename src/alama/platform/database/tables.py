@@ -1,10 +1,10 @@
-"""The tables, as queries see them. Migrations make them; a test holds the two together.
+"""The tables that several capabilities read, as queries see them; each has its own in `schema.py`.
 
-Times are microseconds since 1970, UTC, in columns that end in `_us`. What belongs to a lender
-carries lender and mode, and every query names both; but for what belongs to one webhook endpoint
-and is found by its id alone: deliveries, and wishes to be sent things again. Those who ask for a
-lender find the endpoint in its book first. What an applicant said is in `sealed` columns
-alone, beside the id of the key that encrypts them.
+Migrations make them; a test holds the two together. Times are microseconds since 1970, UTC, in
+columns that end in `_us`. What belongs to a lender carries lender and mode, and every query names
+both; but for what belongs to one webhook endpoint and is found by its id alone: deliveries, and
+wishes to be sent things again. Those who ask for a lender find the endpoint in its book first. What
+an applicant said is in `sealed` columns alone, beside the id of the key that encrypts them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,8 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    UniqueConstraint,
+    and_,
 )
-
-from alama.platform.database.monitoring_tables import monitoring_tables
-from alama.platform.database.onboarding_tables import onboarding_tables
-from alama.platform.database.webhook_tables import webhook_tables
 
 HEAD: Final = "0008"
 """The migration that this code was written for."""
@@ -45,6 +41,9 @@ METADATA: Final = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+COMMON_KINDS: Final = ("score.created", "outcome.recorded")
+"""Events of which there are as many as scores; a test compares them with their names."""
 
 facts = Table(
     "facts",
@@ -79,181 +78,123 @@ keys = Table(
     Column("last_used_us", BigInteger),
 )
 
-# No foreign key: whoever writes it has just admitted the key. On PostgreSQL it is UNLOGGED.
-rates = Table(
-    "rates",
+webhook_endpoints = Table(
+    "webhook_endpoints",
     METADATA,
-    Column("key_id", String(40), primary_key=True),
-    Column("full_at_us", BigInteger, nullable=False),
-    comment="when each key may send a whole burst again, by the clock of the database",
-)
-
-models = Table(
-    "models",
-    METADATA,
-    Column("id", String(80), primary_key=True),
-    Column("document", LargeBinary, nullable=False),
-    Column("created_us", BigInteger, nullable=False),
-)
-
-policies = Table(
-    "policies",
-    METADATA,
-    Column("id", String(80), primary_key=True),
-    Column("document", LargeBinary, nullable=False),
-    Column("created_us", BigInteger, nullable=False),
-)
-
-deployments = Table(
-    "deployments",
-    METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", String(40), primary_key=True),
     Column("lender", ForeignKey("lenders.id"), nullable=False),
     Column("mode", String(4), nullable=False),
-    Column("model_id", ForeignKey("models.id")),
-    Column("policy_id", ForeignKey("policies.id")),
+    Column("url", Text, nullable=False),
+    # Separated by spaces; empty: every kind.
+    Column("kinds", Text, nullable=False),
+    Column("description", Text, nullable=False),
     Column("created_us", BigInteger, nullable=False),
-    Column("signed_by", Text),
-    Column("note", Text),
+    # Both secrets are wrapped by this key of the lender.
+    Column("lender_key_id", String(40), nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("previous_secret", LargeBinary),
+    Column("previous_until_us", BigInteger),
+    Column("failing_since_us", BigInteger),
+    Column("disabled_us", BigInteger),
+    Column("disabled_reason", Text),
+    # How often it was enabled again: what waited before that is of an earlier generation.
+    Column("generation", Integer, nullable=False, server_default="0"),
     Index(None, "lender", "mode", "id"),
-    comment="what answers in each book, newest last; a null stands for what the package brings",
+    comment="where the events of a book are sent",
 )
 
-pauses = Table(
-    "pauses",
+bundles = Table(
+    "bundles",
     METADATA,
-    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("lender", String(40), nullable=False),
     Column("mode", String(4), nullable=False),
-    Column("paused_us", BigInteger, nullable=False),
-    Column("reason", Text, nullable=False),
-    PrimaryKeyConstraint("lender", "mode"),
-    comment="books whose every decision is left to a person",
+    # Of the last event in it, and of the first. The last is its key: the newest rows then have
+    # the newest events, and one that ends before an id holds nothing that is newer.
+    Column("id", String(40), nullable=False),
+    Column("first_id", String(40), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("events", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "id"),
+    comment="what is yet to be announced, in the transaction of what it speaks of",
 )
 
-# No foreign keys on what the hot path writes: the directory has just read what they would check.
-scores = Table(
-    "scores",
+events = Table(
+    "events",
+    METADATA,
+    Column("id", String(40), nullable=False),
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("subject_id", String(80), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    # Also the order in which they are listed, as for scores. Whoever reads an event names its
+    # book, so a second index, of ids alone, would only be one more for the worker to write to.
+    # Nor is it kept by its key on SQLite (WITHOUT ROWID): rows as long as these split pages so
+    # often there that it takes more of them, not less.
+    PrimaryKeyConstraint("lender", "mode", "id"),
+    comment="what webhooks announce, once a worker has made its deliveries",
+)
+# The few among many scores and loans, in the order of their key, so that they are found without
+# reading all of those, be it several kinds at once.
+rare = and_(*(events.c.kind != kind for kind in COMMON_KINDS))
+Index(
+    None,
+    events.c.lender,
+    events.c.mode,
+    events.c.id,
+    events.c.kind,
+    sqlite_where=rare,
+    postgresql_where=rare,
+)
+
+pilots = Table(
+    "pilots",
+    METADATA,
+    Column("lender", ForeignKey("lenders.id"), primary_key=True),
+    Column("jurisdiction", String(20)),
+    Column("days_past_due", Integer, nullable=False),
+    Column("approvers", Integer, nullable=False),
+    Column("gates", Text, nullable=False),
+    Column("set_us", BigInteger, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("shadow_us", BigInteger),
+    comment="the terms by which a lender is onboarded",
+)
+
+reviews = Table(
+    "reviews",
     METADATA,
     Column("lender", String(40), nullable=False),
     Column("mode", String(4), nullable=False),
     Column("request_id", String(40), nullable=False),
-    Column("created_us", BigInteger, nullable=False),
-    Column("key_id", String(40), nullable=False),
+    Column("decision", String(20), nullable=False),
+    Column("reason", String(40), nullable=False),
+    Column("person", Text, nullable=False),
+    Column("reviewed_us", BigInteger, nullable=False),
+    Column("key_id", String(40)),
+    # What the score said.
+    Column("score_us", BigInteger, nullable=False),
     Column("model_id", String(80), nullable=False),
-    Column("policy_id", String(80), nullable=False),
     Column("score", Integer, nullable=False),
     Column("tier", String(8), nullable=False),
     Column("default_probability", Float(53), nullable=False),
-    Column("decision", String(20), nullable=False),
-    Column("recommended_limit", Float(53), nullable=False),
-    Column("recommended_term_days", Integer, nullable=False),
-    Column("recommended_apr", Float(53), nullable=False),
-    Column("processing_ms", Integer, nullable=False),
-    # Sealed under the key of the applicant, or under one of its own that it carries, wrapped by
-    # this one of the lender.
+    Column("given_decision", String(20), nullable=False),
+    # The officer's own words may tell of the applicant: sealed as the record of the score is.
     Column("seal_key_id", String(40)),
-    Column("sealed", LargeBinary, nullable=False),
-    Column("expected_loss", Float(53), nullable=False),
     Column("applicant_key_id", String(40)),
-    # Ids sort by time, so this is also the order in which scores are listed.
+    Column("note", LargeBinary, nullable=False),
     PrimaryKeyConstraint("lender", "mode", "request_id"),
+    comment="what officers decided on scores, one row for each score that somebody looked at",
 )
-# Most scores may name no applicant, and those need not be found by one.
+# As scores have it: the notes on one applicant are handed over, and missed by nobody.
 Index(
     None,
-    scores.c.applicant_key_id,
-    sqlite_where=scores.c.applicant_key_id.is_not(None),
-    postgresql_where=scores.c.applicant_key_id.is_not(None),
-)
-# Those that wait for a person are looked for all day, and most scores never do.
-Index(
-    None,
-    scores.c.lender,
-    scores.c.mode,
-    scores.c.request_id,
-    sqlite_where=scores.c.decision == "REVIEW",
-    postgresql_where=scores.c.decision == "REVIEW",
-)
-
-approvals = Table(
-    "approvals",
-    METADATA,
-    Column("lender", String(40), nullable=False),
-    Column("mode", String(4), nullable=False),
-    Column("hour", Integer, nullable=False),
-    # A row for each process: two that add to the same one would wait for each other's commits.
-    Column("writer", String(40), nullable=False),
-    Column("volume", Float(53), nullable=False),
-    Column("expected_loss", Float(53), nullable=False),
-    PrimaryKeyConstraint("lender", "mode", "hour", "writer"),
-    comment="what was approved in each hour since 1970, a row for each process that wrote it",
-)
-
-idempotency = Table(
-    "idempotency",
-    METADATA,
-    Column("lender", String(40), nullable=False),
-    Column("mode", String(4), nullable=False),
-    Column("operation", String(40), nullable=False),
-    Column("key_digest", LargeBinary(32), nullable=False),
-    Column("request_digest", LargeBinary(32), nullable=False),
-    Column("request_id", String(40), nullable=False),
-    Column("created_us", BigInteger, nullable=False),
-    Column("seal_key_id", String(40)),
-    Column("reply", LargeBinary, nullable=False),
-    Column("applicant_key_id", String(40)),
-    PrimaryKeyConstraint("lender", "mode", "operation", "key_digest"),
-    Index(None, "created_us"),
-)
-
-bundles, events, webhook_endpoints, deliveries, webhook_resends, webhook_attempts = webhook_tables(
-    METADATA
-)
-
-# ------------------------------------------------------------------- what protects and proves
-
-vault_keys = Table(
-    "vault_keys",
-    METADATA,
-    Column("id", String(40), primary_key=True),
-    Column("lender", ForeignKey("lenders.id")),
-    Column("purpose", String(8), nullable=False),
-    Column("wrapped", LargeBinary, nullable=False),
-    Column("master_id", String(16), nullable=False),
-    Column("public", LargeBinary(32)),
-    Column("created_us", BigInteger, nullable=False),
-    Column("retired_us", BigInteger),
-    Index(None, "lender", "purpose"),
-    comment="keys of a lender (seal, find) and of the installation (sign), under the master key",
-)
-
-applicant_keys = Table(
-    "applicant_keys",
-    METADATA,
-    Column("id", String(40), primary_key=True),
-    Column("lender", String(40), nullable=False),
-    Column("mode", String(4), nullable=False),
-    Column("subject", LargeBinary(32)),
-    Column("wrapped", LargeBinary),
-    Column("lender_key_id", String(40), nullable=False),
-    Column("created_us", BigInteger, nullable=False),
-    Column("erased_us", BigInteger),
-    UniqueConstraint("lender", "mode", "subject"),
-    comment="one for each applicant; erased: neither the key nor whom it was for is known any more",
-)
-
-legal_holds = Table(
-    "legal_holds",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("lender", ForeignKey("lenders.id"), nullable=False),
-    Column("mode", String(4), nullable=False),
-    Column("subject", LargeBinary(32), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("placed_us", BigInteger, nullable=False),
-    Column("released_us", BigInteger),
-    Index(None, "lender", "mode", "subject"),
-    comment="applicants whose data must not be erased",
+    reviews.c.applicant_key_id,
+    sqlite_where=reviews.c.applicant_key_id.is_not(None),
+    postgresql_where=reviews.c.applicant_key_id.is_not(None),
 )
 
 audit_entries = Table(
@@ -272,22 +213,3 @@ audit_entries = Table(
     Index(None, "created_us"),
     comment="a chain for each writer; docs/audit.md says what each hash covers",
 )
-
-daily_counts = Table(
-    "daily_counts",
-    METADATA,
-    Column("lender", String(40), nullable=False),
-    Column("mode", String(4), nullable=False),
-    Column("day", Integer, nullable=False),
-    Column("model_id", String(80), nullable=False),
-    # A row for each process, as in `approvals`.
-    Column("writer", String(40), nullable=False),
-    Column("counts", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("lender", "mode", "day", "model_id", "writer"),
-    comment="how often each field fell into each band, and each score and decision was given; once "
-    "a day is over, without the bands of few scores: it outlives what was erased",
-)
-
-onboarding: Final = onboarding_tables(METADATA)
-
-outcomes, reviews, drift_windows, challengers, shadow_scores = monitoring_tables(METADATA)

@@ -68,9 +68,6 @@ def _hint(error: OSError) -> str | None:
     return None
 
 
-# The jurisdiction packs that come with the package.
-
-
 _JURISDICTIONS: Final = "jurisdictions"
 
 
@@ -103,7 +100,6 @@ LANGUAGES: Final = ("en", "sw", "fr")
 
 
 def languages() -> tuple[Language, ...]:
-    """Give the dictionary in every language."""
     folder = resources.files("alama").joinpath(_REASONS)
     codes = folder.joinpath(_CODES).read_text("utf-8")
     return tuple(

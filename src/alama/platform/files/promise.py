@@ -1,4 +1,4 @@
-"""Files that are there only if all went well, and whose cells no spreadsheet runs.
+"""Files that are there only if all went well, and folders whose names outlive a power cut.
 
 The content goes to a hidden file beside the target, which takes the target's name only when its
 last byte is safely on disk. A crash, an error or Ctrl-C therefore leaves the old file, or none,
@@ -7,11 +7,9 @@ never a half. A symbolic link stays one: its target is what is written.
 
 from __future__ import annotations
 
-import csv
+import errno
 import os
-import re
 import secrets
-import unicodedata
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,65 +17,10 @@ from typing import TYPE_CHECKING, Final
 from alama.core.errors import FileProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
 
-APOSTROPHE: Final = "'"
-SUSPECT: Final = r"^[^0-9A-Za-z]|[\x00-\x1f\x{85}\x{2028}\x{2029}]"
-"""What every text that `inert` changes matches."""
-NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
-"""Both as Arrow writes regular expressions, whose end of a text is \\z."""
-
-_NUMBER: Final = re.compile(NUMBER.replace(r"\z", r"\Z"))
-_SIGNS: Final = frozenset("=+-@\N{MINUS SIGN}")
-_STRIPPED: Final = ("\t", "\r", "\n")
-_UNSEEN: Final = frozenset("CZM")
-"""Classes of characters that have no width or no ink: what reads a cell may pass over them."""
-
-
-def inert(text: str) -> str:
-    """Give a text as a cell that no spreadsheet runs, nor any line of it.
-
-    An apostrophe comes before each line that begins with a sign, in whichever width it is written
-    and whatever unseen characters are before it, and before a cell that begins with a tab or the
-    end of a line.
-    """
-    if _NUMBER.match(text.strip(" ")):
-        return text
-    lines = text.splitlines(keepends=True)
-    told = "".join(APOSTROPHE + line if _acts(line) else line for line in lines)
-    return APOSTROPHE + told if told.startswith(_STRIPPED) else told
-
-
-def _acts(line: str) -> bool:
-    for character in line:
-        if unicodedata.category(character)[0] not in _UNSEEN:
-            return unicodedata.normalize("NFKC", character)[0] in _SIGNS
-    return False
-
-
-def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Write a table in which no cell runs, those of its first row included."""
-    lines = _Lines()
-    written = csv.DictWriter(lines, columns)
-    written.writerow({name: inert(name) for name in columns})
-    for row in rows:
-        written.writerow({name: _cell(value) for name, value in row.items()})
-    return "".join(lines)
-
-
-class _Lines(list[str]):
-    """Rows of a table, each of which ends as a line does.
-
-    The writer puts a carriage return within quotes only where its own lines end with one.
-    """
-
-    def write(self, row: str) -> None:
-        self.append(row.removesuffix("\r\n") + "\n")
-
-
-def _cell(value: object) -> object:
-    return inert(value) if isinstance(value, str) else value
+_UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
 class Output:
@@ -89,7 +32,6 @@ class Output:
         self.part = self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.part")
 
     def write(self, content: bytes) -> None:
-        """Replace the content."""
         with told_as_file_problem(self.path):
             self.part.write_bytes(content)
 
@@ -114,9 +56,9 @@ def promised(path: Path) -> Iterator[Output]:
             output.part.touch(exist_ok=False)
         yield output
         with told_as_file_problem(path):
-            _sync(output.part)
+            sync(output.part)
             output.part.replace(output.target)
-            _sync(output.target.parent)
+            sync(output.target.parent)
     finally:
         output.part.unlink(missing_ok=True)
 
@@ -141,10 +83,24 @@ def told_as_file_problem(path: Path) -> Iterator[None]:
         raise FileProblem(f"cannot write {path}: {reason}") from error
 
 
-def _sync(place: Path) -> None:
-    """Make a file's content, or a folder's names, survive a power cut."""
+def make_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can enter, and those above it, where there is none."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for one in missing:
+        sync(one.parent)
+
+
+def sync(place: Path) -> None:
+    """Have the names in a folder, or the content of a file, outlive a power cut.
+
+    Some mounts cannot sync a folder, and say so: that is no fault of the disk.
+    """
     descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED or not place.is_dir():
+            raise
     finally:
         os.close(descriptor)

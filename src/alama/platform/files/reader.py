@@ -71,7 +71,6 @@ class ParquetTable:
     unit = "rows"
 
     def __init__(self, path: Path, limits: Limits) -> None:
-        """Read the end of the file, which says what is in it."""
         self.path = path
         self.done = 0.0
         self._limits = limits
@@ -90,12 +89,10 @@ class ParquetTable:
             raise FileProblem(message)
 
     def type_of(self, name: str) -> pa.DataType:
-        """See `Table`."""
         kind: pa.DataType = self._schema.field(self._place[name]).type
         return kind
 
     def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """See `Table`."""
         require(self, names)
         for name in names:
             if pa.types.is_nested(self.type_of(name)):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from alama.platform.errors import StoreUnfit
-from alama.platform.files import folders
+from alama.platform.files import promise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,14 +24,14 @@ def make(path: Path) -> None:
 
     The file appears with its content: a process that read an empty one would go on with nothing.
     """
-    folders.make(path.parent)
+    promise.make_folder(path.parent)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f"{path.name}-") as file:
         file.write(secrets.token_hex(_RANDOM_BYTES))
         file.flush()
         os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(file.name, path)
-    folders.sync(path.parent)
+    promise.sync(path.parent)
 
 
 def read(path: Path, called: str) -> bytes:

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from alama.core.errors import FileProblem
-from alama.platform.files import promise
+from alama.platform.files import cells
 from alama.platform.files.promise import promised, told_as_file_problem
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ def _refuse_ending(path: Path) -> None:
 
 class _CsvWriter:
     def __init__(self, sink: pa.NativeFile, schema: pa.Schema) -> None:
-        self._schema = pa.schema(
-            [(promise.inert(one.name), _written_as(one.type)) for one in schema]
-        )
+        self._schema = pa.schema([(cells.inert(one.name), _written_as(one.type)) for one in schema])
         # The stubs forget that Arrow's own files are sinks too.
         self._writer = pyarrow.csv.CSVWriter(sink, self._schema)  # type: ignore[arg-type]
 
@@ -109,9 +107,9 @@ def _inert(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
         ) from None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return told
-    if not pc.any(pc.match_substring_regex(told, promise.SUSPECT)).as_py():
+    if not pc.any(pc.match_substring_regex(told, cells.SUSPECT)).as_py():
         return told
-    return pa.array([one and promise.inert(one) for one in told.to_pylist()], kind)
+    return pa.array([one and cells.inert(one) for one in told.to_pylist()], kind)
 
 
 class _ParquetWriter:

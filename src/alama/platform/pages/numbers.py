@@ -8,7 +8,6 @@ from typing import Final
 MINUS: Final = "\u2212"
 NARROW_SPACE: Final = "\u202f"
 NO_BREAK: Final = "\u00a0"
-EN_DASH: Final = "\u2013"
 NOTHING: Final = "\u2013"
 """What stands where there is no number."""
 
@@ -91,7 +90,6 @@ def plural(number: int, noun: str) -> str:
 
 
 def between(low: str, high: str) -> str:
-    """Write a range."""
     return f"{low} to {high}"
 
 

@@ -51,7 +51,6 @@ _VOID: Final = frozenset(
 
 
 def join(*parts: str) -> Markup:
-    """Put parts side by side."""
     return Markup("".join(text(part) for part in parts))
 
 
@@ -76,7 +75,6 @@ def side_by_side(*parts: str) -> Markup:
 
 
 def paragraph(*parts: str) -> Markup:
-    """Give a paragraph."""
     return tag("p", *parts)
 
 

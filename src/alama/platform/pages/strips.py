@@ -117,7 +117,6 @@ def bar(start: float, end: float, guide: float) -> Markup:
 
 
 def place(at: float, guide: float) -> Markup:
-    """Draw where a waterfall starts or ends."""
     return tag(
         "svg",
         _line(guide, 0.0, guide, 18.0, "guide"),

@@ -41,7 +41,6 @@ class Linear:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Give the pixel of a value."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, about: int = 5) -> list[float]:
@@ -64,7 +63,6 @@ class Log:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Give the pixel of a value."""
         along = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         return self.start + along * (self.end - self.start)
 
@@ -89,30 +87,24 @@ class Frame:
 
     @property
     def x0(self) -> float:
-        """Give the left edge of the plot."""
         return self.left
 
     @property
     def x1(self) -> float:
-        """Give the right edge of the plot."""
         return self.width - self.right
 
     @property
     def y0(self) -> float:
-        """Give the lower edge of the plot."""
         return self.height - self.bottom
 
     @property
     def y1(self) -> float:
-        """Give the upper edge of the plot."""
         return self.top
 
     def x(self, low: float, high: float) -> Linear:
-        """Give a linear scale across the plot."""
         return Linear(low, high, self.x0, self.x1)
 
     def y(self, low: float, high: float) -> Linear:
-        """Give a linear scale up the plot."""
         return Linear(low, high, self.y0, self.y1)
 
 
@@ -133,7 +125,6 @@ def drawing(frame: Frame, title: str, description: str, *marks: str) -> Markup:
 
 
 def label(x: float, y: float, shown: str, class_: str = "label", anchor: str = "middle") -> Markup:
-    """Write text at a point."""
     return tag("text", shown, x=x, y=y, class_=class_, text_anchor=anchor)
 
 
@@ -206,7 +197,6 @@ def shaded(area: Area, class_: str, opacity: float, told: str) -> Markup:
 
 
 def path(points: Sequence[tuple[float, float]], class_: str) -> Markup:
-    """Draw a line through points."""
     drawn = " ".join(
         f"{'L' if place else 'M'}{x:.2f} {y:.2f}" for place, (x, y) in enumerate(points)
     )

@@ -132,13 +132,11 @@ class Replies:
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        """Write to a transport."""
         self._transport = transport
         self._head = b""
         self._is_begun = False
 
     def write(self, data: bytes) -> None:
-        """Write the next part of a reply."""
         if self._head:
             data, self._head = self._head + data, b""
         elif not self._is_begun and not data.startswith(_GO_ON):
@@ -178,7 +176,6 @@ class Protocol(HttpToolsProtocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """Take all connections of the process, and what uvicorn gives to each."""
         super().__init__(config, server_state, app_state, _loop)
         self.watch: Watch = app_state[WATCH]
         self._clock: Clock = app_state[CLOCK]
@@ -218,7 +215,6 @@ class Protocol(HttpToolsProtocol):
 
     @property
     def _is_between(self) -> bool:
-        """Whether no request is under way."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete
 

@@ -86,9 +86,7 @@ def _frames(error: BaseException) -> tuple[str, ...]:
 # How a line of the log looks: JSON for machines, words for people at a terminal.
 #
 # Lines of requests are made thousands of times a second. Everything in them but the time, the id
-# and
-# the duration is one of few combinations, so those parts are made once and kept.
-
+# and the duration is one of few combinations, so those parts are made once and kept.
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER: Final = "OTHER"
@@ -181,7 +179,6 @@ class JsonLines:
     """One JSON object a line; times are RFC 3339, UTC."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        """Take a clock in seconds since 1970."""
         self._stamp = Stamp("%Y-%m-%dT%H:%M:%S", clock)
         self._parts: dict[tuple[str, str, int, str | None], tuple[str, str]] = {}
 
@@ -231,7 +228,6 @@ class TextLines:
     """A line to read: time (UTC), level, what happened."""
 
     def __init__(self, clock: Callable[[], float] = time.time, paint: Paint | None = None) -> None:
-        """Take a clock in seconds since 1970, and colours where they can be seen."""
         self._stamp = Stamp("%H:%M:%S", clock)
         self._paint = paint or {}
 
@@ -289,11 +285,8 @@ def request_level(status: int) -> Level:
 # Where log lines go: straight to a file descriptor, most of them a fifth of a second late.
 #
 # A system call for each of five thousand lines a second would cost as much as scoring. So lines
-# that
-# can wait are gathered and written together. What cannot wait takes the gathered lines along, so
-# that
-# the order stays.
-
+# that can wait are gathered and written together. What cannot wait takes the gathered lines along,
+# so that the order stays.
 
 LATE_S_MAX: Final = 0.2
 """How long a line may wait. A process that is killed takes these last lines with it."""
@@ -323,7 +316,7 @@ class Sink:
             self._size += len(line)
             if not self._timed:
                 self._timed = True
-                asyncio.get_running_loop().call_later(LATE_S_MAX, self._in_time)
+                asyncio.get_running_loop().call_later(LATE_S_MAX, self._flush_late)
 
     def now(self, line: str) -> None:
         """Write a line at once, after all that came before it; from any thread."""
@@ -332,7 +325,6 @@ class Sink:
             self._write(line.encode())
 
     def flush(self) -> None:
-        """Write what waits."""
         with self._lock:
             if self._waiting:
                 gathered = "".join(self._waiting)
@@ -340,7 +332,7 @@ class Sink:
                 self._size = 0
                 self._write(gathered.encode())
 
-    def _in_time(self) -> None:
+    def _flush_late(self) -> None:
         self._timed = False
         self.flush()
 
@@ -359,7 +351,6 @@ class Log:
     """Lines on a descriptor, in one format. Nothing in them was sent by an applicant or caller."""
 
     def __init__(self, form: Format, descriptor: int = STDERR) -> None:
-        """Take a format and where the lines go."""
         self._form = form
         self._sink = Sink(descriptor)
 
@@ -404,7 +395,6 @@ class Log:
         self._event(Event(_level(record.levelno), "library", fields, faults))
 
     def flush(self) -> None:
-        """Write what waits."""
         self._sink.flush()
 
     def _event(self, event: Event) -> None:

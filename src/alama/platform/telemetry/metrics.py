@@ -2,7 +2,7 @@
 
 One process keeps its figures in memory and shows them itself. Several write theirs into files of a
 shared folder, and their supervisor adds them up; prometheus_client chooses between the two when it
-is imported, by a variable of the environment: `alama.platform.telemetry.sharing` sets it before.
+is imported, by a variable of the environment, which `alama serve` sets before.
 """
 
 from __future__ import annotations
@@ -22,8 +22,32 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from alama import __version__
 from alama.core.errors import AlamaError
-from alama.platform.telemetry.clock import clock_gauges
 from alama.platform.telemetry.log import Exchange, known_method
+
+
+class ClockGauges:
+    """The figures of the clock of one process."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.leap = Gauge(
+            "alama_clock_leap_seconds",
+            "By how much the time is off from what is trusted; 0 where nothing waits for a person.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+        self.host = Gauge(
+            "alama_clock_host_seconds",
+            "By how much the clock of this host is off from that of the database; 0 up to 30.",
+            multiprocess_mode="livemax",
+            registry=registry,
+        )
+
+
+@functools.cache
+def clock_gauges(registry: CollectorRegistry) -> ClockGauges:
+    """Give those of a registry: what serves and what delivers may share a process."""
+    return ClockGauges(registry)
+
 
 REQUEST_S: Final = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 COMMIT_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -78,7 +102,6 @@ class Metrics:
     """The figures of this process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Make every metric in a registry that has none of them yet."""
         self._requests = Counter(
             "alama_requests",
             "Requests answered.",
@@ -222,7 +245,6 @@ def _show_process(registry: CollectorRegistry) -> None:
 
 @functools.cache
 def process_registry() -> CollectorRegistry:
-    """Give the registry of this process."""
     return CollectorRegistry()
 
 
@@ -244,7 +266,6 @@ class Exposition:
         self.port: int = self._server.server_port
 
     def close(self) -> None:
-        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -71,7 +71,7 @@ def check(environment: Mapping[str, str]) -> None:
 
 
 def _try_out() -> None:
-    from alama.platform.telemetry.collector import try_out  # noqa: PLC0415  not installed everywhere
+    from alama.platform.telemetry.traces import try_out  # noqa: PLC0415  not installed everywhere
 
     try:
         try_out()

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, func, select, text
 
 from alama.core.chain import MAIN, SCORES, Head, Link
+from alama.lenders import schema as lenders_schema
+from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.acts import doubts, judgement
 from alama.platform import ids
 from alama.platform.database import tables
-from alama.protection.applicants import same_applicant
+from alama.protection.applicants import legal_holds, same_applicant
 from alama.protection.audit import standing as things
 from alama.protection.audit.records import (
     DocumentKind,
@@ -21,8 +23,10 @@ from alama.protection.audit.records import (
     ReviewRow,
     StoredDocument,
 )
+from alama.scoring import schema
 from alama.scoring.records import StoredScore
 from alama.scoring.store import stored_score, whole_scores
+from alama.vault import schema as vault_schema
 from alama.vault.keys import VaultKey
 from alama.vault.ring import ApplicantKey, ApplicantKeyRow
 from alama.vault.store import COLUMNS
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
     from alama.protection.audit.standing import Columns, Thing
 
 
-_REVIEWS, _SCORES, _KEYS = tables.reviews, tables.scores, tables.applicant_keys
+_REVIEWS, _SCORES, _KEYS = tables.reviews, schema.scores, vault_schema.applicant_keys
 _PLACE: Final = tuple(_REVIEWS.primary_key.columns)
 _COPIES: Final = {
     "score_us": "created_us",
@@ -129,21 +133,21 @@ def standing(connection: Connection) -> dict[Thing, Columns]:
         row["digest"] = digest.hex() if isinstance(digest, bytes) else digest
         found[things.KEY, str(row["id"])] = row
     places: dict[tuple[object, object], int] = {}
-    for row in _rows(connection, tables.deployments):
+    for row in _rows(connection, lenders_schema.deployments):
         book = (row["lender"], row["mode"])
         places[book] = places.get(book, 0) + 1
         found[things.deployment_of(*book, places[book])] = row
-    for row in _rows(connection, tables.pauses):
+    for row in _rows(connection, lenders_schema.pauses):
         found[things.pause_of(row["lender"], row["mode"])] = row
     for row in _holds(connection):
         found[things.HELD, str(row["id"])] = row
     for row in _rows(connection, tables.webhook_endpoints):
         found[things.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
-    for row in _rows(connection, tables.onboarding.pilots):
+    for row in _rows(connection, tables.pilots):
         found[things.pilot_of(row["lender"])] = row
     found |= {(things.HISTORY, str(row["id"])): row for row in _histories(connection)}
     found |= {(things.CANDIDATE, str(row["id"])): row for row in _candidates(connection)}
-    for row in _rows(connection, tables.onboarding.signatures):
+    for row in _rows(connection, onboarding_schema.signatures):
         found[things.signature_of(row["candidate_id"], row["number"])] = row
     return found
 
@@ -155,7 +159,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[Columns]:
 
 def _histories(connection: Connection) -> Iterator[Columns]:
     """Give loan histories, each with a hash in the place of its report."""
-    query = select(tables.onboarding.histories).execution_options(yield_per=_PACKS_AT_ONCE)
+    query = select(onboarding_schema.histories).execution_options(yield_per=_PACKS_AT_ONCE)
     for found in connection.execute(query).mappings():
         row = dict(found)
         yield row | doubts(row.pop("report"))
@@ -166,7 +170,7 @@ def _candidates(connection: Connection) -> Iterator[Columns]:
 
     The document is left out: its content hash is the id of the model, which is looked at.
     """
-    table = tables.onboarding.candidates
+    table = onboarding_schema.candidates
     query = select(*(column for column in table.c if column.name != "document"))
     rows = connection.execute(query.execution_options(yield_per=_PACKS_AT_ONCE))
     for found in rows.mappings():
@@ -176,7 +180,7 @@ def _candidates(connection: Connection) -> Iterator[Columns]:
 
 def _holds(connection: Connection) -> Iterator[Columns]:
     """Give holds, each with the key of whom it stands on."""
-    holds, keys = tables.legal_holds, tables.applicant_keys
+    holds, keys = legal_holds, vault_schema.applicant_keys
     query = select(holds, keys.c.id.label("key_id")).outerjoin(keys, same_applicant())
     yield from (dict(row) for row in connection.execute(query).mappings())
 
@@ -189,9 +193,9 @@ _NO_NUMBER: Final = 2**63 - 1
 _TABLE: Final = tables.audit_entries
 _LINK: Final = [_TABLE.c[name] for name in Link._fields]
 _DOCUMENTS: Final[dict[DocumentKind, Column[Any]]] = {
-    DocumentKind.MODEL: tables.models.c.id,
-    DocumentKind.POLICY: tables.policies.c.id,
-    DocumentKind.CANDIDATE: tables.onboarding.candidates.c.model_id,
+    DocumentKind.MODEL: lenders_schema.models.c.id,
+    DocumentKind.POLICY: lenders_schema.policies.c.id,
+    DocumentKind.CANDIDATE: onboarding_schema.candidates.c.model_id,
 }
 """Where documents are, each by the column that has the id of its content."""
 
@@ -278,7 +282,7 @@ class Trail:
 
     def history_files(self) -> Sequence[HistoryFile]:
         """The loan histories whose files are kept."""
-        table = tables.onboarding.histories
+        table = onboarding_schema.histories
         query = select(table.c.id, table.c.lender, table.c.digest, table.c.part_count)
         query = query.where(table.c.forgotten_us.is_(None)).order_by(table.c.id)
         with self._reading() as connection:
@@ -286,7 +290,7 @@ class Trail:
 
     def history_part(self, history_id: str, number: int) -> tuple[str, bytes] | None:
         """Which key of its lender a part is sealed under, and the part; None: it is not there."""
-        table = tables.onboarding.history_parts
+        table = onboarding_schema.history_parts
         query = select(table.c.seal_key_id, table.c.sealed)
         chosen = (table.c.history_id == history_id) & (table.c.number == number)
         with self._reading() as connection:
@@ -340,7 +344,7 @@ class Moment:
 
     def scores(self, book: Book, from_us: int, until_us: int | None) -> Iterator[StoredScore]:
         """Scores of a book whose ids are of a span; the first has all that are no ids, too."""
-        table = tables.scores
+        table = schema.scores
         span = [table.c.lender == book.lender, table.c.mode == book.mode.value]
         if until_us is not None:
             span.append(table.c.request_id < ids.first_of(until_us))
@@ -359,12 +363,12 @@ class Moment:
 
     def vault_keys(self) -> Sequence[VaultKey]:
         """All keys of lenders and of the installation, destroyed ones included, oldest first."""
-        query = select(*COLUMNS).order_by(tables.vault_keys.c.id)
+        query = select(*COLUMNS).order_by(vault_schema.vault_keys.c.id)
         return [_vault_key(VaultKey._make(row)) for row in self._connection.execute(query)]
 
     def applicant_keys(self) -> Iterator[ApplicantKeyRow]:
         """All keys of applicants, erased ones included."""
-        table = tables.applicant_keys
+        table = vault_schema.applicant_keys
         query = select(*(table.c[name] for name in ApplicantKeyRow._fields)).order_by(table.c.id)
         return (_applicant_key(ApplicantKeyRow._make(row)) for row in self._each(query))
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from alama.core.application import fold, may_be_word
 from alama.core.errors import FileProblem
 from alama.core.kernel import Column, Words
-from alama.platform.files import promise
+from alama.platform.files import cells
 from alama.platform.files.columns import days, numbers_and_markers, plain, without_markers, words
 from alama.training.dataset import take_column
 from alama.training.history.columns import may_be_phone

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from alama.platform.database import migrate, tables, write_backoff
-from alama.platform.database.database import Database, connect
+from alama.platform.database import database as databases
+from alama.platform.database import migrate, tables
+from alama.platform.database.database import Database, WriteBackoff, connect
 from alama.platform.database.sqlite import BUSY_TIMEOUT_S
-from alama.platform.database.write_backoff import WriteBackoff
 
 TURN_S = 0.01
-MARK = "courteous"
+MARK = "polite"
 OURS = select(func.count()).where(tables.facts.c.value == MARK)
 
 
@@ -36,36 +36,36 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(write_backoff, "time", made)
+    monkeypatch.setattr(databases, "time", made)
     return made
 
 
-def turns(courtesy: WriteBackoff, clock: Clock, waits: Sequence[bool], each_s: float) -> float:
+def turns(backoff: WriteBackoff, clock: Clock, waits: Sequence[bool], each_s: float) -> float:
     """How long turns take with their pauses, of which some had to wait for somebody."""
     began_s = clock.now_s
     for waited in waits:
-        with courtesy.turn():
+        with backoff.turn():
             if waited:
-                courtesy.note_wait()
+                backoff.note_wait()
             clock.now_s += each_s
     return clock.now_s - began_s
 
 
 @pytest.fixture
-def courtesy() -> WriteBackoff:
+def backoff() -> WriteBackoff:
     made = WriteBackoff()
     made.pause_turns = 9
     return made
 
 
 def test_the_busier_others_are_the_less_of_the_time_is_taken_from_them(
-    courtesy: WriteBackoff, clock: Clock
+    backoff: WriteBackoff, clock: Clock
 ) -> None:
-    alone_s = turns(courtesy, clock, [False] * 100, TURN_S)
+    alone_s = turns(backoff, clock, [False] * 100, TURN_S)
     assert alone_s == pytest.approx(100 * TURN_S)
-    sometimes_s = turns(courtesy, clock, [True, False, False] * 33, TURN_S)
+    sometimes_s = turns(backoff, clock, [True, False, False] * 33, TURN_S)
     assert 99 * TURN_S / sometimes_s == pytest.approx(0.25, rel=0.02)
-    always_s = turns(courtesy, clock, [True] * 100, TURN_S)
+    always_s = turns(backoff, clock, [True] * 100, TURN_S)
     assert 100 * TURN_S / always_s == pytest.approx(0.1, rel=0.02)
 
 
@@ -74,35 +74,35 @@ def test_without_it_nobody_waits(clock: Clock) -> None:
 
 
 def test_time_in_which_nobody_wanted_a_turn_is_part_of_the_pause(
-    courtesy: WriteBackoff, clock: Clock
+    backoff: WriteBackoff, clock: Clock
 ) -> None:
-    turns(courtesy, clock, [True], TURN_S)
+    turns(backoff, clock, [True], TURN_S)
     clock.now_s += 1.0
-    assert turns(courtesy, clock, [True], TURN_S) == pytest.approx(TURN_S)
+    assert turns(backoff, clock, [True], TURN_S) == pytest.approx(TURN_S)
 
 
-def test_no_pause_is_longer_than_a_second(courtesy: WriteBackoff, clock: Clock) -> None:
-    turns(courtesy, clock, [True], 60.0)
-    took_s = turns(courtesy, clock, [True], TURN_S)
-    assert took_s == pytest.approx(write_backoff.PAUSE_S_MAX + TURN_S)
+def test_no_pause_is_longer_than_a_second(backoff: WriteBackoff, clock: Clock) -> None:
+    turns(backoff, clock, [True], 60.0)
+    took_s = turns(backoff, clock, [True], TURN_S)
+    assert took_s == pytest.approx(databases.PAUSE_S_MAX + TURN_S)
 
 
 def test_a_turn_that_fails_is_followed_by_its_pause_too(
-    courtesy: WriteBackoff, clock: Clock
+    backoff: WriteBackoff, clock: Clock
 ) -> None:
-    with suppress(KeyError), courtesy.turn():
-        courtesy.note_wait()
+    with suppress(KeyError), backoff.turn():
+        backoff.note_wait()
         clock.now_s += TURN_S
         raise KeyError
-    assert turns(courtesy, clock, [False], TURN_S) == pytest.approx(10 * TURN_S)
+    assert turns(backoff, clock, [False], TURN_S) == pytest.approx(10 * TURN_S)
 
 
-def test_two_that_share_a_database_take_turns(courtesy: WriteBackoff) -> None:
+def test_two_that_share_a_database_take_turns(backoff: WriteBackoff) -> None:
     under_way, most = 0, 0
 
     def write() -> None:
         nonlocal under_way, most
-        with courtesy.turn():
+        with backoff.turn():
             under_way += 1
             most = max(most, under_way)
             time.sleep(TURN_S)
@@ -120,21 +120,21 @@ def test_a_database_knows_whether_a_turn_had_to_wait_for_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"sqlite:///{tmp_path}/alama.db"
-    with closing(connect(address)) as courteous, closing(connect(address)) as other:
-        migrate.upgrade(courteous)
-        courteous.courtesy.pause_turns = 1
+    with closing(connect(address)) as polite, closing(connect(address)) as other:
+        migrate.upgrade(polite)
+        polite.write_backoff.pause_turns = 1
         waits: list[str] = []
-        monkeypatch.setattr(courteous.courtesy, "note_wait", lambda: waits.append("waited"))
-        _write(courteous, "alone")
+        monkeypatch.setattr(polite.write_backoff, "note_wait", lambda: waits.append("waited"))
+        _write(polite, "alone")
         assert waits == []
         with other.writing():
-            waiting = threading.Thread(target=_write, args=(courteous, "beside another"))
+            waiting = threading.Thread(target=_write, args=(polite, "beside another"))
             waiting.start()
             while not waits:
                 time.sleep(0.001)
         waiting.join()
         assert waits == ["waited"]
-        with courteous.reading() as connection:
+        with polite.reading() as connection:
             assert connection.execute(OURS).scalar_one() == 2
             waits_ms = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
         assert waits_ms == BUSY_TIMEOUT_S * 1000

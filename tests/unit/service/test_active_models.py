@@ -46,7 +46,7 @@ def directory(registry: Registry, clock: HandClock, stopwatch: HandClock) -> Dir
 
 def asked(directory: Directory, text: str) -> ActiveModel:
     """What answers a caller who comes with this key now."""
-    return asyncio.run(directory.caller(text)).desk_for_scoring()
+    return asyncio.run(directory.caller(text)).active_model()
 
 
 def activate(registry: Registry, book: Book, policy: Policy, at_us: int) -> None:
@@ -141,14 +141,14 @@ def test_the_bound_of_a_day_is_felt_within_a_second_and_ends_with_the_day(
         assert asked(directory, text).holds == expected
 
 
-def test_holds_are_felt_though_the_desk_was_laid_out_long_ago(
+def test_holds_are_felt_though_the_model_was_made_ready_long_ago(
     directory: Directory, registry: Registry, clock: HandClock
 ) -> None:
     assert directory.warm() == []
     policies.pause(registry, clock, DEMO, "payments are down")
-    desk = directory.desk(DEMO)
-    assert desk is not None
-    assert desk.holds == (Rule.PAUSED,)
+    active = directory.active_model(DEMO)
+    assert active is not None
+    assert active.holds == (Rule.PAUSED,)
 
 
 def test_a_book_in_shadow_is_answered_by_the_built_in_model_and_left_to_a_person(
@@ -157,8 +157,8 @@ def test_a_book_in_shadow_is_answered_by_the_built_in_model_and_left_to_a_person
     stores = stores_in(registry._database)
     stores.pilots.set(a_pilot())
     text, _ = LiveKeys(stores, clock, PEPPER).issue_shadow("demo", "W. Mutua")
-    desk = asked(directory, text)
-    assert (desk.model.model.id, desk.holds) == (MODEL.id, (Rule.SHADOW,))
+    active = asked(directory, text)
+    assert (active.model.model.id, active.holds) == (MODEL.id, (Rule.SHADOW,))
     policies.pause(registry, clock, LIVE, "payments are down")
     stopwatch.now_us += FRESH_US
     assert asked(directory, text).holds == (Rule.SHADOW, Rule.PAUSED)
@@ -176,8 +176,8 @@ def test_a_shadow_ends_within_a_second_of_the_approval(
     house = House(registry._database)
     house.signed(house.trained(model=OTHER_MODEL), "A. Njeri")
     stopwatch.now_us += FRESH_US
-    desk = asked(directory, text)
-    assert (desk.model.model.id, desk.holds) == (OTHER_MODEL.id, ())
+    active = asked(directory, text)
+    assert (active.model.model.id, active.holds) == (OTHER_MODEL.id, ())
 
 
 def test_the_built_in_model_is_left_to_a_person_even_after_another_key_saw_the_approval(

@@ -1,4 +1,4 @@
-"""An outage of the database, told by its beginning and its end, whichever statement met it first.
+"""Trouble with the database and with the clock, told by its beginning and its end.
 
 Keeping and reading fail apart: a full disk still reads well, and while every key is looked up in
 vain nobody gets as far as keeping anything.
@@ -15,8 +15,9 @@ from alama.core.errors import AlamaError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from alama.platform.clock import Leap
     from alama.platform.telemetry.log import Log
-    from alama.platform.telemetry.metrics import Commit
+    from alama.platform.telemetry.metrics import ClockGauges, Commit
 
 
 QUIET_S: Final = 1.0
@@ -27,7 +28,6 @@ class Outage:
     """The outage of now, if there is one. Lives in one event loop."""
 
     def __init__(self, log: Log, clock_s: Callable[[], float] = time.monotonic) -> None:
-        """Take where it is told, and a stopwatch in seconds."""
         self._log = log
         self._clock_s = clock_s
         self._began_s = math.nan
@@ -39,13 +39,11 @@ class Outage:
         """Whether there is one."""
 
     def commit_failed(self, commit: Commit) -> None:
-        """Note a group that could not be kept."""
         self._keeping_fails = True
         self._failed_commits += 1
         self._begin(commit.error, scores_refused=commit.entries)
 
     def commit_done(self) -> None:
-        """Note a group that was kept."""
         self._keeping_fails = False
         self._end_if_quiet()
 
@@ -93,3 +91,43 @@ def words(error: BaseException | None) -> dict[str, str]:
     if not isinstance(error, AlamaError):
         return {}
     return {"message": str(error)} | ({"hint": error.hint} if error.hint else {})
+
+
+HINT: Final = (
+    "set the clock of its machine; if the time is right as it is, `alama clock accept`. `alama "
+    "clock` shows what is seen"
+)
+AHEAD: Final = "nothing is deleted, and nothing expires by this time"
+BEHIND: Final = "nothing is deleted; stamps and ends of keys go by the last time seen"
+HOST_HINT: Final = "have the clock of this host set by a time server: chrony, or systemd-timesyncd"
+
+_SECOND_US: Final = 1_000_000
+
+
+class ClockWatch:
+    """Lines of a log, and figures where they are wanted."""
+
+    def __init__(self, log: Log, gauges: ClockGauges | None) -> None:
+        self._log = log
+        self._gauges = gauges
+
+    def leapt(self, leap: Leap | None) -> None:
+        """Note the leap that stands now, or that none does any more."""
+        ahead_s = 0 if leap is None else leap.ahead_us // _SECOND_US
+        if self._gauges is not None:
+            self._gauges.leap.set(abs(ahead_s))
+        if leap is None:
+            self._log.note("clock_trusted")
+        else:
+            message = AHEAD if leap.ahead_us > 0 else BEHIND
+            self._log.doubt("clock_leapt", ahead_s=ahead_s, message=message, hint=HINT)
+
+    def host_differs(self, ahead_us: int) -> None:
+        """Note by how much the clock of the host is off; nothing where it is right again."""
+        ahead_s = ahead_us // _SECOND_US
+        if self._gauges is not None:
+            self._gauges.host.set(abs(ahead_s))
+        if ahead_us:
+            self._log.doubt("clock_differs", ahead_s=ahead_s, hint=HOST_HINT)
+        else:
+            self._log.note("clock_agrees")

@@ -1,0 +1,218 @@
+"""What is counted in the transaction of the scores themselves, by the hour and by the day."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import and_, delete, func, insert, select
+
+from alama.core import tally as tallies
+from alama.core.lending.policy import Decision
+from alama.core.tally import Tally
+from alama.platform.days import DAY_US
+from alama.platform.errors import StoreUnfit
+from alama.scoring import schema
+from alama.scoring.holds import HOUR_US
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection, Select
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
+    from alama.platform.book import Book
+    from alama.platform.database.database import Database
+    from alama.scoring.records import ScoreRow, SealedEntry
+
+
+# What each hour has approved.
+#
+# Summing scores would take ever longer as a day goes on, and a bound is looked at every second.
+
+_APPROVED: Final = Decision.APPROVED.value
+
+
+class Approvals:
+    """The sums of one process. Each has rows of its own: none waits for another's commit."""
+
+    def __init__(self, mark: str, writer: str) -> None:
+        """Write the statement once; `writer` names this process and no other."""
+        self._writer = writer
+        names = [column.name for column in schema.approvals.columns]
+        self._text = (
+            f"INSERT INTO approvals ({', '.join(names)}) "  # noqa: S608  our own names
+            f"VALUES ({', '.join([mark] * len(names))}) "
+            "ON CONFLICT (lender, mode, hour, writer) DO UPDATE SET "
+            "volume = approvals.volume + excluded.volume, "
+            "expected_loss = approvals.expected_loss + excluded.expected_loss"
+        )
+
+    def add(self, cursor: DBAPICursor, rows: Iterable[ScoreRow]) -> None:
+        sums: dict[tuple[str, str, int], tuple[float, float]] = {}
+        for row in rows:
+            if row.decision == _APPROVED:
+                hour = (row.lender, row.mode, row.created_us // HOUR_US)
+                volume, loss = sums.get(hour, (0.0, 0.0))
+                sums[hour] = (volume + row.recommended_limit, loss + row.expected_loss)
+        for hour, (volume, loss) in sums.items():
+            cursor.execute(self._text, (*hour, self._writer, volume, loss))
+
+
+def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
+    """Write the query for what was approved in a book from an hour on."""
+    table = schema.approvals
+    return select(
+        func.coalesce(func.sum(table.c.volume), 0.0),
+        func.coalesce(func.sum(table.c.expected_loss), 0.0),
+    ).where(table.c.lender == book.lender, table.c.mode == book.mode.value, table.c.hour >= hour)
+
+
+# What each day has met and given.
+#
+# A tally is one value of one row, which is written whole: a statement for each book of a commit,
+# however many bands and scores it has met. The bands of a day with one score are what one applicant
+# said. So once a day is over its rows are put together, and bands of few scores are dropped; what
+# is left is nobody's data, and may be kept when the scores are not.
+
+_DAYS_AT_HAND: Final = 2
+"""At midnight scores of two days are on their way."""
+
+FOLDED: Final = "all"
+"""The writer of what was put together: no process has such a name."""
+
+FOLDED_AT_ONCE: Final = 50
+"""Pages in one transaction: meanwhile SQLite lets nobody else write."""
+
+_Page = tuple[str, str, int, str]
+"""Lender, mode, day and model."""
+
+
+class _Counted(NamedTuple):
+    """A tally as it will stand in a row of its own: its writer is this process, from here on."""
+
+    writer: str
+    tally: Tally
+
+
+class Tallies:
+    """The counts of one process. It has rows of its own, so it neither reads nor waits for others.
+
+    What it goes on counting is in memory as it was committed, or it is not in memory: where that is
+    not certain, the row stays as it is and counting begins anew in another.
+    """
+
+    def __init__(self, mark: str) -> None:
+        """Write the statement once; `mark` stands for a parameter in the driver's language."""
+        columns = [column.name for column in schema.daily_counts.columns]
+        key = ", ".join(column.name for column in schema.daily_counts.primary_key)
+        self._text = (
+            f"INSERT INTO daily_counts ({', '.join(columns)}) "  # noqa: S608  our own names
+            f"VALUES ({', '.join([mark] * len(columns))}) "
+            f"ON CONFLICT ({key}) DO UPDATE SET counts = excluded.counts"
+        )
+        self._counted: dict[_Page, _Counted] = {}
+        self._uncertain: set[_Page] = set()
+        self._latest_day = 0
+
+    def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
+        """Count entries in the transaction of the cursor; `kept` says that it was committed."""
+        self._forget_uncertain()
+        before: _Page | None = None
+        tally: Tally | None = None
+        for entry in entries:
+            if entry.seen is None:
+                continue
+            row = entry.score
+            page = (row.lender, row.mode, row.created_us // DAY_US, row.model_id)
+            if tally is None or page != before:  # most of a commit are of one page
+                tally, before = self._open(page), page
+            tally.add(entry.seen)
+        for page in self._uncertain:
+            writer, tally = self._counted[page]
+            cursor.execute(self._text, (*page, writer, tallies.encode(tally)))
+
+    def _open(self, page: _Page) -> Tally:
+        self._uncertain.add(page)
+        counted = self._counted.get(page)
+        if counted is None:
+            counted = self._counted[page] = _Counted(secrets.token_hex(8), Tally())
+        return counted.tally
+
+    def kept(self) -> None:
+        """Note that what was added last is committed."""
+        latest_day = max((day for _, _, day, _ in self._uncertain), default=0)
+        self._uncertain.clear()
+        if latest_day > self._latest_day:
+            self._latest_day = latest_day
+            self._forget_before(latest_day - _DAYS_AT_HAND + 1)
+
+    def _forget_uncertain(self) -> None:
+        for page in self._uncertain:
+            del self._counted[page]
+        self._uncertain.clear()
+
+    def _forget_before(self, day: int) -> None:
+        for page in [page for page in self._counted if page[2] < day]:
+            del self._counted[page]
+
+
+def tally_of_days(
+    connection: Connection, book: Book, first_day: int, last_day: int
+) -> Mapping[str, Tally]:
+    """Sum what was counted in a book from a day to another, both included, for each model."""
+    table = schema.daily_counts
+    query = select(table.c.model_id, table.c.counts).where(
+        table.c.lender == book.lender,
+        table.c.mode == book.mode.value,
+        table.c.day.between(first_day, last_day),
+    )
+    totals: dict[str, Tally] = {}
+    for model_id, counts in connection.execute(query):
+        totals.setdefault(model_id, Tally()).merge(decoded(counts))
+    return totals
+
+
+def fold_counts(database: Database, before_day: int) -> bool:
+    """Put the rows of some pages before a day together, each into one; say if some are left."""
+    table = schema.daily_counts
+    page = (table.c.lender, table.c.mode, table.c.day, table.c.model_id)
+    query = (
+        select(*page)
+        .distinct()
+        .where(table.c.day < before_day, table.c.writer != FOLDED)
+        .order_by(*page)
+        .limit(FOLDED_AT_ONCE)
+    )
+    with database.writing() as connection:
+        pages = connection.execute(query).all()
+        for lender, mode, day, model_id in pages:
+            _fold(connection, (lender, mode, day, model_id))
+    return len(pages) == FOLDED_AT_ONCE
+
+
+def _fold(connection: Connection, page: _Page) -> None:
+    table = schema.daily_counts
+    names = ("lender", "mode", "day", "model_id")
+    on_page = and_(*(table.c[name] == value for name, value in zip(names, page, strict=True)))
+    rows = select(table.c.counts).where(on_page).order_by(table.c.writer).with_for_update()
+    total = Tally()
+    for counts in connection.execute(rows).scalars().all():
+        total.merge(decoded(counts))
+    if not total.cards:  # another process has just done it
+        return
+    total.drop_small()
+    connection.execute(delete(table).where(on_page))
+    values = dict(zip(names, page, strict=True))
+    connection.execute(insert(table), values | {"writer": FOLDED, "counts": tallies.encode(total)})
+
+
+def decoded(counts: bytes) -> Tally:
+    """Read the counts of a row, or raise `StoreUnfit`."""
+    try:
+        return tallies.decode(counts)
+    except msgspec.DecodeError as error:
+        raise StoreUnfit(
+            "the counts of a day are damaged", hint="restore the database from a backup"
+        ) from error
