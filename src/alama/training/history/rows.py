@@ -431,7 +431,7 @@ def _numbers_of(column: pa.Array[Any], name: str) -> tuple[Floats, Mask]:
     if _is_text(column.type):
         bare = pc.utf8_trim_whitespace(without_markers(column))
         given = pc.not_equal(bare, pa.scalar(""))
-        reads = pc.match_substring_regex(bare, promise.NUMBER)
+        reads = pc.match_substring_regex(bare, cells.NUMBER)
         parsed = pc.if_else(reads, bare, None).cast(pa.float64())
         refused = _mask(pc.and_not(given, reads))
     elif pa.types.is_floating(column.type):
