@@ -1,4 +1,4 @@
-"""The application: which path leads where. `/api/v1/...` is the same as `/v1/...`.
+"""The application: what is served, and which path leads where. `/api/v1/...` is `/v1/...`.
 
 So are all others that callers use. What is for whoever runs the service has no second path: a proxy
 that closes the first would have to know of it.
@@ -6,95 +6,52 @@ that closes the first would have to know of it.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 
 from starlette.routing import Route, Router
 
-from alama.app import openapi
+from alama.monitoring.api import MonitoringEndpoint
+from alama.monitoring.outcomes import Outcomes
+from alama.monitoring.outcomes_api import OutcomeEndpoints
+from alama.monitoring.report import Monitoring
+from alama.monitoring.reviews import Reviews
+from alama.monitoring.reviews_api import ReviewEndpoints
+from alama.onboarding.api import OnboardingEndpoints
+from alama.onboarding.approval import Approval
+from alama.onboarding.candidates_api import CandidateEndpoints
+from alama.onboarding.jobs_api import JobEndpoints
+from alama.onboarding.remote import OnboardingApi
+from alama.platform.files import packaged
+from alama.platform.http.documents import DocumentEndpoints
 from alama.platform.http.endpoint import Endpoint, Watch
-from alama.platform.http.exchange import JSON, Call, Handler, Headers, Reply
-from alama.platform.http.operation import HTML
+from alama.platform.http.exchange import Call, Handler, Reply
+from alama.platform.http.operation import operations_of
 from alama.platform.http.problems import NoSuchPath
-from alama.platform.http.reference import Reference
-from alama.platform.http.status import OPERATORS, StatusEndpoints
+from alama.platform.http.status import OPERATORS, HealthCheck, StatusEndpoints
+from alama.protection.receipts import Receipts
+from alama.protection.receipts_api import ReceiptEndpoint
+from alama.scoring.api import ScoreEndpoint
+from alama.scoring.explain_api import ExplainEndpoint
+from alama.scoring.scores_api import StoredScoreEndpoints
+from alama.webhooks.endpoints import Endpoints
+from alama.webhooks.endpoints_api import WebhookEndpoints
+from alama.webhooks.events import Events
+from alama.webhooks.events_api import EventEndpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-    from alama.monitoring.api import MonitoringEndpoint
-    from alama.monitoring.outcomes_api import OutcomeEndpoints
-    from alama.monitoring.reviews_api import ReviewEndpoints
-    from alama.onboarding.api import OnboardingEndpoints
+    from alama.lenders.installation import Installation
+    from alama.platform.addresses import Reach
     from alama.platform.clock import Clock
-    from alama.scoring.api import ScoreEndpoints
-    from alama.scoring.explain_api import ExplainEndpoint
-    from alama.webhooks.api import EventEndpoints, WebhookEndpoints
-
-
-# Asked for again each time, and answered by 304 until an upgrade brings another version.
-REVALIDATE: Final = (b"cache-control", b"no-cache")
-
-
-class Published(NamedTuple):
-    """A document, ready to be sent."""
-
-    etag: bytes
-    headers: Headers
-    body: bytes
-
-    def to(self, call: Call) -> Reply:
-        """Answer a call; without the body where the caller has it already."""
-        names = call.headers.get(b"if-none-match", b"").split(b",")
-        if {self.etag, b"*"} & {name.strip().removeprefix(b"W/") for name in names}:
-            return Reply(304, [REVALIDATE, (b"etag", self.etag)], b"")
-        return Reply(200, [*self.headers, REVALIDATE, (b"etag", self.etag)], self.body)
-
-
-class DocumentEndpoints:
-    """Answers without a key. A document is made when it is first asked for, and then kept."""
-
-    async def front(self, _: Call) -> Reply:
-        """GET /: where people come first. No part of the contract: a program asks for /docs."""
-        # Seen from where one is: the service may stand below any prefix.
-        return Reply(302, [(b"location", b"docs")], b"")
-
-    async def openapi(self, call: Call) -> Reply:
-        """GET /openapi.json: the contract for machines."""
-        published = await asyncio.to_thread(_openapi)
-        return published.to(call)
-
-    async def reference(self, call: Call) -> Reply:
-        """GET /docs: the contract for people."""
-        published = await asyncio.to_thread(_reference)
-        return published.to(call)
-
-
-@cache
-def _openapi() -> Published:
-    body = openapi.encoded()
-    # Any tool that runs in a browser may read it: there is nothing in it that is not public.
-    return Published(_etag(body), [JSON, (b"access-control-allow-origin", b"*")], body)
-
-
-@cache
-def _reference() -> Published:
-    page = Reference(openapi.document())
-    body = page.html.encode()
-    headers = [
-        (b"content-type", HTML.encode()),
-        (b"content-security-policy", page.content_security_policy.encode()),
-        (b"referrer-policy", b"no-referrer"),
-    ]
-    return Published(_etag(body), headers, body)
-
-
-def _etag(body: bytes) -> bytes:
-    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'.encode()
+    from alama.platform.http.operation import Json
+    from alama.platform.timeouts import WorkQueue
+    from alama.scoring.admission import Admission
+    from alama.scoring.explaining import Explaining
+    from alama.scoring.scoring import Scoring
+    from alama.scoring.store import Scores
 
 
 PREFIX: Final = "/api"
@@ -103,61 +60,83 @@ ELSEWHERE: Final = {"/v1/score": "stored scores are read at /v1/scores"}
 """What to add where a method is refused, by path."""
 
 
-class Served(NamedTuple):
-    """Everything that is served."""
+class Running(NamedTuple):
+    """What endpoints use that lives as long as the process."""
 
-    scores: ScoreEndpoints
+    admission: Admission
+    scores: Scores
+    scoring: Scoring
+    explaining: Explaining
+    reports: WorkQueue
+    health: HealthCheck
+
+
+class Served(NamedTuple):
+    """Everything that is served, in the order of the OpenAPI document."""
+
+    score: ScoreEndpoint
     explain: ExplainEndpoint
+    scores: StoredScoreEndpoints
+    receipts: ReceiptEndpoint
     reviews: ReviewEndpoints
     outcomes: OutcomeEndpoints
     monitoring: MonitoringEndpoint
     webhooks: WebhookEndpoints
     events: EventEndpoints
     onboarding: OnboardingEndpoints
+    jobs: JobEndpoints
+    candidates: CandidateEndpoints
     status: StatusEndpoints
     documents: DocumentEndpoints
 
+    @classmethod
+    def at(
+        cls,
+        installed: Installation,
+        running: Running,
+        reach: Reach,
+        model_id: str,
+        document: Callable[[], Json],
+    ) -> Served:
+        """Put it together from an installation; `model_id` names the model of test keys."""
+        admission, languages = running.admission, packaged.languages()
+        reviews, remote = Reviews.at(installed), OnboardingApi.at(installed)
+        endpoints, events = Endpoints.at(installed, reach), Events.at(installed)
+        return cls(
+            score=ScoreEndpoint(admission, running.scoring, languages),
+            explain=ExplainEndpoint(admission, running.explaining, languages),
+            scores=StoredScoreEndpoints(admission, running.scores, installed.vault, reviews.sequel),
+            receipts=ReceiptEndpoint(admission, Receipts.at(installed)),
+            reviews=ReviewEndpoints(admission, reviews),
+            outcomes=OutcomeEndpoints(admission, Outcomes.at(installed)),
+            monitoring=MonitoringEndpoint(admission, Monitoring.at(installed), running.reports),
+            webhooks=WebhookEndpoints(admission, endpoints, events),
+            events=EventEndpoints(admission, events),
+            onboarding=OnboardingEndpoints(admission, remote),
+            jobs=JobEndpoints(admission, remote),
+            candidates=CandidateEndpoints(admission, remote, Approval.at(installed)),
+            status=StatusEndpoints(running.health, model_id),
+            documents=DocumentEndpoints(document),
+        )
 
-def routes(serve: Served) -> Mapping[str, Mapping[str, Handler]]:
+
+ENDPOINTS: Final[tuple[type, ...]] = tuple(get_type_hints(Served).values())
+"""The classes whose operations are served."""
+
+
+def routes(served: Iterable[object]) -> Mapping[str, Mapping[str, Handler]]:
     """Give the paths and their methods."""
-    return {
-        "/": {"GET": serve.documents.front},
-        "/v1/score": {"POST": serve.scores.score},
-        "/v1/explain": {"POST": serve.explain.explain},
-        "/v1/health": {"GET": serve.status.health},
-        "/v1/scores": {"GET": serve.scores.page},
-        "/v1/scores/{request_id}": {"GET": serve.scores.find},
-        "/v1/scores/{request_id}/receipt": {"GET": serve.scores.receipt},
-        "/v1/scores/{request_id}/review": {"POST": serve.reviews.review},
-        "/v1/outcomes": {"POST": serve.outcomes.record},
-        "/v1/monitoring": {"GET": serve.monitoring.report},
-        "/v1/webhook_endpoints": {"POST": serve.webhooks.add, "GET": serve.webhooks.list},
-        "/v1/webhook_endpoints/{endpoint_id}": {
-            "GET": serve.webhooks.find,
-            "PATCH": serve.webhooks.change,
-            "DELETE": serve.webhooks.remove,
-        },
-        "/v1/webhook_endpoints/{endpoint_id}/rotate_secret": {"POST": serve.webhooks.rotate_secret},
-        "/v1/webhook_endpoints/{endpoint_id}/test": {"POST": serve.webhooks.test},
-        "/v1/webhook_endpoints/{endpoint_id}/attempts": {"GET": serve.webhooks.attempts},
-        "/v1/webhook_endpoints/{endpoint_id}/resend": {"POST": serve.webhooks.resend},
-        "/v1/events": {"GET": serve.events.page},
-        "/v1/events/{event_id}": {"GET": serve.events.find},
-        "/v1/events/{event_id}/resend": {"POST": serve.events.resend},
-        "/v1/onboarding": {"GET": serve.onboarding.standing},
-        "/v1/onboarding/terms": {"PUT": serve.onboarding.set_terms},
-        "/v1/onboarding/histories": {"POST": serve.onboarding.hand_in},
-        "/v1/onboarding/histories/{history_id}": {"GET": serve.onboarding.history},
-        "/v1/onboarding/trainings": {"POST": serve.onboarding.train},
-        "/v1/onboarding/jobs/{job_id}": {"GET": serve.onboarding.job},
-        "/v1/onboarding/candidates/{candidate_id}": {"GET": serve.onboarding.candidate},
-        "/v1/onboarding/candidates/{candidate_id}/signatures": {"POST": serve.onboarding.sign},
-        "/v1/onboarding/rollbacks": {"POST": serve.onboarding.roll_back},
-        "/livez": {"GET": serve.status.alive},
-        "/readyz": {"GET": serve.status.health},
-        "/openapi.json": {"GET": serve.documents.openapi},
-        "/docs": {"GET": serve.documents.reference},
-    }
+    paths: dict[str, dict[str, Handler]] = {"/": {"GET": _front}}
+    for endpoints in served:
+        for name, operation in operations_of(type(endpoints)):
+            paths.setdefault(operation.path, {})[operation.method] = getattr(endpoints, name)
+    return paths
+
+
+async def _front(_: Call) -> Reply:
+    """Lead people to the page. No part of the contract: a program asks for /docs."""
+    # Seen from where one is: the service may stand below any prefix.
+    return Reply(302, [(b"location", b"docs")], b"")
 
 
 def application(

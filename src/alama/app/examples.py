@@ -30,6 +30,7 @@ from alama.lenders import records as lenders_records
 from alama.monitoring import reviews, reviews_api
 from alama.onboarding import errors as onboarding
 from alama.onboarding import examples as examples_onboarding
+from alama.onboarding import jobs_api
 from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
 from alama.platform.files import packaged
@@ -45,12 +46,13 @@ from alama.platform.http.problems import (
 from alama.protection import receipts as protection_receipts
 from alama.scoring import api as render
 from alama.scoring import records as scoring_records
+from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
-from alama.scoring.explain_api import TARGET_DEFAULT, explain_reply
-from alama.scoring.explaining import Explained, Question
+from alama.scoring.explain_api import explain_reply
+from alama.scoring.explaining import TARGET_DEFAULT, Explained, Question
 from alama.scoring.records import ScoreRow, Sealed, pack
 from alama.scoring.scoring import Given
-from alama.webhooks import examples
+from alama.webhooks import endpoints_api, events_api, examples
 from alama.webhooks import records as errors
 from alama.webhooks.records import ENDPOINTS_MAX
 
@@ -127,7 +129,7 @@ class Replies:
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}."""
         sealed = Sealed(body, self._given(body).assessment)
-        return json.loads(render.score_record(self._row(body), sealed, reviews_api.SEQUEL))
+        return json.loads(scores_api.score_record(self._row(body), sealed, reviews_api.SEQUEL))
 
     def receipt(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}/receipt, as verification would pass it."""
@@ -143,7 +145,7 @@ class Replies:
         """Give the reply of GET /v1/scores, one line a page, with another page to come."""
         row = self._row(body)
         line = row.summary
-        return json.loads(render.score_page([line, line], limit=1))
+        return json.loads(scores_api.score_page([line, line], limit=1))
 
     @property
     def model_id(self) -> str:
@@ -200,13 +202,13 @@ class _Signer:
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
     score = f"/v1/scores/{REQUEST_ID}"
-    endpoint = f"/v1/webhook_endpoints/{examples.ENDPOINT_ID}"
+    endpoint = f"/v1/webhook_endpoints/{endpoints_api.ENDPOINT_ID_EXAMPLE}"
     paths = {
         problems.InvalidRequest: "/v1/webhook_endpoints",
         errors.TooManyEndpoints: "/v1/webhook_endpoints",
         errors.UnknownEndpoint: endpoint,
         errors.EndpointDisabled: f"{endpoint}/test",
-        errors.UnknownEvent: f"/v1/events/{examples.EVENT_ID}",
+        errors.UnknownEvent: f"/v1/events/{events_api.EVENT_ID_EXAMPLE}",
         lenders_records.UnknownModel: "/v1/monitoring",
         scoring_records.UnknownScore: score,
         platform_errors.Erased: score,
@@ -221,10 +223,10 @@ def problem(kind: type[AlamaError]) -> Reply:
     return reply
 
 
-_CANDIDATE: Final = f"/v1/onboarding/candidates/{examples_onboarding.CANDIDATE_ID}"
+_CANDIDATE: Final = f"/v1/onboarding/candidates/{jobs_api.CANDIDATE_ID_EXAMPLE}"
 _ONBOARDING_PATHS: Final[Mapping[type[AlamaError], str]] = {
-    onboarding.UnknownHistory: f"/v1/onboarding/histories/{examples_onboarding.HISTORY_ID}",
-    onboarding.UnknownJob: f"/v1/onboarding/jobs/{examples_onboarding.JOB_ID}",
+    onboarding.UnknownHistory: f"/v1/onboarding/histories/{jobs_api.HISTORY_ID_EXAMPLE}",
+    onboarding.UnknownJob: f"/v1/onboarding/jobs/{jobs_api.JOB_ID_EXAMPLE}",
     onboarding.UnknownCandidate: _CANDIDATE,
     onboarding.FewerEyes: "/v1/onboarding/terms",
     onboarding.LawElsewhere: "/v1/onboarding/terms",
