@@ -1,7 +1,6 @@
-"""The OpenAPI 3.1 document: the whole contract, for machines, gathered from the rooms.
+"""The OpenAPI 3.1 document: the whole contract, for machines.
 
-`operations` says what is served, `schemas` what is sent, `examples` shows it; here they are put
-together. The reference page is made of the result and of nothing else.
+The reference page is made of it and of nothing else.
 """
 
 from __future__ import annotations
@@ -13,22 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from alama import __version__
-from alama.app import examples
-from alama.app.asgi import ENDPOINTS
+from alama.app import examples, served
+from alama.app.served import OPERATIONS, PARAMETERS, REPLIES, REQUESTS
 from alama.core.application import HIDDEN
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.intake import request_type
-from alama.core.monitoring.figures import MonitoringReport
 from alama.core.product import PRODUCT
-from alama.core.receipts import Receipt
-from alama.monitoring import api as monitoring_api
-from alama.monitoring import outcomes_api, reviews_api
-from alama.onboarding import api as onboarding_api
-from alama.onboarding import candidates_api, jobs_api
-from alama.onboarding import examples as onboarding_examples
+from alama.onboarding import jobs_api
 from alama.platform.files import packaged
-from alama.platform.files.packaged import sample_application
-from alama.platform.http import documents, problems, status
+from alama.platform.http import documents, problems
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import (
     JSON,
@@ -37,59 +29,15 @@ from alama.platform.http.operation import (
     Operation,
     Schema,
     Success,
-    operations_of,
     reference,
 )
-from alama.platform.http.status import OPERATORS
 from alama.scoring import api as score_api
-from alama.scoring import explain_api, scores_api
-from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from alama.platform.http.exchange import Reply
-
-
-OPERATIONS: Final = tuple(
-    operation for endpoints in ENDPOINTS for _, operation in operations_of(endpoints)
-)
-
-REQUESTS: Final = (
-    *reviews_api.REQUESTS,
-    *outcomes_api.REQUESTS,
-    *endpoints_api.REQUESTS,
-    *events_api.REQUESTS,
-    *onboarding_api.REQUESTS,
-    *jobs_api.REQUESTS,
-    *candidates_api.REQUESTS,
-)
-REPLIES: Final = (
-    score_api.ScoreReply,
-    explain_api.ExplainReply,
-    scores_api.ScoreRecord,
-    scores_api.ScorePage,
-    status.Health,
-    problems.Problem,
-    Receipt,
-    *outcomes_api.REPLIES,
-    MonitoringReport,
-    *endpoints_api.REPLIES,
-    *events_api.REPLIES,
-    *onboarding_api.REPLIES,
-    *jobs_api.REPLIES,
-    *candidates_api.REPLIES,
-    *dict.fromkeys(events_api.DATA.values()),
-)
-PARAMETERS: Final[dict[str, Json]] = {
-    **score_api.PARAMETERS,
-    **scores_api.PARAMETERS,
-    **monitoring_api.PARAMETERS,
-    **endpoints_api.PARAMETERS,
-    **jobs_api.PARAMETERS,
-    **documents.PARAMETERS,
-}
 
 
 WORD: Final = (
@@ -134,23 +82,9 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     )
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
-    # No more than that is promised: what was stored keeps the rules of its own day.
-    tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
-    tidy["Event"]["properties"]["payload"]["type"] = "object"
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    tidy["LoanHistory"]["properties"]["report"]["type"] = ["object", "null"]
-    tidy["Candidate"]["properties"]["pack"]["type"] = "object"
-    outcome = tidy["NewOutcome"]["properties"]["outcome"]
-    tidy["NewOutcome"]["properties"]["outcome"] = {
-        "description": outcome["description"],
-        "type": "string",
-        "enum": tidy.pop("State")["enum"],
-    }
-    for name in ("Movement", "RateVerdict", "Urgency"):
-        _set_in(tidy, name)
-    kinds = {"type": "string", "enum": tidy.pop("EventKind")["enum"]}
-    for name in ("NewWebhookEndpoint", "WebhookEndpointChange"):
-        tidy[name]["properties"]["kinds"]["items"] = kinds
+    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind"):
+        _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(problems.FIELDS)
     for name in ("OfferDetail", "ExplainReply"):
@@ -160,14 +94,15 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     return tidy
 
 
-def _set_in(tidy: dict[str, Schema], name: str) -> None:
+def _inline(part: object, pointer: Schema, words: list[str]) -> None:
     """Put the words of a closed set where they are meant, instead of a pointer to them."""
-    pointer, words = reference(name), tidy.pop(name)["enum"]
-    for schema in tidy.values():
-        for told in schema.get("properties", {}).values():
-            if pointer.items() <= told.items():
-                del told["$ref"]
-                told |= {"type": "string", "enum": words}
+    if not isinstance(part, dict):
+        return
+    if pointer.items() <= part.items():
+        del part["$ref"]
+        part |= {"type": "string", "enum": words}
+    for inner in part.values():
+        _inline(inner, pointer, words)
 
 
 def _told(codes: Mapping[str, problems.Meaning]) -> dict[str, Schema]:
@@ -428,7 +363,11 @@ def document() -> Json:
             "schemas": all_schemas(PRODUCT),
             "parameters": PARAMETERS,
             "headers": HEADERS,
-            "examples": {**_request_examples(), **_reply_examples(said), **_problem_examples()},
+            "examples": {
+                **served.request_examples(),
+                **served.reply_examples(said),
+                **_problem_examples(),
+            },
             "securitySchemes": {"key": _security_scheme()},
         },
     }
@@ -456,7 +395,7 @@ def _operation(operation: Operation) -> Json:
         "description": operation.description,
         "security": [{"key": []}] if operation.scope else [],
     }
-    if operation.path in OPERATORS:
+    if operation.for_operators:
         told["servers"] = [SERVER]
     if operation.scope:
         told["description"] += f" The key needs the scope `{operation.scope}`."
@@ -547,56 +486,6 @@ def _point(kind: str, name: str) -> Json:
 
 
 # ----------------------------------------------------------------------------- examples
-
-
-def _request_examples() -> Json:
-    bodies = examples.requests()
-    return {
-        "full": {"summary": "Everything the model reads", "value": bodies["full"]},
-        "compact": {"summary": "The four required fields", "value": bodies["compact"]},
-        "declined": {"summary": "An application that is declined", "value": bodies["declined"]},
-        **reviews_api.requests(),
-        **outcomes_api.requests(),
-        **webhooks_examples.requests(),
-        **onboarding_examples.requests(),
-    }
-
-
-def _reply_examples(said: examples.Replies) -> Json:
-    full = sample_application()
-    return {
-        "full_reply": {"summary": "Reply to the full request", "value": said.score(full)},
-        "compact_reply": {
-            "summary": "Reply to the compact request",
-            "value": said.score(examples.COMPACT),
-        },
-        "expanded_reply": {
-            "summary": "Reply with everything that `expand` can add",
-            "value": said.expanded(examples.COMPACT),
-        },
-        "declined_explained": {
-            "summary": "Explanation of the request that is declined",
-            "value": said.explained(examples.DECLINED),
-        },
-        "compact_explained": {
-            "summary": "Explanation of the compact request, which is approved",
-            "value": said.explained(examples.COMPACT),
-        },
-        "locked_explained": {
-            "summary": "Where nothing leads to the target: "
-            f"`target={examples.TIER}&locked={examples.LOCKED}&language=sw`",
-            "value": said.without_recourse(examples.DECLINED),
-        },
-        "page": {"summary": "One score a page", "value": said.page(full)},
-        "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},
-        "receipt": {"summary": "Proof of a score", "value": said.receipt(examples.COMPACT)},
-        **reviews_api.replies(),
-        **outcomes_api.replies(),
-        **monitoring_api.replies(said.model_id),
-        **webhooks_examples.replies(said.model_id, said.policy_id),
-        **onboarding_examples.replies(said.model_id),
-        **status.examples(said.model_id),
-    }
 
 
 def _problem_examples() -> Json:

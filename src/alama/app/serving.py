@@ -13,7 +13,7 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Final
 
 from alama.app import openapi
-from alama.app.asgi import Running, Served, application
+from alama.app.served import Running, Served
 from alama.app.upkeep import Keepers, Upkeep
 from alama.app.watching import watching
 from alama.core.errors import AlamaError
@@ -30,6 +30,7 @@ from alama.platform.clock import follow, stopwatch_us, wall_us
 from alama.platform.database import database as databases
 from alama.platform.errors import StoreUnavailable
 from alama.platform.files.packaged import builtin
+from alama.platform.http.endpoint import application
 from alama.platform.http.status import HealthCheck
 from alama.platform.timeouts import WorkQueue
 from alama.protection.audit.chain_checkpoint import ChainCheckpoint

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from alama.core.application import HIDDEN
-from alama.core.errors import MalformedDocument
+from alama.core.errors import AlamaError, MalformedDocument
 from alama.core.monitoring.news import State
 from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviews, is_note
 from alama.onboarding.candidates_api import Person
@@ -221,6 +221,6 @@ def replies() -> dict[str, Json]:
     return {"review": {"summary": "A review", "value": json.loads(scores_api.review_reply(REVIEW))}}
 
 
-def already_reviewed() -> AlreadyReviewed:
-    """Give what is said to the second who decides."""
-    return AlreadyReviewed(REVIEW.reviewed_us)
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give problems by the paths that they are met at."""
+    return {f"/v1/scores/{REQUEST_ID}/review": (AlreadyReviewed(REVIEW.reviewed_us),)}

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 CANDIDATE: Final = "/v1/onboarding/candidates/{candidate_id}"
+ROLLBACKS: Final = "/v1/onboarding/rollbacks"
 
 _LINE: Final = {
     "maxLength": TEXT_MAX,
@@ -137,7 +138,11 @@ class Candidate(Signatures, frozen=True, kw_only=True):
     created_at: Moment
     by: Annotated[str, Meta(description="Who asked for it: a person, or the id of a key.")]
     pack: Annotated[
-        msgspec.Raw, Meta(description="The validation pack: all that was measured, as JSON.")
+        msgspec.Raw,
+        Meta(
+            description="The validation pack: all that was measured, as JSON.",
+            extra_json_schema={"type": "object"},
+        ),
     ]
 
 
@@ -275,7 +280,7 @@ class CandidateEndpoints:
         return private_json(signed_reply(approved), headers, HTTPStatus.CREATED)
 
     @Operation(
-        path="/v1/onboarding/rollbacks",
+        path=ROLLBACKS,
         method="POST",
         id="rollBackModel",
         tag=TAG,

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from alama.lenders.records import Signed
-from alama.onboarding import api, candidates_api, jobs_api, orders
+from alama.onboarding import api, candidates_api, errors, jobs_api, orders
 from alama.onboarding.approval import Approved
-from alama.onboarding.errors import (
-    ApprovalBlocked,
-    GateFailed,
-    JobUnderWay,
-    LawElsewhere,
-    ModelWithdrawn,
-    NothingBefore,
-    SignatureRefused,
-    StepMissing,
+from alama.onboarding.candidates_api import CANDIDATE, ROLLBACKS
+from alama.onboarding.jobs_api import (
+    CANDIDATE_ID_EXAMPLE,
+    HISTORIES,
+    HISTORY_ID_EXAMPLE,
+    JOB_ID_EXAMPLE,
+    JOBS,
+    TRAININGS,
 )
-from alama.onboarding.jobs_api import CANDIDATE_ID_EXAMPLE, HISTORY_ID_EXAMPLE, JOB_ID_EXAMPLE
 from alama.onboarding.orders import ReadOrder, TrainOrder
 from alama.onboarding.records import (
     JOB_PREFIX,
@@ -42,6 +40,9 @@ from alama.platform import ids
 from alama.platform.http.operation import AT_US, Json
 from alama.platform.http.problems import InvalidFile
 from alama.training.history.report import Enough
+
+if TYPE_CHECKING:
+    from alama.core.errors import AlamaError
 
 _SECOND_US: Final = 1_000_000
 _READ_US: Final = AT_US - 3_600 * _SECOND_US
@@ -188,48 +189,39 @@ def replies(model_id: str) -> dict[str, Json]:
     return {name: {"value": json.loads(body)} for name, body in bodies.items()}
 
 
-def law_elsewhere() -> LawElsewhere:
-    return LawElsewhere("Uganda", _LENDER, "KES")
-
-
-def step_missing() -> StepMissing:
-    return StepMissing(
-        "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
-    )
-
-
-def invalid_file() -> InvalidFile:
-    return InvalidFile(
-        "the file has more than 1,000 columns", hint="leave out the columns that no model needs"
-    )
-
-
-def job_under_way() -> JobUnderWay:
-    return JobUnderWay(JOB_ID_EXAMPLE)
-
-
-def approval_blocked() -> ApprovalBlocked:
-    return ApprovalBlocked(
-        "the terms of the lender have changed since this model was trained and judged",
-        hint="train it again",
-    )
-
-
-def gate_failed() -> GateFailed:
-    return GateFailed([_FAILED])
-
-
-def signature_refused() -> SignatureRefused:
-    return SignatureRefused(
-        "this API key has signed this model already",
-        hint="whoever signs over HTTP has a key of their own",
-    )
-
-
-def model_withdrawn() -> ModelWithdrawn:
-    signed = Signed(AT_US, "W. Mutua", "arrears of new loans")
-    return ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID_EXAMPLE, signed)
-
-
-def nothing_before() -> NothingBefore:
-    return NothingBefore(_LENDER)
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give problems by the paths that they are met at."""
+    candidate = CANDIDATE.format(candidate_id=CANDIDATE_ID_EXAMPLE)
+    withdrawn = Signed(AT_US, "W. Mutua", "arrears of new loans")
+    return {
+        api.TERMS: (errors.FewerEyes(), errors.LawElsewhere("Uganda", _LENDER, "KES")),
+        HISTORIES: (
+            errors.StepMissing(
+                "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
+            ),
+            errors.HistoriesFull(),
+            InvalidFile(
+                "the file has more than 1,000 columns",
+                hint="leave out the columns that no model needs",
+            ),
+        ),
+        f"{HISTORIES}/{HISTORY_ID_EXAMPLE}": (errors.UnknownHistory(),),
+        TRAININGS: (errors.JobUnderWay(JOB_ID_EXAMPLE), errors.HistoryForgotten()),
+        f"{JOBS}/{JOB_ID_EXAMPLE}": (errors.UnknownJob(),),
+        candidate: (errors.UnknownCandidate(),),
+        f"{candidate}/signatures": (
+            errors.ApprovalBlocked(
+                "the terms of the lender have changed since this model was trained and judged",
+                hint="train it again",
+            ),
+            errors.GateFailed([_FAILED]),
+            errors.SignatureRefused(
+                "this API key has signed this model already",
+                hint="whoever signs over HTTP has a key of their own",
+            ),
+        ),
+        ROLLBACKS: (
+            errors.ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID_EXAMPLE, withdrawn),
+            errors.NothingBefore(_LENDER),
+        ),
+    }

@@ -66,6 +66,7 @@ WISHES: Final = ("region", "exclude", "keep", "groups")
 COLUMNS_MAX: Final = 50
 COLUMN_MAX: Final = 128
 """Letters of a column's name."""
+
 FIELDS: Final = tuple(PRODUCT.position)
 
 Moment = Annotated[datetime, Meta(tz=True, description="In UTC.")]
@@ -184,7 +185,8 @@ class LoanHistory(msgspec.Struct, frozen=True):
         Meta(
             description="What is wrong where, what is missing, columns that give the outcome away, "
             "duplicates, months, drift, and advice. It holds counts, columns, rows and rates, and "
-            "no value of a borrower. null: unread."
+            "no value of a borrower. null: unread.",
+            extra_json_schema={"type": ["object", "null"]},
         ),
     ]
 

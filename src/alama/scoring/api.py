@@ -418,6 +418,7 @@ class ScoreEndpoint:
             IdempotencyKeyReused,
             Erased,
         ),
+        elsewhere="stored scores are read at /v1/scores",
     )
     async def score(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.WRITE)

@@ -116,7 +116,11 @@ class ScoreRecord(Scored, frozen=True, kw_only=True):
     created_at: Moment
     mode: Annotated[str, Meta(description="test or live.")]
     key_id: Annotated[str, Meta(description="The key that asked.")]
-    application: Annotated[msgspec.Raw, Meta(description="The request body as it was sent.")]
+    # No more than an object is promised: what was stored keeps the rules of its own day.
+    application: Annotated[
+        msgspec.Raw,
+        Meta(description="The request body as it was sent.", extra_json_schema={"type": "object"}),
+    ]
     review: Annotated[
         ScoreReview | None, Meta(description="What an officer decided; null: nobody has yet.")
     ] = None

@@ -99,7 +99,10 @@ class Event(msgspec.Struct, frozen=True):
     ]
     payload: Annotated[
         msgspec.Raw,
-        Meta(description="The body of each delivery: `type`, `timestamp` and `data`."),
+        Meta(
+            description="The body of each delivery: `type`, `timestamp` and `data`.",
+            extra_json_schema={"type": "object"},
+        ),
     ]
 
 

@@ -6,7 +6,7 @@ import base64
 import hmac
 import json
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.platform import addresses, events
 from alama.platform.book import Book, Mode
@@ -14,7 +14,7 @@ from alama.platform.events import EventKind, ScoreGiven
 from alama.platform.http import fields
 from alama.platform.http.operation import AT_US, JSON, REQUEST_ID, Json, reference
 from alama.platform.http.problems import InvalidRequest
-from alama.webhooks import endpoints_api, events_api
+from alama.webhooks import endpoints_api, events_api, records
 from alama.webhooks.endpoints import TEST_MESSAGE
 from alama.webhooks.endpoints_api import (
     ATTEMPT_ID_EXAMPLE,
@@ -32,6 +32,9 @@ from alama.webhooks.records import (
     Waiting,
 )
 
+if TYPE_CHECKING:
+    from alama.core.errors import AlamaError
+
 _CHANCE: Final = bytes.fromhex("9b20c7d4e11f83")
 _ADDED_US: Final = 1_789_996_400_123_456
 _KEY: Final = bytes(range(32))
@@ -39,6 +42,7 @@ SECRET: Final = "whsec_" + base64.b64encode(_KEY).decode()
 _SENT_US: Final = 1_790_000_000_123_456
 _CHANCE_OF_EVENT: Final = bytes.fromhex("5d1f0a9c3b7e42")
 """With these the test is, byte for byte, the one in docs/receiving-webhooks.md."""
+
 _BOOK: Final = Book("demo", Mode.TEST)
 _SECRETS: Final = Secrets("vk_example", b"", b"", AT_US + ROTATION_OVERLAP_US)
 _ENDPOINT: Final = Endpoint(
@@ -185,8 +189,18 @@ def replies(model_id: str, policy_id: str) -> dict[str, Json]:
     return {name: {"value": json.loads(body)} for name, body in bodies.items()}
 
 
-def broken_rules() -> InvalidRequest:
-    """Give what is said of a body that breaks rules."""
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give problems by the paths that they are met at."""
+    endpoints = "/v1/webhook_endpoints"
+    return {
+        endpoints: (_broken_rules(), records.TooManyEndpoints(records.ENDPOINTS_MAX)),
+        f"{endpoints}/{ENDPOINT_ID_EXAMPLE}": (records.UnknownEndpoint(),),
+        f"{endpoints}/{ENDPOINT_ID_EXAMPLE}/test": (records.EndpointDisabled(),),
+        f"/v1/events/{EVENT_ID_EXAMPLE}": (records.UnknownEvent(),),
+    }
+
+
+def _broken_rules() -> InvalidRequest:
     check_url = partial(addresses.check, reach=addresses.Reach())
     try:
         fields.read(NewWebhookEndpoint, _WRONG, RULES, {"url": check_url})

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from starlette.types import ASGIApp
 
 from alama.app import openapi
-from alama.app.asgi import Running, Served, application
+from alama.app.served import Running, Served
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
 from alama.platform import clock
 from alama.platform.addresses import Reach
+from alama.platform.http.endpoint import application
 from alama.platform.http.status import HealthCheck
 from alama.platform.timeouts import WorkQueue
 from alama.scoring.admission import Admission

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from alama.app import openapi
 from alama.app import openapi as schemas
-from alama.app.asgi import ENDPOINTS, routes
-from alama.app.openapi import OPERATIONS
+from alama.app.served import ENDPOINTS, OPERATIONS
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
 from alama.core.catalogue import Kind
@@ -30,6 +29,7 @@ from alama.platform.http import problems
 from alama.platform.http import problems as http_problems
 from alama.platform.http import problems as meanings
 from alama.platform.http import status as http_status
+from alama.platform.http.endpoint import routes
 from alama.platform.http.operation import operations_of
 from alama.scoring.api import ScoreReply
 from alama.scoring.explain_api import ExplainReply

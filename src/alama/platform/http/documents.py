@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+# Asked for again each time, and answered by 304 until an upgrade brings another version.
 REVALIDATE: Final = (b"cache-control", b"no-cache")
 
 PARAMETERS: Final[dict[str, Json]] = {

@@ -92,7 +92,8 @@ class Operation:
 
     `requests` are examples of its body, the one to show first; `body_told` says what it is. Where
     there is an `other_body`, either will do. A body that is a file has one of the media types
-    `file_types`, and no schema.
+    `file_types`, and no schema. `elsewhere` tells where to go with the other methods of the path.
+    What is `for_operators` is for whoever runs the service, and has no second path.
     """
 
     path: str
@@ -111,6 +112,8 @@ class Operation:
     body_required: bool = True
     requests: tuple[str, ...] = ()
     refusals: tuple[type[AlamaError], ...] = ()
+    elsewhere: str | None = None
+    for_operators: bool = False
 
     @property
     def problems(self) -> tuple[type[AlamaError], ...]:

@@ -98,9 +98,6 @@ class HealthCheck:
         self._pulse.write_something()
 
 
-OPERATORS: Final = frozenset({"/livez", "/readyz"})
-"""Paths for whoever runs the service, which have no second one below a prefix."""
-
 _ALIVE: Final = b'{"status":"ok"}'
 
 
@@ -157,6 +154,7 @@ class StatusEndpoints:
         summary="Ask whether to send traffic here",
         description="The same answer as `/v1/health`, where load balancers look for it.",
         replies=_STATUS,
+        for_operators=True,
     )
     async def health(self, _: Call) -> Reply:
         report = await self._health.report()
@@ -178,6 +176,7 @@ class StatusEndpoints:
                 "It does.", reference("Health"), operation.JSON, ("Cache-Control",), ("alive",)
             )
         },
+        for_operators=True,
     )
     async def alive(self, _: Call) -> Reply:
         return Reply(200, [JSON, PRIVATE], _ALIVE)
