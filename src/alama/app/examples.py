@@ -230,7 +230,7 @@ class _Signer:
 
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
-    path, error = _met().get(kind) or ("/v1/score", kind())
+    path, error = _met()[kind]
     reply = problems.reply(error, path, REQUEST_ID)
     if kind is platform_errors.TooManyRequests:  # only a key that is known can be over its rate
         reply.headers.extend([(b"ratelimit", b""), (b"ratelimit-policy", b"")])
@@ -239,7 +239,7 @@ def problem(kind: type[AlamaError]) -> Reply:
 
 @cache
 def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
-    """Give the errors that need words, or a path of their own."""
+    """Give an error of each kind, and the path that it is met at."""
     score = f"/v1/scores/{REQUEST_ID}"
     by_path = {
         "/v1/score": _met_by_scores(),
@@ -259,6 +259,7 @@ def _met_by_scores() -> tuple[AlamaError, ...]:
         _raised(b'{"mm_months": 26,}', MalformedDocument),
         _raised(WRONG, InvalidApplication),
         BadParameter(f"expand knows {', '.join(render.EXPANSIONS)}"),
+        platform_errors.KeyMissing(),
         _refused_key(),
         platform_errors.KeyExpired(
             "this key has expired", hint="ask for a new one, or rotate it in time"
@@ -270,6 +271,8 @@ def _met_by_scores() -> tuple[AlamaError, ...]:
         platform_errors.ModelUnavailable(
             InvalidModel("the content of the model does not match its id")
         ),
+        scoring_records.IdempotencyInFlight(),
+        scoring_records.IdempotencyKeyReused(),
         MethodNotAllowed("POST"),
         BodyTooLarge("the body is larger than 64 KiB"),
         UnsupportedMediaType(
