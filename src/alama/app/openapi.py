@@ -22,15 +22,7 @@ from alama.onboarding import jobs_api
 from alama.platform.files import packaged
 from alama.platform.http import documents, problems
 from alama.platform.http.fields import SPACE
-from alama.platform.http.operation import (
-    JSON,
-    Json,
-    Link,
-    Operation,
-    Schema,
-    Success,
-    reference,
-)
+from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, Success, reference
 from alama.scoring import api as score_api
 from alama.webhooks import examples as webhooks_examples
 

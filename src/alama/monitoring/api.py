@@ -22,15 +22,7 @@ from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
 from alama.platform.http.exchange import VARIES, Call, Reply, private_json, private_page
-from alama.platform.http.operation import (
-    AT_US,
-    HTML,
-    RATE,
-    Json,
-    Operation,
-    Success,
-    reference,
-)
+from alama.platform.http.operation import AT_US, HTML, RATE, Json, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
 
 if TYPE_CHECKING:
@@ -101,12 +93,7 @@ class MonitoringEndpoint:
                 also=HTML,
             )
         },
-        refusals=(
-            BadParameter,
-            UnknownModel,
-            Busy,
-            ModelUnavailable,
-        ),
+        refusals=(BadParameter, UnknownModel, Busy, ModelUnavailable),
     )
     async def report(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.MONITORING_READ)

@@ -25,16 +25,13 @@ from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     AT_US,
     BODY,
-    RATE,
     REQUEST_ID,
     Json,
     Operation,
     Success,
     reference,
 )
-from alama.platform.http.problems import (
-    InvalidRequest,
-)
+from alama.platform.http.problems import InvalidRequest
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import RequestId
 from alama.scoring.sequels import Answer, Said
@@ -276,7 +273,6 @@ class OutcomeEndpoints:
             200: Success(
                 "What became of each piece of news.",
                 reference("OutcomeResults"),
-                headers=RATE,
                 examples=("outcome_results",),
             )
         },

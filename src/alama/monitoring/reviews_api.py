@@ -24,7 +24,6 @@ from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     AT_US,
-    RATE,
     REQUEST_ID,
     Json,
     Operation,
@@ -98,13 +97,7 @@ REQUESTS: Final = (NewReview,)
 
 
 def _review(description: str) -> Success:
-    return Success(
-        description,
-        reference("ScoreReview"),
-        headers=RATE,
-        examples=("review",),
-        links=(GET_SCORE,),
-    )
+    return Success(description, reference("ScoreReview"), examples=("review",), links=(GET_SCORE,))
 
 
 class ReviewEndpoints:

@@ -21,7 +21,7 @@ from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.fields import Rule
-from alama.platform.http.operation import BODY, FIELDS_TOLD, RATE, Operation, Success, reference
+from alama.platform.http.operation import BODY, FIELDS_TOLD, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
 
@@ -284,14 +284,7 @@ class OnboardingEndpoints:
         "its way, and what does it. All steps but the last are operations here, for a test key "
         "that was given the scopes of pilot; live keys are issued by who runs the service.",
         scope=Scope.PILOT_READ,
-        replies={
-            200: Success(
-                "All six steps.",
-                reference("Onboarding"),
-                headers=RATE,
-                examples=("onboarding",),
-            )
-        },
+        replies={200: Success("All six steps.", reference("Onboarding"), examples=("onboarding",))},
         refusals=(BadParameter, ModelUnavailable),
     )
     async def standing(self, call: Call) -> Reply:
@@ -320,7 +313,6 @@ class OnboardingEndpoints:
             200: Success(
                 "The terms of now, and what became of the live policy.",
                 reference("AgreedTerms"),
-                headers=RATE,
                 examples=("terms",),
             )
         },

@@ -252,14 +252,7 @@ class CandidateEndpoints:
         body="NewSignature",
         body_told=FIELDS_TOLD,
         requests=("new_signature",),
-        replies={
-            201: Success(
-                "It is signed.",
-                reference("Signatures"),
-                headers=RATE,
-                examples=("signed",),
-            )
-        },
+        replies={201: Success("It is signed.", reference("Signatures"), examples=("signed",))},
         refusals=(
             *BODY,
             errors.UnknownCandidate,
@@ -293,12 +286,7 @@ class CandidateEndpoints:
         body_told=FIELDS_TOLD,
         requests=("new_rollback",),
         replies={
-            201: Success(
-                "It answers again.",
-                reference("RolledBack"),
-                headers=RATE,
-                examples=("rolled_back",),
-            )
+            201: Success("It answers again.", reference("RolledBack"), examples=("rolled_back",))
         },
         refusals=(*BODY, errors.ModelWithdrawn, errors.NothingBefore, errors.ApprovalBlocked),
     )

@@ -410,7 +410,6 @@ class JobEndpoints:
             200: Success(
                 "The history, with its report once it was read.",
                 reference("LoanHistory"),
-                headers=RATE,
                 examples=("history", "unread_history"),
             )
         },
@@ -479,12 +478,7 @@ class JobEndpoints:
         scope=Scope.PILOT_READ,
         parameters=("job_id",),
         replies={
-            200: Success(
-                "The job.",
-                reference("Job"),
-                headers=RATE,
-                examples=("job_under_way_now", "failed_job"),
-            )
+            200: Success("The job.", reference("Job"), examples=("job_under_way_now", "failed_job"))
         },
         refusals=(BadParameter, errors.UnknownJob),
     )

@@ -9,7 +9,7 @@ from alama.platform.book import Scope
 from alama.platform.errors import Erased
 from alama.platform.http import parameters
 from alama.platform.http.exchange import Call, Reply, private_json
-from alama.platform.http.operation import RATE, Operation, Success, reference
+from alama.platform.http.operation import Operation, Success, reference
 from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
 from alama.protection.receipts import NoReceipt, Receipts
@@ -41,14 +41,9 @@ class ReceiptEndpoint:
         scope=Scope.READ,
         parameters=("request_id",),
         replies={
-            200: Success("The receipt.", reference("Receipt"), headers=RATE, examples=("receipt",)),
+            200: Success("The receipt.", reference("Receipt"), examples=("receipt",)),
         },
-        refusals=(
-            BadParameter,
-            UnknownScore,
-            NoReceipt,
-            Erased,
-        ),
+        refusals=(BadParameter, UnknownScore, NoReceipt, Erased),
     )
     async def receipt(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.READ)

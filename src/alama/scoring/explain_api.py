@@ -16,7 +16,7 @@ from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
-from alama.platform.http.operation import RATE, Operation, Success, reference
+from alama.platform.http.operation import Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
 from alama.scoring.api import (
     REQUEST_ID_PATTERN,
@@ -298,7 +298,6 @@ class ExplainEndpoint:
             200: Success(
                 "The explanation. Nothing is stored.",
                 reference("ExplainReply"),
-                headers=RATE,
                 examples=("declined_explained", "compact_explained", "locked_explained"),
             )
         },

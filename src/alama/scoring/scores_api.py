@@ -15,7 +15,6 @@ from alama.platform.errors import Erased
 from alama.platform.http import parameters
 from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.operation import (
-    RATE,
     REQUEST_ID,
     Json,
     Link,
@@ -311,11 +310,7 @@ class StoredScoreEndpoints:
         parameters=("waiting", "limit", "cursor"),
         replies={
             200: Success(
-                "One page.",
-                reference("ScorePage"),
-                headers=RATE,
-                examples=("page",),
-                links=(LIST_SCORES,),
+                "One page.", reference("ScorePage"), examples=("page",), links=(LIST_SCORES,)
             )
         },
         refusals=(BadParameter,),
@@ -346,7 +341,6 @@ class StoredScoreEndpoints:
             200: Success(
                 "The score.",
                 reference("ScoreRecord"),
-                headers=RATE,
                 examples=("record",),
                 links=(GET_RECEIPT, REVIEW_SCORE),
             ),

@@ -22,7 +22,6 @@ from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
     FIELDS_TOLD,
-    RATE,
     Json,
     Link,
     Operation,
@@ -481,7 +480,6 @@ class WebhookEndpoints:
             201: Success(
                 "The endpoint, and its secret.",
                 reference("WebhookEndpointCreated"),
-                headers=RATE,
                 examples=("endpoint_created",),
                 links=_OF_ENDPOINT,
             )
@@ -510,10 +508,7 @@ class WebhookEndpoints:
         scope=Scope.WEBHOOKS_READ,
         replies={
             200: Success(
-                "All of them.",
-                reference("WebhookEndpointList"),
-                headers=RATE,
-                examples=("endpoint_list",),
+                "All of them.", reference("WebhookEndpointList"), examples=("endpoint_list",)
             )
         },
         refusals=(BadParameter,),
@@ -538,12 +533,7 @@ class WebhookEndpoints:
         scope=Scope.WEBHOOKS_READ,
         parameters=("endpoint_id",),
         replies={
-            200: Success(
-                "The endpoint.",
-                reference("WebhookEndpoint"),
-                headers=RATE,
-                examples=("endpoint",),
-            )
+            200: Success("The endpoint.", reference("WebhookEndpoint"), examples=("endpoint",))
         },
         refusals=(BadParameter, records.UnknownEndpoint),
     )
@@ -571,10 +561,7 @@ class WebhookEndpoints:
         requests=("endpoint_change",),
         replies={
             200: Success(
-                "The endpoint as it is now.",
-                reference("WebhookEndpoint"),
-                headers=RATE,
-                examples=("endpoint",),
+                "The endpoint as it is now.", reference("WebhookEndpoint"), examples=("endpoint",)
             )
         },
         refusals=(*BODY, records.UnknownEndpoint),
@@ -601,7 +588,7 @@ class WebhookEndpoints:
         description="Nothing more is sent there, and its attempts can be read no more.",
         scope=Scope.WEBHOOKS_WRITE,
         parameters=("endpoint_id",),
-        replies={204: Success("It is gone.", None, headers=RATE)},
+        replies={204: Success("It is gone.", None)},
         refusals=(BadParameter, records.UnknownEndpoint),
     )
     async def remove(self, call: Call) -> Reply:
@@ -630,12 +617,7 @@ class WebhookEndpoints:
         body_required=False,
         requests=("rotation", "rotation_now"),
         replies={
-            200: Success(
-                "The new secret.",
-                reference("RotatedSecret"),
-                headers=RATE,
-                examples=("rotated",),
-            )
+            200: Success("The new secret.", reference("RotatedSecret"), examples=("rotated",))
         },
         refusals=(*BODY, records.UnknownEndpoint),
     )
@@ -664,7 +646,6 @@ class WebhookEndpoints:
             202: Success(
                 "The event is on its way.",
                 reference("TestSent"),
-                headers=RATE,
                 examples=("test_sent",),
                 links=_OF_EVENT,
             )
@@ -690,14 +671,7 @@ class WebhookEndpoints:
         "should put nothing about people into them.",
         scope=Scope.WEBHOOKS_READ,
         parameters=("endpoint_id", "limit", "attempt_cursor"),
-        replies={
-            200: Success(
-                "One page.",
-                reference("AttemptPage"),
-                headers=RATE,
-                examples=("attempts",),
-            )
-        },
+        replies={200: Success("One page.", reference("AttemptPage"), examples=("attempts",))},
         refusals=(BadParameter, records.UnknownEndpoint),
     )
     async def attempts(self, call: Call) -> Reply:
@@ -729,10 +703,7 @@ class WebhookEndpoints:
         requests=("resend_since",),
         replies={
             202: Success(
-                "They are on their way.",
-                reference("EventsResent"),
-                headers=RATE,
-                examples=("events_resent",),
+                "They are on their way.", reference("EventsResent"), examples=("events_resent",)
             )
         },
         refusals=(*BODY, records.UnknownEndpoint, records.EndpointDisabled),

@@ -20,7 +20,6 @@ from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
-    RATE,
     Json,
     Link,
     Operation,
@@ -212,11 +211,7 @@ class EventEndpoints:
         parameters=("kind", "limit", "event_cursor"),
         replies={
             200: Success(
-                "One page.",
-                reference("EventPage"),
-                headers=RATE,
-                examples=("event_page",),
-                links=(LIST_EVENTS,),
+                "One page.", reference("EventPage"), examples=("event_page",), links=(LIST_EVENTS,)
             )
         },
         refusals=(BadParameter,),
@@ -242,14 +237,7 @@ class EventEndpoints:
         description="Gives an event with what is sent of it, byte for byte as it is signed.",
         scope=Scope.WEBHOOKS_READ,
         parameters=("event_id",),
-        replies={
-            200: Success(
-                "The event.",
-                reference("Event"),
-                headers=RATE,
-                examples=("event",),
-            )
-        },
+        replies={200: Success("The event.", reference("Event"), examples=("event",))},
         refusals=(BadParameter, records.UnknownEvent),
     )
     async def find(self, call: Call) -> Reply:
@@ -275,12 +263,7 @@ class EventEndpoints:
         body_required=False,
         requests=("resend_to",),
         replies={
-            202: Success(
-                "It is on its way.",
-                reference("EventResent"),
-                headers=RATE,
-                examples=("event_resent",),
-            )
+            202: Success("It is on its way.", reference("EventResent"), examples=("event_resent",))
         },
         refusals=(*BODY, records.UnknownEvent, records.UnknownEndpoint, records.EndpointDisabled),
     )

@@ -26,6 +26,8 @@ Method = TypeVar("Method", bound="Callable[..., Awaitable[Reply]]")
 
 JSON: Final = "application/json"
 HTML: Final = "text/html; charset=utf-8"
+RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")
+"""Headers of every reply to a key."""
 
 
 # ------------------------------------------------------------------------------ problems
@@ -71,14 +73,15 @@ class Link:
 class Success:
     """A reply that is no problem. A schema of None: there is no body.
 
-    `headers` names what comes beside `Request-Id`; `links` lead to operations that go on from here.
+    `headers` names what comes beside `Request-Id`, and is what every reply to a key has where nothing
+    else is said; `links` lead to operations that go on from here.
     `also` is a media type in which people can have the same.
     """
 
     description: str
     schema: Schema | None
     media_type: str = JSON
-    headers: tuple[str, ...] = ()
+    headers: tuple[str, ...] = RATE
     examples: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     also: str | None = None
@@ -131,9 +134,6 @@ def operations_of(endpoints: type) -> Iterator[tuple[str, Operation]]:
     for name, member in vars(endpoints).items():
         for operation in getattr(member, "serves", ()):
             yield name, operation
-
-
-RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")
 
 
 AT_US: Final = 1_790_000_000_000_000
