@@ -73,8 +73,8 @@ class Link:
 class Success:
     """A reply that is no problem. A schema of None: there is no body.
 
-    `headers` names what comes beside `Request-Id`, and is what every reply to a key has where nothing
-    else is said; `links` lead to operations that go on from here.
+    `headers` names what comes beside `Request-Id`; where nothing is said, what every reply to a key
+    has. `links` lead to operations that go on from here.
     `also` is a media type in which people can have the same.
     """
 
