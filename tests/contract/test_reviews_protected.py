@@ -16,8 +16,8 @@ from alama.platform.errors import Erased, StoreUnfit
 from alama.protection.audit import store as audits
 from alama.protection.audit.findings import Trouble
 from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring.scores_api import ScoreListed
 from alama.scoring.sequels import APPROVED, Judgement, ReviewReason
-from alama.scoring.wire import ScoreListed
 from alama.vault import envelope
 from alama.vault.vault import Vault
 from tests.audited import verdict_on

@@ -9,18 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.monitoring import outcomes_api, reviews_api
-from alama.onboarding import wire as wire_onboarding
+from alama.onboarding import api as onboarding_api
+from alama.onboarding import jobs_api
 from alama.platform.http import fields
 from alama.platform.http.problems import InvalidRequest
-from alama.webhooks import wire
+from alama.webhooks import endpoints_api
 
 KINDS: list[tuple[type[Any], Any]] = [
     (outcomes_api.NewOutcome, outcomes_api.RULES),
     (reviews_api.NewReview, reviews_api.RULES),
-    (wire.NewWebhookEndpoint, wire.RULES),
-    (wire.WebhookEndpointChange, wire.RULES),
-    (wire_onboarding.NewTerms, wire_onboarding.RULES),
-    (wire_onboarding.NewTraining, wire_onboarding.RULES),
+    (endpoints_api.NewWebhookEndpoint, endpoints_api.RULES),
+    (endpoints_api.WebhookEndpointChange, endpoints_api.RULES),
+    (onboarding_api.NewTerms, onboarding_api.RULES),
+    (jobs_api.NewTraining, jobs_api.RULES),
 ]
 REQUEST_ID = "req_065bfeda25e0005d1f0a9c3b7e42"
 VALUES = st.one_of(

@@ -36,6 +36,7 @@ from alama.platform.book import USUAL_SCOPES
 from alama.platform.files.packaged import builtin, languages, write_model
 from alama.platform.http.exchange import Arrival
 from alama.scoring import api as render
+from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.records import Earlier, Entry
 from alama.scoring.scoring import Scoring
@@ -163,7 +164,7 @@ def test_the_service_replies_and_records_what_the_core_says(question: Question) 
     assert [as_replied(msgspec.json.decode(reply)) for reply in replies] == answers
     assert [as_stored(entry) for entry in kept] == answers
     records = [
-        msgspec.json.decode(render.score_record(entry.score, to_be_kept(entry), NO_SEQUEL))
+        msgspec.json.decode(scores_api.score_record(entry.score, to_be_kept(entry), NO_SEQUEL))
         for entry in kept
     ]
     assert [as_replied(record) for record in records] == answers

@@ -7,7 +7,7 @@ The sample application is assessed by the built-in model under the default polic
 from __future__ import annotations
 
 import json
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -27,8 +27,7 @@ from alama.core.recourse.answer import COUNT_DEFAULT
 from alama.core.recourse.ready import ReadyRecourse
 from alama.lenders import keys
 from alama.lenders import records as lenders_records
-from alama.monitoring import reviews, reviews_api
-from alama.onboarding import errors as onboarding
+from alama.monitoring import reviews_api
 from alama.onboarding import examples as examples_onboarding
 from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
@@ -45,19 +44,19 @@ from alama.platform.http.problems import (
 from alama.protection import receipts as protection_receipts
 from alama.scoring import api as render
 from alama.scoring import records as scoring_records
+from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
-from alama.scoring.explain_api import TARGET_DEFAULT, explain_reply
-from alama.scoring.explaining import Explained, Question
+from alama.scoring.explain_api import explain_reply
+from alama.scoring.explaining import TARGET_DEFAULT, Explained, Question
 from alama.scoring.records import ScoreRow, Sealed, pack
 from alama.scoring.scoring import Given
-from alama.webhooks import examples
-from alama.webhooks import records as errors
-from alama.webhooks.records import ENDPOINTS_MAX
+from alama.webhooks import examples as examples_webhooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from alama.platform.http.exchange import Reply
+    from alama.platform.http.operation import Json
 
 
 AT_US: Final = operation.AT_US
@@ -77,12 +76,13 @@ WRONG: Final = b"""\
 {"mm_months": "26", "stability_score": 58, "airtime_regulrity": 0.71, "gender": "F"}"""
 
 
-def requests() -> dict[str, Any]:
-    """Give the bodies of requests by name."""
+def requests() -> dict[str, Json]:
+    """Give the bodies of requests by name, each with what it is for."""
+    full = json.loads(packaged.sample_application())
     return {
-        "full": json.loads(packaged.sample_application()),
-        "compact": json.loads(COMPACT),
-        "declined": json.loads(DECLINED),
+        "full": {"summary": "Everything the model reads", "value": full},
+        "compact": {"summary": "The four required fields", "value": json.loads(COMPACT)},
+        "declined": {"summary": "An application that is declined", "value": json.loads(DECLINED)},
     }
 
 
@@ -96,6 +96,37 @@ class Replies:
         self._recourse = ReadyRecourse(self._active.policy)
         self._languages = languages()
         self._intake = Intake(PRODUCT)
+
+    def named(self) -> dict[str, Json]:
+        """Give the bodies of replies about scores by name."""
+        full = packaged.sample_application()
+        return {
+            "full_reply": {"summary": "Reply to the full request", "value": self.score(full)},
+            "compact_reply": {
+                "summary": "Reply to the compact request",
+                "value": self.score(COMPACT),
+            },
+            "expanded_reply": {
+                "summary": "Reply with everything that `expand` can add",
+                "value": self.expanded(COMPACT),
+            },
+            "declined_explained": {
+                "summary": "Explanation of the request that is declined",
+                "value": self.explained(DECLINED),
+            },
+            "compact_explained": {
+                "summary": "Explanation of the compact request, which is approved",
+                "value": self.explained(COMPACT),
+            },
+            "locked_explained": {
+                "summary": "Where nothing leads to the target: "
+                f"`target={TIER}&locked={LOCKED}&language=sw`",
+                "value": self.without_recourse(DECLINED),
+            },
+            "page": {"summary": "One score a page", "value": self.page(full)},
+            "record": {"summary": "A stored score", "value": self.record(COMPACT)},
+            "receipt": {"summary": "Proof of a score", "value": self.receipt(COMPACT)},
+        }
 
     def score(self, body: bytes) -> Any:  # noqa: ANN401  JSON has no better type
         """Give the reply of POST /v1/score."""
@@ -127,7 +158,7 @@ class Replies:
     def record(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}."""
         sealed = Sealed(body, self._given(body).assessment)
-        return json.loads(render.score_record(self._row(body), sealed, reviews_api.SEQUEL))
+        return json.loads(scores_api.score_record(self._row(body), sealed, reviews_api.SEQUEL))
 
     def receipt(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores/{request_id}/receipt, as verification would pass it."""
@@ -143,7 +174,7 @@ class Replies:
         """Give the reply of GET /v1/scores, one line a page, with another page to come."""
         row = self._row(body)
         line = row.summary
-        return json.loads(render.score_page([line, line], limit=1))
+        return json.loads(scores_api.score_page([line, line], limit=1))
 
     @property
     def model_id(self) -> str:
@@ -199,89 +230,58 @@ class _Signer:
 
 def problem(kind: type[AlamaError]) -> Reply:
     """Give the reply to an error of this kind."""
-    score = f"/v1/scores/{REQUEST_ID}"
-    endpoint = f"/v1/webhook_endpoints/{examples.ENDPOINT_ID}"
-    paths = {
-        problems.InvalidRequest: "/v1/webhook_endpoints",
-        errors.TooManyEndpoints: "/v1/webhook_endpoints",
-        errors.UnknownEndpoint: endpoint,
-        errors.EndpointDisabled: f"{endpoint}/test",
-        errors.UnknownEvent: f"/v1/events/{examples.EVENT_ID}",
-        lenders_records.UnknownModel: "/v1/monitoring",
-        scoring_records.UnknownScore: score,
-        platform_errors.Erased: score,
-        protection_receipts.NoReceipt: f"{score}/receipt",
-        reviews.AlreadyReviewed: f"{score}/review",
-        platform_errors.Busy: "/v1/explain",
-        **_ONBOARDING_PATHS,
-    }
-    reply = problems.reply(_happened(kind), paths.get(kind, "/v1/score"), REQUEST_ID)
+    path, error = _met()[kind]
+    reply = problems.reply(error, path, REQUEST_ID)
     if kind is platform_errors.TooManyRequests:  # only a key that is known can be over its rate
         reply.headers.extend([(b"ratelimit", b""), (b"ratelimit-policy", b"")])
     return reply
 
 
-_CANDIDATE: Final = f"/v1/onboarding/candidates/{examples_onboarding.CANDIDATE_ID}"
-_ONBOARDING_PATHS: Final[Mapping[type[AlamaError], str]] = {
-    onboarding.UnknownHistory: f"/v1/onboarding/histories/{examples_onboarding.HISTORY_ID}",
-    onboarding.UnknownJob: f"/v1/onboarding/jobs/{examples_onboarding.JOB_ID}",
-    onboarding.UnknownCandidate: _CANDIDATE,
-    onboarding.FewerEyes: "/v1/onboarding/terms",
-    onboarding.LawElsewhere: "/v1/onboarding/terms",
-    onboarding.StepMissing: "/v1/onboarding/histories",
-    onboarding.JobUnderWay: "/v1/onboarding/trainings",
-    onboarding.HistoriesFull: "/v1/onboarding/histories",
-    problems.InvalidFile: "/v1/onboarding/histories",
-    onboarding.HistoryForgotten: "/v1/onboarding/trainings",
-    onboarding.ApprovalBlocked: f"{_CANDIDATE}/signatures",
-    onboarding.GateFailed: f"{_CANDIDATE}/signatures",
-    onboarding.SignatureRefused: f"{_CANDIDATE}/signatures",
-    onboarding.ModelWithdrawn: "/v1/onboarding/rollbacks",
-    onboarding.NothingBefore: "/v1/onboarding/rollbacks",
-}
+@cache
+def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
+    """Give an error of each kind, and the path that it is met at."""
+    score = f"/v1/scores/{REQUEST_ID}"
+    by_path = {
+        "/v1/score": _met_by_scores(),
+        "/v1/explain": (platform_errors.Busy(),),
+        "/v1/monitoring": (lenders_records.UnknownModel(),),
+        score: (scoring_records.UnknownScore(), platform_errors.Erased(AT_US)),
+        f"{score}/receipt": (protection_receipts.NoReceipt(),),
+        **reviews_api.refusals(),
+        **examples_webhooks.refusals(),
+        **examples_onboarding.refusals(),
+    }
+    return {type(error): (path, error) for path, errors in by_path.items() for error in errors}
 
 
-def _happened(kind: type[AlamaError]) -> AlamaError:
-    makers: Mapping[type[AlamaError], Callable[[], AlamaError]] = {
-        MalformedDocument: partial(_raised, b'{"mm_months": 26,}', MalformedDocument),
-        InvalidApplication: partial(_raised, WRONG, InvalidApplication),
-        BadParameter: lambda: BadParameter(f"expand knows {', '.join(render.EXPANSIONS)}"),
-        platform_errors.KeyRefused: _refused_key,
-        platform_errors.KeyExpired: lambda: platform_errors.KeyExpired(
+def _met_by_scores() -> tuple[AlamaError, ...]:
+    return (
+        _raised(b'{"mm_months": 26,}', MalformedDocument),
+        _raised(WRONG, InvalidApplication),
+        BadParameter(f"expand knows {', '.join(render.EXPANSIONS)}"),
+        platform_errors.KeyMissing(),
+        _refused_key(),
+        platform_errors.KeyExpired(
             "this key has expired", hint="ask for a new one, or rotate it in time"
         ),
-        platform_errors.ScopeMissing: lambda: platform_errors.ScopeMissing(Scope.WRITE),
-        lenders_records.OnboardingIncomplete: lambda: lenders_records.OnboardingIncomplete(
+        platform_errors.ScopeMissing(Scope.WRITE),
+        lenders_records.OnboardingIncomplete(
             "no model has been trained on its history and approved"
         ),
-        platform_errors.ModelUnavailable: lambda: platform_errors.ModelUnavailable(
+        platform_errors.ModelUnavailable(
             InvalidModel("the content of the model does not match its id")
         ),
-        platform_errors.Erased: lambda: platform_errors.Erased(AT_US),
-        reviews.AlreadyReviewed: reviews_api.already_reviewed,
-        errors.TooManyEndpoints: lambda: errors.TooManyEndpoints(ENDPOINTS_MAX),
-        problems.InvalidFile: examples_onboarding.invalid_file,
-        problems.InvalidRequest: examples.broken_rules,
-        onboarding.LawElsewhere: examples_onboarding.law_elsewhere,
-        onboarding.StepMissing: examples_onboarding.step_missing,
-        onboarding.JobUnderWay: examples_onboarding.job_under_way,
-        onboarding.ApprovalBlocked: examples_onboarding.approval_blocked,
-        onboarding.GateFailed: examples_onboarding.gate_failed,
-        onboarding.SignatureRefused: examples_onboarding.signature_refused,
-        onboarding.ModelWithdrawn: examples_onboarding.model_withdrawn,
-        onboarding.NothingBefore: examples_onboarding.nothing_before,
-        MethodNotAllowed: lambda: MethodNotAllowed("POST"),
-        BodyTooLarge: lambda: BodyTooLarge("the body is larger than 64 KiB"),
-        UnsupportedMediaType: lambda: UnsupportedMediaType(
+        scoring_records.IdempotencyInFlight(),
+        scoring_records.IdempotencyKeyReused(),
+        MethodNotAllowed("POST"),
+        BodyTooLarge("the body is larger than 64 KiB"),
+        UnsupportedMediaType(
             "the body must be JSON", hint="send the header Content-Type: application/json"
         ),
-        platform_errors.TooManyRequests: lambda: platform_errors.TooManyRequests(1),
-        platform_errors.StoreUnavailable: lambda: platform_errors.StoreUnavailable(
-            "the database did not answer in time"
-        ),
-        Mishap: lambda: Mishap("a defect"),
-    }
-    return makers.get(kind, kind)()
+        platform_errors.TooManyRequests(1),
+        platform_errors.StoreUnavailable("the database did not answer in time"),
+        Mishap("a defect"),
+    )
 
 
 def _raised(body: bytes, kind: type[AlamaError]) -> AlamaError:

@@ -1,7 +1,6 @@
-"""The OpenAPI 3.1 document: the whole contract, for machines, gathered from the rooms.
+"""The OpenAPI 3.1 document: the whole contract, for machines.
 
-`operations` says what is served, `schemas` what is sent, `examples` shows it; here they are put
-together. The reference page is made of the result and of nothing else.
+The reference page is made of it and of nothing else.
 """
 
 from __future__ import annotations
@@ -13,51 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from alama import __version__
-from alama.app import examples
+from alama.app import examples, served
+from alama.app.served import OPERATIONS, PARAMETERS, REPLIES, REQUESTS
 from alama.core.application import HIDDEN
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
-from alama.core.errors import InvalidApplication, MalformedDocument
 from alama.core.intake import request_type
-from alama.core.monitoring.figures import MonitoringReport
 from alama.core.product import PRODUCT
-from alama.core.receipts import Receipt
-from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
-from alama.lenders import records as errors
-from alama.monitoring import api as examples_monitoring
-from alama.monitoring import outcomes_api, reviews_api
-from alama.monitoring.api import MONITORING_OPERATIONS
-from alama.monitoring.outcomes_api import OUTCOME_OPERATIONS
-from alama.monitoring.report import DAYS_DEFAULT, DAYS_MAX
-from alama.monitoring.reviews_api import REVIEW_OPERATIONS
-from alama.onboarding import examples as components_onboarding
-from alama.onboarding import examples as examples_onboarding
-from alama.onboarding import wire as wire_onboarding
-from alama.onboarding.api import ONBOARDING_OPERATIONS
-from alama.platform import errors as platform_errors
-from alama.platform.book import Scope
+from alama.onboarding import jobs_api
 from alama.platform.files import packaged
-from alama.platform.files.packaged import LANGUAGES, sample_application
-from alama.platform.http import operation as schemas
-from alama.platform.http import problems
-from alama.platform.http import problems as http_problems
-from alama.platform.http import problems as meanings
-from alama.platform.http import status as http_status
-from alama.platform.http.operation import HTML, JSON, RATE, Operation, Schema, Success, reference
-from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
-from alama.platform.http.status import OPERATORS
-from alama.protection import receipts
-from alama.scoring import api as render
-from alama.scoring import records as scoring_records
-from alama.scoring import wire
-from alama.scoring import wire as wire_explanation
-from alama.scoring.api import IDEMPOTENCY_KEY_MAX, PAGE_DEFAULT, PAGE_MAX
-from alama.scoring.explain_api import TARGET_DEFAULT
-from alama.webhooks import examples as components_webhooks
-from alama.webhooks import examples as examples_webhooks
-from alama.webhooks import wire as wire_events
-from alama.webhooks import wire as wire_webhooks
-from alama.webhooks.examples import webhooks
-from alama.webhooks.operations import WEBHOOK_OPERATIONS
+from alama.platform.http import documents, problems
+from alama.platform.http.fields import SPACE
+from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, Success, reference
+from alama.scoring import api as score_api
+from alama.webhooks import examples as webhooks_examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,25 +32,6 @@ if TYPE_CHECKING:
     from alama.platform.http.exchange import Reply
 
 
-REPLIES: Final = (
-    wire.ScoreReply,
-    wire_explanation.ExplainReply,
-    wire.ScoreRecord,
-    wire.ScorePage,
-    http_status.Health,
-    http_problems.Problem,
-    Receipt,
-    *outcomes_api.REPLIES,
-    MonitoringReport,
-    *wire_webhooks.REPLIES,
-    *wire_onboarding.REPLIES,
-    *dict.fromkeys(wire_events.DATA.values()),
-)
-
-SPACE: Final = r"\s\x1c-\x1f\x85"
-"""What Python strips from a string; other languages know fewer kinds of space."""
-
-NOT_BLANK: Final = rf"[^{SPACE}]"
 WORD: Final = (
     rf"^[{SPACE}]*[^{SPACE}{HIDDEN}]"
     rf"([^{HIDDEN}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{HIDDEN}])?[{SPACE}]*$"
@@ -119,53 +67,37 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     _, made = msgspec.json.schema_components(
         [
             request,
-            *reviews_api.REQUESTS,
-            *outcomes_api.REQUESTS,
-            *wire_webhooks.REQUESTS,
-            *wire_onboarding.REQUESTS,
+            *REQUESTS,
             *REPLIES,
         ],
         ref_template="#/components/schemas/{name}",
     )
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
-    # No more than that is promised: what was stored keeps the rules of its own day.
-    tidy["ScoreRecord"]["properties"]["application"]["type"] = "object"
-    tidy["Event"]["properties"]["payload"]["type"] = "object"
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    tidy["LoanHistory"]["properties"]["report"]["type"] = ["object", "null"]
-    tidy["Candidate"]["properties"]["pack"]["type"] = "object"
-    outcome = tidy["NewOutcome"]["properties"]["outcome"]
-    tidy["NewOutcome"]["properties"]["outcome"] = {
-        "description": outcome["description"],
-        "type": "string",
-        "enum": tidy.pop("State")["enum"],
-    }
-    for name in ("Movement", "RateVerdict", "Urgency"):
-        _set_in(tidy, name)
-    kinds = {"type": "string", "enum": tidy.pop("EventKind")["enum"]}
-    for name in ("NewWebhookEndpoint", "WebhookEndpointChange"):
-        tidy[name]["properties"]["kinds"]["items"] = kinds
+    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind"):
+        _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
-    tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(meanings.FIELDS)
+    tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(problems.FIELDS)
     for name in ("OfferDetail", "ExplainReply"):
-        tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(meanings.RULES)
-    tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(meanings.OBSTACLES)
+        tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(problems.RULES)
+    tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(problems.OBSTACLES)
     tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
     return tidy
 
 
-def _set_in(tidy: dict[str, Schema], name: str) -> None:
+def _inline(part: object, pointer: Schema, words: list[str]) -> None:
     """Put the words of a closed set where they are meant, instead of a pointer to them."""
-    pointer, words = reference(name), tidy.pop(name)["enum"]
-    for schema in tidy.values():
-        for told in schema.get("properties", {}).values():
-            if pointer.items() <= told.items():
-                del told["$ref"]
-                told |= {"type": "string", "enum": words}
+    if not isinstance(part, dict):
+        return
+    if pointer.items() <= part.items():
+        del part["$ref"]
+        part |= {"type": "string", "enum": words}
+    for inner in part.values():
+        _inline(inner, pointer, words)
 
 
-def _told(codes: Mapping[str, meanings.Meaning]) -> dict[str, Schema]:
+def _told(codes: Mapping[str, problems.Meaning]) -> dict[str, Schema]:
     return {code: meaning._asdict() for code, meaning in codes.items()}
 
 
@@ -180,11 +112,11 @@ def reason_codes() -> dict[str, Schema]:
 
 def problem_codes() -> dict[str, Schema]:
     """Give what is public about each kind of problem, by its code."""
-    order = list(meanings.PROBLEMS)
+    order = list(problems.PROBLEMS)
     every = [*problems.kinds().values(), problems.INTERNAL]
     kinds = sorted(every, key=lambda kind: (kind.status, order.index(kind.code)))
     return {
-        kind.code: {"status": int(kind.status), **meanings.PROBLEMS[kind.code]._asdict()}
+        kind.code: {"status": int(kind.status), **problems.PROBLEMS[kind.code]._asdict()}
         for kind in kinds
     }
 
@@ -282,155 +214,11 @@ def _tidy(schema: Any) -> Any:  # noqa: ANN401  JSON has no better type
     return {name: _tidy(part) for name, part in schema.items()}
 
 
-# Parameters, headers and links of the OpenAPI document, each described once and pointed to.
-
-
-Json = dict[str, Any]
-
-SCORE: Final = "^([3-7][0-9][0-9]|8[0-4][0-9]|850)$"
-TIER: Final = "^[A-Za-z0-9+-]{1,8}$"
-"""Which of the names that a tier may have are tiers, the policy of the key says."""
-
-REQUEST_ID: Final = {"type": "string", "pattern": "^req_[0-9a-f]{28}$"}
-
-PARAMETERS: Final[dict[str, Json]] = {
-    "expand": {
-        "name": "expand",
-        "in": "query",
-        "description": "What to add to the ten fields of the reply, separated by commas.",
-        "style": "form",
-        "explode": False,
-        "schema": {
-            "type": "array",
-            "minItems": 1,
-            "items": {"type": "string", "enum": list(render.EXPANSIONS)},
-        },
-        "example": ["base_score", "offer"],
-    },
-    "language": {
-        "name": "language",
-        "in": "query",
-        "description": "In which language to speak to the applicant.",
-        "schema": {"type": "string", "enum": list(LANGUAGES), "default": LANGUAGES[0]},
-        "example": "sw",
-    },
-    "target": {
-        "name": "target",
-        "in": "query",
-        "description": f"What to lead to: `{TARGET_DEFAULT}`, a tier of the policy such as `B` "
-        "(or a better one), or a score such as `700` (or more).",
-        "schema": {
-            "type": "string",
-            "anyOf": [{"const": TARGET_DEFAULT}, {"pattern": SCORE}, {"pattern": TIER}],
-            "default": TARGET_DEFAULT,
-        },
-        "example": TARGET_DEFAULT,
-    },
-    "ways": {
-        "name": "limit",
-        "in": "query",
-        "description": "How many ways to the target are wanted, at most. No way holds all the "
-        "fields of another.",
-        "schema": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": COUNT_MAX,
-            "default": COUNT_DEFAULT,
-        },
-        "example": COUNT_DEFAULT,
-    },
-    "locked": {
-        "name": "locked",
-        "in": "query",
-        "description": "Fields that must stay as they are, in either spelling, separated by "
-        "commas. None where it is empty; space around a name does not count.",
-        "style": "form",
-        "explode": False,
-        "schema": {
-            "type": "array",
-            "items": {"type": "string", "enum": list(PRODUCT.position)},
-        },
-        "example": ["requested_amount"],
-    },
-    "Idempotency-Key": {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "description": "Any text of your own that names this request, such as a UUID. Sent again "
-        "within 72 hours, the same request gets the same reply and is stored once. It stands once, "
-        f"and has at most {IDEMPOTENCY_KEY_MAX} bytes: a letter beyond ASCII has more than one in "
-        "UTF-8.",
-        "schema": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": IDEMPOTENCY_KEY_MAX,
-            "pattern": NOT_BLANK,
-        },
-        "example": "7f9c2ba4-e88f-4d27-a1c5-0b6a3c1d5e42",
-    },
-    "limit": {
-        "name": "limit",
-        "in": "query",
-        "description": "How many a page may have.",
-        "schema": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": PAGE_MAX,
-            "default": PAGE_DEFAULT,
-        },
-        "example": 50,
-    },
-    "waiting": {
-        "name": "waiting",
-        "in": "query",
-        "description": "Only scores that wait for a person: those that say `REVIEW` and were not "
-        "reviewed yet, without those of applicants that were erased.",
-        "schema": {"type": "boolean", "default": False},
-        "example": True,
-    },
-    "cursor": {
-        "name": "cursor",
-        "in": "query",
-        "description": "The `next_cursor` of the page before; left out for the newest.",
-        "schema": REQUEST_ID,
-        "example": examples.REQUEST_ID,
-    },
-    "request_id": {
-        "name": "request_id",
-        "in": "path",
-        "required": True,
-        "description": "The `request_id` that the score was given with.",
-        "schema": REQUEST_ID,
-        "example": examples.REQUEST_ID,
-    },
-    "days": {
-        "name": "days",
-        "in": "query",
-        "description": "How many days to report on, today included.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": DAYS_MAX, "default": DAYS_DEFAULT},
-        "example": 30,
-    },
-    "model": {
-        "name": "model",
-        "in": "query",
-        "description": "Another model than the one that answers, by its id: one of `other_models`, "
-        "or one of whose loans anything is known.",
-        "schema": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
-    },
-    **components_webhooks.PARAMETERS,
-    **components_onboarding.PARAMETERS,
-    "If-None-Match": {
-        "name": "If-None-Match",
-        "in": "header",
-        "description": "The `ETag` of what you have: the answer is 304 while it is the newest.",
-        "schema": {"type": "string"},
-    },
-}
-
 HEADERS: Final[dict[str, Json]] = {
     "Request-Id": {
         "description": "Names this exchange, for the log and for whoever helps you.",
         "required": True,
-        "schema": REQUEST_ID,
+        "schema": {"type": "string", "pattern": score_api.REQUEST_ID_PATTERN},
     },
     "RateLimit": {
         "description": "Requests left right now (r), and seconds until all are back (t).",
@@ -474,7 +262,7 @@ HEADERS: Final[dict[str, Json]] = {
         "description": "Where to ask how far it has come.",
         "required": True,
         "schema": {"type": "string"},
-        "example": f"/v1/onboarding/jobs/{examples_onboarding.JOB_ID}",
+        "example": f"/v1/onboarding/jobs/{jobs_api.JOB_ID_EXAMPLE}",
     },
     "Vary": {
         "description": "The reply depends on what the caller accepts.",
@@ -489,36 +277,6 @@ HEADERS: Final[dict[str, Json]] = {
     },
 }
 
-LINKS: Final[dict[str, Json]] = {
-    "getScore": {
-        "operationId": "getScore",
-        "description": "Read the stored score.",
-        "parameters": {"request_id": "$response.body#/request_id"},
-    },
-    "getReceipt": {
-        "operationId": "getReceipt",
-        "description": "Prove the score.",
-        "parameters": {"request_id": "$response.body#/request_id"},
-    },
-    "reviewScore": {
-        "operationId": "reviewScore",
-        "description": "Say what a person decided.",
-        "parameters": {"request_id": "$response.body#/request_id"},
-    },
-    "listScores": {
-        "operationId": "listScores",
-        "description": "Read the next page.",
-        "parameters": {"cursor": "$response.body#/next_cursor"},
-    },
-    **components_webhooks.LINKS,
-    **components_onboarding.LINKS,
-}
-
-
-# The operations as the OpenAPI document tells them: what each is for, takes, gives and refuses.
-#
-# A test holds this list to the routes that are served.
-
 
 TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
@@ -529,223 +287,6 @@ TAGS: Final[Mapping[str, str]] = {
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
 }
-
-_STATUS: Final = {
-    200: Success(
-        "Scores can be given and kept.", reference("Health"), JSON, ("Cache-Control",), ("health",)
-    ),
-    503: Success(
-        "Scores cannot be given or kept right now; `reason` says why.",
-        reference("Health"),
-        JSON,
-        ("Cache-Control", "Retry-After"),
-        ("unhealthy",),
-    ),
-}
-_UNCHANGED: Final = Success("It is still what you have.", None, headers=("ETag", "Cache-Control"))
-
-
-def _document(description: str, schema: Schema, media_type: str) -> Mapping[int, Success]:
-    headers = ("ETag", "Cache-Control")
-    return {200: Success(description, schema, media_type, headers), 304: _UNCHANGED}
-
-
-OPERATIONS: Final = (
-    Operation(
-        path="/v1/score",
-        method="POST",
-        id="createScore",
-        tag="Scores",
-        summary="Score an application",
-        description="Scores one loan application, decides, prices an offer, and explains the score "
-        "field by field. The reply leaves when the score is stored, so a score that you have "
-        "received is never lost. Send an `Idempotency-Key` and it is safe to send the same request "
-        "again, whatever happened to the first. A test key is answered by the built-in model, "
-        "which was trained on a synthetic population; a live key by the lender's own.",
-        scope=Scope.WRITE,
-        parameters=("expand", "language", "Idempotency-Key"),
-        body="Application",
-        requests=("full", "compact"),
-        replies={
-            200: Success(
-                "The score, stored.",
-                reference("ScoreReply"),
-                headers=(*RATE, "Idempotent-Replayed"),
-                examples=("full_reply", "compact_reply", "expanded_reply"),
-                links=("getScore", "getReceipt", "reviewScore"),
-            )
-        },
-        refusals=(
-            MalformedDocument,
-            BadParameter,
-            errors.OnboardingIncomplete,
-            platform_errors.ModelUnavailable,
-            scoring_records.IdempotencyInFlight,
-            BodyTooLarge,
-            UnsupportedMediaType,
-            InvalidApplication,
-            scoring_records.IdempotencyKeyReused,
-            platform_errors.Erased,
-        ),
-    ),
-    Operation(
-        path="/v1/explain",
-        method="POST",
-        id="explainApplication",
-        tag="Scores",
-        summary="Explain a decision, and find what would change it",
-        description="Takes an application as `/v1/score` does, and says the same of it: score, "
-        "tier, decision, offer and exact contributions; then the reasons in words, and the "
-        "cheapest changes of at most three fields that lead to `target`. A change is one that an "
-        "applicant can make, and together they are judged by the whole policy: sent to "
-        "`/v1/score`, the changed application gets exactly what is promised here, while the same "
-        "model and policy answer. Where nothing leads there, the reply says what stands in the "
-        "way. Nothing is stored, and there is no need for an `Idempotency-Key`.",
-        scope=Scope.WRITE,
-        parameters=("target", "ways", "locked", "language"),
-        body="Application",
-        requests=("declined", "compact"),
-        replies={
-            200: Success(
-                "The explanation. Nothing is stored.",
-                reference("ExplainReply"),
-                headers=RATE,
-                examples=("declined_explained", "compact_explained", "locked_explained"),
-            )
-        },
-        refusals=(
-            MalformedDocument,
-            BadParameter,
-            errors.OnboardingIncomplete,
-            platform_errors.ModelUnavailable,
-            platform_errors.Busy,
-            BodyTooLarge,
-            UnsupportedMediaType,
-            InvalidApplication,
-        ),
-    ),
-    Operation(
-        path="/v1/scores",
-        method="GET",
-        id="listScores",
-        tag="Scores",
-        summary="List scores, newest first",
-        description="Gives the stored scores of the key's lender and mode in pages. The pages stay "
-        "right while new scores come in: a cursor names a score, not a place in the list. "
-        "`waiting=true` gives those on which a person has to decide yet; send it with each page.",
-        scope=Scope.READ,
-        parameters=("waiting", "limit", "cursor"),
-        replies={
-            200: Success(
-                "One page.",
-                reference("ScorePage"),
-                headers=RATE,
-                examples=("page",),
-                links=("listScores",),
-            )
-        },
-        refusals=(BadParameter,),
-    ),
-    Operation(
-        path="/v1/scores/{request_id}",
-        method="GET",
-        id="getScore",
-        tag="Scores",
-        summary="Read one stored score",
-        description="Gives everything that is kept of a score: the reply as it was given, how the "
-        "offer was priced, which model and policy decided, and the application as it was sent; "
-        "then what became of it: what an officer decided, and how the loan went.",
-        scope=Scope.READ,
-        parameters=("request_id",),
-        replies={
-            200: Success(
-                "The score.",
-                reference("ScoreRecord"),
-                headers=RATE,
-                examples=("record",),
-                links=("getReceipt", "reviewScore"),
-            ),
-        },
-        refusals=(BadParameter, scoring_records.UnknownScore, platform_errors.Erased),
-    ),
-    Operation(
-        path="/v1/scores/{request_id}/receipt",
-        method="GET",
-        id="getReceipt",
-        tag="Scores",
-        summary="Prove one stored score",
-        description="Gives the score with what was sent and concluded, the place of its digest in "
-        "the audit log, and the signature of the installation there. Save the bytes as they are: "
-        "with them, the model and the policy `alama receipt verify` proves offline that nothing "
-        "was changed, and decides again. It holds what the applicant sent: hand it to those alone "
-        "who may know that.",
-        scope=Scope.READ,
-        parameters=("request_id",),
-        replies={
-            200: Success("The receipt.", reference("Receipt"), headers=RATE, examples=("receipt",)),
-        },
-        refusals=(
-            BadParameter,
-            scoring_records.UnknownScore,
-            receipts.NoReceipt,
-            platform_errors.Erased,
-        ),
-    ),
-    *REVIEW_OPERATIONS,
-    *OUTCOME_OPERATIONS,
-    *MONITORING_OPERATIONS,
-    *WEBHOOK_OPERATIONS,
-    *ONBOARDING_OPERATIONS,
-    Operation(
-        path="/v1/health",
-        method="GET",
-        id="getHealth",
-        tag="Status",
-        summary="Ask whether scores can be given",
-        description="Asks the database itself, at most once a second.",
-        replies=_STATUS,
-    ),
-    Operation(
-        path="/readyz",
-        method="GET",
-        id="getReadiness",
-        tag="Status",
-        summary="Ask whether to send traffic here",
-        description="The same answer as `/v1/health`, where load balancers look for it.",
-        replies=_STATUS,
-    ),
-    Operation(
-        path="/livez",
-        method="GET",
-        id="getLiveness",
-        tag="Status",
-        summary="Ask whether the process answers",
-        description="Touches nothing but the process itself: restart it if there is no answer.",
-        replies={
-            200: Success("It does.", reference("Health"), JSON, ("Cache-Control",), ("alive",))
-        },
-    ),
-    Operation(
-        path="/openapi.json",
-        method="GET",
-        id="getOpenApi",
-        tag="Documents",
-        summary="Read this contract as OpenAPI 3.1",
-        description="Generated from the types that decode requests and encode replies.",
-        parameters=("If-None-Match",),
-        replies=_document("The document.", {"type": "object"}, JSON),
-    ),
-    Operation(
-        path="/docs",
-        method="GET",
-        id="getReference",
-        tag="Documents",
-        summary="Read this contract as a page",
-        description="One page that needs nothing from the internet.",
-        parameters=("If-None-Match",),
-        replies=_document("The page.", {"type": "string"}, HTML),
-    ),
-)
 
 
 SERVER: Final = {"url": "/", "description": "This installation."}
@@ -784,7 +325,7 @@ recognised."""
 
 def encoded() -> bytes:
     """Give the document as JSON, indented for people who read it."""
-    return json.dumps(document(), indent=2, ensure_ascii=False).encode() + b"\n"
+    return documents.encode(document())
 
 
 def document() -> Json:
@@ -809,12 +350,16 @@ def document() -> Json:
             path: {operation.method.lower(): _operation(operation) for operation in methods}
             for path, methods in groupby(OPERATIONS, key=lambda operation: operation.path)
         },
-        "webhooks": webhooks(examples_webhooks.deliveries(said.model_id, said.policy_id)),
+        "webhooks": webhooks_examples.webhooks(said.model_id, said.policy_id),
         "components": {
             "schemas": all_schemas(PRODUCT),
             "parameters": PARAMETERS,
             "headers": HEADERS,
-            "examples": {**_request_examples(), **_reply_examples(said), **_problem_examples()},
+            "examples": {
+                **served.request_examples(),
+                **served.reply_examples(said),
+                **_problem_examples(),
+            },
             "securitySchemes": {"key": _security_scheme()},
         },
     }
@@ -842,7 +387,7 @@ def _operation(operation: Operation) -> Json:
         "description": operation.description,
         "security": [{"key": []}] if operation.scope else [],
     }
-    if operation.path in OPERATORS:
+    if operation.for_operators:
         told["servers"] = [SERVER]
     if operation.scope:
         told["description"] += f" The key needs the scope `{operation.scope}`."
@@ -873,8 +418,8 @@ def _operation(operation: Operation) -> Json:
 
 def _body(schema: str, operation: Operation) -> Json:
     if operation.other_body is None:
-        return schemas.reference(schema)
-    return {"oneOf": [schemas.reference(one) for one in (schema, operation.other_body)]}
+        return reference(schema)
+    return {"oneOf": [reference(one) for one in (schema, operation.other_body)]}
 
 
 def _success(reply: Success) -> Json:
@@ -887,8 +432,16 @@ def _success(reply: Success) -> Json:
         if reply.also is not None:
             told["content"][reply.also] = _content({"type": "string"}, ())
     if reply.links:
-        told["links"] = {name: LINKS[name] for name in reply.links}
+        told["links"] = {link.operation: _link(link) for link in reply.links}
     return told
+
+
+def _link(link: Link) -> Json:
+    return {
+        "operationId": link.operation,
+        "description": link.description,
+        "parameters": {link.parameter: f"$response.body#/{link.place}"},
+    }
 
 
 def _refusals(operation: Operation) -> dict[int, Json]:
@@ -905,9 +458,9 @@ def _refusal(replies: list[Reply]) -> Json:
     named = [name for name in HEADERS if name.lower() in sent]
     codes = [_code(reply) for reply in replies]
     return {
-        "description": " Or: ".join(meanings.PROBLEMS[code].when for code in codes),
+        "description": " Or: ".join(problems.PROBLEMS[code].when for code in codes),
         "headers": _headers(["Request-Id", *named]),
-        "content": {PROBLEM_JSON: _content(schemas.reference("Problem"), codes)},
+        "content": {PROBLEM_JSON: _content(reference("Problem"), codes)},
     }
 
 
@@ -927,68 +480,13 @@ def _point(kind: str, name: str) -> Json:
 # ----------------------------------------------------------------------------- examples
 
 
-def _request_examples() -> Json:
-    bodies = examples.requests()
-    return {
-        "full": {"summary": "Everything the model reads", "value": bodies["full"]},
-        "compact": {"summary": "The four required fields", "value": bodies["compact"]},
-        "declined": {"summary": "An application that is declined", "value": bodies["declined"]},
-        **reviews_api.requests(),
-        **outcomes_api.requests(),
-        **examples_webhooks.requests(),
-        **examples_onboarding.requests(),
-    }
-
-
-def _reply_examples(said: examples.Replies) -> Json:
-    full = sample_application()
-    status = {
-        "health": {"status": "ok", "version": __version__, "model": said.model_id},
-        "unhealthy": {"status": "unavailable", "reason": "the database did not answer in time"},
-        "alive": {"status": "ok"},
-    }
-    return {
-        "full_reply": {"summary": "Reply to the full request", "value": said.score(full)},
-        "compact_reply": {
-            "summary": "Reply to the compact request",
-            "value": said.score(examples.COMPACT),
-        },
-        "expanded_reply": {
-            "summary": "Reply with everything that `expand` can add",
-            "value": said.expanded(examples.COMPACT),
-        },
-        "declined_explained": {
-            "summary": "Explanation of the request that is declined",
-            "value": said.explained(examples.DECLINED),
-        },
-        "compact_explained": {
-            "summary": "Explanation of the compact request, which is approved",
-            "value": said.explained(examples.COMPACT),
-        },
-        "locked_explained": {
-            "summary": "Where nothing leads to the target: "
-            f"`target={examples.TIER}&locked={examples.LOCKED}&language=sw`",
-            "value": said.without_recourse(examples.DECLINED),
-        },
-        "page": {"summary": "One score a page", "value": said.page(full)},
-        "record": {"summary": "A stored score", "value": said.record(examples.COMPACT)},
-        "receipt": {"summary": "Proof of a score", "value": said.receipt(examples.COMPACT)},
-        **reviews_api.replies(),
-        **outcomes_api.replies(),
-        **examples_monitoring.replies(said.model_id),
-        **examples_webhooks.replies(said.model_id, said.policy_id),
-        **examples_onboarding.replies(said.model_id),
-        **{name: {"value": value} for name, value in status.items()},
-    }
-
-
 def _problem_examples() -> Json:
     kinds = {kind: None for operation in OPERATIONS for kind in operation.problems}
     replies = [examples.problem(kind) for kind in kinds]
     return {
         _code(reply): {
             "summary": json.loads(reply.body)["title"],
-            "description": meanings.PROBLEMS[_code(reply)].remedy,
+            "description": problems.PROBLEMS[_code(reply)].remedy,
             "value": json.loads(reply.body),
         }
         for reply in replies

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Final
 
-from alama.app.asgi import DocumentEndpoints, Served, application
+from alama.app import openapi
+from alama.app.served import Running, Served
 from alama.app.upkeep import Keepers, Upkeep
 from alama.app.watching import watching
 from alama.core.errors import AlamaError
@@ -20,40 +21,27 @@ from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation, open_installation
 from alama.lenders.limits import Pace, RateLimit, Sharing, SqlRates
-from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX, MonitoringEndpoint
+from alama.lenders.store import Registry
+from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX
 from alama.monitoring.drift import Drift
-from alama.monitoring.outcomes import Outcomes
-from alama.monitoring.outcomes_api import OutcomeEndpoints
-from alama.monitoring.report import Monitoring
-from alama.monitoring.reviews import Reviews
-from alama.monitoring.reviews_api import ReviewEndpoints
-from alama.onboarding.api import OnboardingEndpoints
-from alama.onboarding.approval import Approval
-from alama.onboarding.remote import OnboardingApi
 from alama.onboarding.steps import Stores
 from alama.platform import settings as settings_module
 from alama.platform.clock import follow, stopwatch_us, wall_us
 from alama.platform.database import database as databases
 from alama.platform.errors import StoreUnavailable
-from alama.platform.files import packaged
 from alama.platform.files.packaged import builtin
-from alama.platform.http.status import HealthCheck, StatusEndpoints
+from alama.platform.http.endpoint import application
+from alama.platform.http.status import HealthCheck
 from alama.platform.timeouts import WorkQueue
 from alama.protection.audit.chain_checkpoint import ChainCheckpoint
 from alama.protection.audit.checks import damaged_copy
-from alama.protection.receipts import Receipts
 from alama.protection.retention import Retention
 from alama.scoring.admission import Admission
-from alama.scoring.api import ScoreEndpoints
 from alama.scoring.directory import Directory
-from alama.scoring.explain_api import ExplainEndpoint
 from alama.scoring.explaining import Explaining
 from alama.scoring.group_commit import GroupCommit, LivingLedger
 from alama.scoring.scoring import Scoring
 from alama.scoring.store import Scores
-from alama.webhooks.api import EventEndpoints, WebhookEndpoints
-from alama.webhooks.endpoints import Endpoints
-from alama.webhooks.events import Events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -133,29 +121,11 @@ def assemble(
     health = HealthCheck(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, scores, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
-    admission = Admission(directory, limit)
-    intake, languages = Intake(PRODUCT), packaged.languages()
+    intake = Intake(PRODUCT)
     scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
-    reviews, receipt_of = Reviews.at(installed), Receipts.at(installed).find
     reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
-    served = Served(
-        scores=ScoreEndpoints(
-            admission, scoring, scores, vault, receipt_of, reviews.sequel, languages
-        ),
-        explain=ExplainEndpoint(admission, explaining, languages),
-        reviews=ReviewEndpoints(admission, reviews),
-        outcomes=OutcomeEndpoints(admission, Outcomes.at(installed)),
-        monitoring=MonitoringEndpoint(admission, Monitoring.at(installed), reports),
-        webhooks=WebhookEndpoints(
-            admission, Endpoints.at(installed, settings.webhook_reach), Events.at(installed)
-        ),
-        events=EventEndpoints(admission, Events.at(installed)),
-        onboarding=OnboardingEndpoints(
-            admission, OnboardingApi.at(installed), Approval.at(installed)
-        ),
-        status=StatusEndpoints(health, builtin().id),
-        documents=DocumentEndpoints(),
-    )
+    running = Running(Admission(directory, limit), scores, scoring, explaining, reports, health)
+    served = Served.at(installed, running, settings.webhook_reach, builtin().id, openapi.document)
 
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[dict[str, object]]:

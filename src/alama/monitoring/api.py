@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -15,16 +15,14 @@ from alama.core.monitoring import figures
 from alama.core.monitoring.figures import Movement
 from alama.core.monitoring.findings import findings
 from alama.core.monitoring.rates import Loans, proportion, rate
-from alama.lenders import records as errors
+from alama.lenders.records import UnknownModel
 from alama.monitoring import page
 from alama.monitoring.report import DAYS_DEFAULT, DAYS_MAX, Monitoring
-from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
-from alama.platform.errors import ModelUnavailable
+from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
-from alama.platform.http.exchange import Call, Reply, private_json
-from alama.platform.http.html import VARIES, private_page, wants_page
-from alama.platform.http.operation import AT_US, HTML, RATE, Operation, Success, reference
+from alama.platform.http.exchange import VARIES, Call, Reply, private_json, private_page
+from alama.platform.http.operation import AT_US, HTML, RATE, Json, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
 
 if TYPE_CHECKING:
@@ -40,6 +38,23 @@ WAITING_MAX: Final = 8
 WAITING_EACH_MAX: Final = 4
 """Of one book: nobody takes all the places."""
 
+PARAMETERS: Final[dict[str, Json]] = {
+    "days": {
+        "name": "days",
+        "in": "query",
+        "description": "How many days to report on, today included.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": DAYS_MAX, "default": DAYS_DEFAULT},
+        "example": 30,
+    },
+    "model": {
+        "name": "model",
+        "in": "query",
+        "description": "Another model than the one that answers, by its id: one of `other_models`, "
+        "or one of whose loans anything is known.",
+        "schema": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    },
+}
+
 _WHOLE: Final = re.compile(r"[0-9]{1,3}")
 
 encode: Final = msgspec.json.Encoder().encode
@@ -49,44 +64,11 @@ class MonitoringEndpoint:
     """Reports on the book of the key."""
 
     def __init__(self, admission: Admission, monitoring: Monitoring, turns: WorkQueue) -> None:
-        """Use the use case, and the thread on which reports are made and drawn."""
         self._admission = admission
         self._monitoring = monitoring
         self._turns = turns
 
-    async def report(self, call: Call) -> Reply:
-        """GET /v1/monitoring: all figures, or the page."""
-        caller, headers = await self._admission.admit(call, Scope.MONITORING_READ)
-        asked = parameters.read(call, ("days", "model"))
-        days, model_id = _days(asked.get("days")), asked.get("model")
-        is_page = wants_page(call)
-
-        def make() -> bytes:
-            try:
-                report = self._monitoring.report(caller.book, days, model_id)
-            except (InvalidModel, UnknownCurrency) as error:
-                raise ModelUnavailable(error) from error
-            return page.monitoring_page(report).encode() if is_page else encode(report)
-
-        made = await self._turns.take(caller.book, make, PATIENCE_S)
-        if is_page:
-            return private_page(made, headers)
-        return private_json(made, [VARIES, *headers])
-
-
-def _days(asked: str | None) -> int:
-    if asked is None:
-        return DAYS_DEFAULT
-    if not (_WHOLE.fullmatch(asked) and 1 <= int(asked) <= DAYS_MAX):
-        raise BadParameter(f"days must be a whole number from 1 to {DAYS_MAX}")
-    return int(asked)
-
-
-# The operation of monitoring, as the OpenAPI document tells it.
-
-
-MONITORING_OPERATIONS: Final = (
-    Operation(
+    @Operation(
         path="/v1/monitoring",
         method="GET",
         id="getMonitoring",
@@ -111,17 +93,34 @@ MONITORING_OPERATIONS: Final = (
                 also=HTML,
             )
         },
-        refusals=(
-            BadParameter,
-            errors.UnknownModel,
-            platform_errors.Busy,
-            platform_errors.ModelUnavailable,
-        ),
-    ),
-)
+        refusals=(BadParameter, UnknownModel, Busy, ModelUnavailable),
+    )
+    async def report(self, call: Call) -> Reply:
+        caller, headers = await self._admission.admit(call, Scope.MONITORING_READ)
+        asked = parameters.read(call, ("days", "model"))
+        days, model_id = _days(asked.get("days")), asked.get("model")
+        is_page = call.wants_page
+
+        def make() -> bytes:
+            try:
+                report = self._monitoring.report(caller.book, days, model_id)
+            except (InvalidModel, UnknownCurrency) as error:
+                raise ModelUnavailable(error) from error
+            return page.monitoring_page(report).encode() if is_page else encode(report)
+
+        made = await self._turns.take(caller.book, make, PATIENCE_S)
+        if is_page:
+            return private_page(made, headers)
+        return private_json(made, [VARIES, *headers])
 
 
-Json = dict[str, Any]
+def _days(asked: str | None) -> int:
+    if asked is None:
+        return DAYS_DEFAULT
+    if not (_WHOLE.fullmatch(asked) and 1 <= int(asked) <= DAYS_MAX):
+        raise BadParameter(f"days must be a whole number from 1 to {DAYS_MAX}")
+    return int(asked)
+
 
 _AT: Final = datetime.fromtimestamp(AT_US / 1e6, UTC).replace(microsecond=0)
 _TODAY: Final = _AT.date()

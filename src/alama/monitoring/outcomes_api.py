@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections import Counter
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from alama.core.errors import FieldProblem, MalformedDocument
+from alama.core.errors import FieldProblem
 from alama.core.intake import members
 from alama.core.monitoring.news import News, State
 from alama.monitoring.outcomes import BATCH_MAX, Heard, Outcomes, Result, Sent, judge
@@ -22,16 +22,19 @@ from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.fields import Rule
-from alama.platform.http.operation import AT_US, RATE, REQUEST_ID, Operation, Success, reference
-from alama.platform.http.problems import (
-    BadParameter,
-    BodyTooLarge,
-    InvalidRequest,
-    UnsupportedMediaType,
+from alama.platform.http.operation import (
+    AT_US,
+    BODY,
+    REQUEST_ID,
+    Json,
+    Operation,
+    Success,
+    reference,
 )
+from alama.platform.http.problems import InvalidRequest
 from alama.platform.timeouts import run_with_timeout
+from alama.scoring.api import RequestId
 from alama.scoring.sequels import Answer, Said
-from alama.scoring.wire import RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -235,9 +238,6 @@ class OutcomeResults(msgspec.Struct, frozen=True):
 REPLIES: Final = (OutcomeResults,)
 
 
-# Outcomes: /v1/outcomes, where a lender says what became of its loans.
-
-
 BODY_MAX: Final = 512 * 1024
 """A thousand pieces of news, each with all its fields, and room to spare."""
 
@@ -248,12 +248,37 @@ class OutcomeEndpoints:
     """What callers can say of the loans of their book."""
 
     def __init__(self, admission: Admission, outcomes: Outcomes) -> None:
-        """Use the use case."""
         self._admission = admission
         self._outcomes = outcomes
 
+    @Operation(
+        path="/v1/outcomes",
+        method="POST",
+        id="recordOutcomes",
+        tag="Outcomes",
+        summary="Say what became of loans",
+        description="Takes what became of one loan, or of up to 1,000. Each piece of news gets an "
+        "answer of its own: one about a score that is not there keeps no other from being "
+        "recorded. Only a body that breaks a rule is refused as a whole, and then nothing of it is "
+        "recorded. To send the same again does no harm, in whole or in part, in any order, so no "
+        "`Idempotency-Key` is needed: the latest date has the word, and a loan that was ever a "
+        "default stays one, unless `corrects` says that this was never so.",
+        scope=Scope.OUTCOMES_WRITE,
+        body="NewOutcome",
+        other_body="OutcomeBatch",
+        body_told="One piece of news; or an object whose only field, `outcomes`, is a list of 1 to "
+        "1,000 of them. At most 512 KiB of UTF-8, not compressed.",
+        requests=("outcome", "outcomes"),
+        replies={
+            200: Success(
+                "What became of each piece of news.",
+                reference("OutcomeResults"),
+                examples=("outcome_results",),
+            )
+        },
+        refusals=BODY,
+    )
     async def record(self, call: Call) -> Reply:
-        """POST /v1/outcomes: what became of one loan, or of a thousand."""
         caller, headers = await self._admission.admit(call, Scope.OUTCOMES_WRITE)
         parameters.read(call, ())
         body = await json_body(call, BODY_MAX)
@@ -281,49 +306,6 @@ def _told(result: Result) -> OutcomeResult:
         UNSET if result.message is None else result.message,
     )
 
-
-# The operation of outcomes, as the OpenAPI document tells it.
-
-
-OUTCOME_OPERATIONS: Final = (
-    Operation(
-        path="/v1/outcomes",
-        method="POST",
-        id="recordOutcomes",
-        tag="Outcomes",
-        summary="Say what became of loans",
-        description="Takes what became of one loan, or of up to 1,000. Each piece of news gets an "
-        "answer of its own: one about a score that is not there keeps no other from being "
-        "recorded. Only a body that breaks a rule is refused as a whole, and then nothing of it is "
-        "recorded. To send the same again does no harm, in whole or in part, in any order, so no "
-        "`Idempotency-Key` is needed: the latest date has the word, and a loan that was ever a "
-        "default stays one, unless `corrects` says that this was never so.",
-        scope=Scope.OUTCOMES_WRITE,
-        body="NewOutcome",
-        other_body="OutcomeBatch",
-        body_told="One piece of news; or an object whose only field, `outcomes`, is a list of 1 to "
-        "1,000 of them. At most 512 KiB of UTF-8, not compressed.",
-        requests=("outcome", "outcomes"),
-        replies={
-            200: Success(
-                "What became of each piece of news.",
-                reference("OutcomeResults"),
-                headers=RATE,
-                examples=("outcome_results",),
-            )
-        },
-        refusals=(
-            MalformedDocument,
-            BadParameter,
-            BodyTooLarge,
-            UnsupportedMediaType,
-            InvalidRequest,
-        ),
-    ),
-)
-
-
-Json = dict[str, Any]
 
 _OTHER_ID: Final = ids.request_id(AT_US + 1_000_000, bytes.fromhex("0c44e1b7a2905f"))
 _UNKNOWN_ID: Final = ids.request_id(AT_US + 2_000_000, bytes.fromhex("77aa01c39d5be2"))

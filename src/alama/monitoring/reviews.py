@@ -23,9 +23,9 @@ from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind
 from alama.scoring import schema
 from alama.scoring.records import ScoreRow, StoredScore, UnknownScore
+from alama.scoring.scores_api import listed_reply
 from alama.scoring.sequels import RULINGS, Judgement, Review, Sequel, StoredReview, StoredSequel
 from alama.scoring.store import stored_score, whole_scores
-from alama.scoring.wire import listed_reply
 from alama.vault import envelope
 from alama.vault import schema as vault_schema
 from alama.vault.sealed_texts import Resealed

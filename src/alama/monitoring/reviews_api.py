@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from alama.core.application import HIDDEN
-from alama.core.errors import MalformedDocument
+from alama.core.errors import AlamaError, MalformedDocument
 from alama.core.monitoring.news import State
-from alama.monitoring import reviews as monitoring_reviews
 from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviews, is_note
+from alama.onboarding.candidates_api import Person
 from alama.onboarding.records import TEXT_MAX, is_line
-from alama.onboarding.wire import Person
-from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
 from alama.platform.days import DAY_US
+from alama.platform.errors import Erased
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.fields import Rule
-from alama.platform.http.operation import AT_US, RATE, REQUEST_ID, Operation, Success, reference
+from alama.platform.http.operation import (
+    AT_US,
+    REQUEST_ID,
+    Json,
+    Operation,
+    Success,
+    reference,
+)
 from alama.platform.http.problems import (
     BadParameter,
     BodyTooLarge,
@@ -31,9 +37,9 @@ from alama.platform.http.problems import (
     UnsupportedMediaType,
 )
 from alama.platform.timeouts import run_with_timeout
-from alama.scoring import api as render
-from alama.scoring import api as scoring_api
-from alama.scoring import records as errors
+from alama.scoring import scores_api
+from alama.scoring.api import GET_SCORE
+from alama.scoring.records import UnknownScore
 from alama.scoring.sequels import RULINGS, Judgement, Outcome, Review, ReviewReason, Sequel
 
 if TYPE_CHECKING:
@@ -90,63 +96,18 @@ class NewReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 REQUESTS: Final = (NewReview,)
 
 
-# Reviews: POST /v1/scores/{request_id}/review, the end of REVIEW.
+def _review(description: str) -> Success:
+    return Success(description, reference("ScoreReview"), examples=("review",), links=(GET_SCORE,))
 
 
 class ReviewEndpoints:
     """What an officer can do with scores."""
 
     def __init__(self, admission: Admission, reviews: Reviews) -> None:
-        """Use the use case."""
         self._admission = admission
         self._reviews = reviews
 
-    async def review(self, call: Call) -> Reply:
-        """POST /v1/scores/{request_id}/review: what a person decided."""
-        caller, headers = await self._admission.admit(call, Scope.REVIEWS_WRITE)
-        parameters.read(call, ())
-        request_id = scoring_api.request_id_asked(call)
-        sent = fields.read(NewReview, await json_body(call), RULES, _CHECKS)
-        said = Judgement(sent.decision, ReviewReason(sent.reason), sent.name, sent.note)
-        book, key_id = caller.book, caller.key.id
-        reviewed = await run_with_timeout(
-            lambda: self._reviews.review(book, request_id, said, key_id)
-        )
-        status = HTTPStatus.CREATED if reviewed.is_new else HTTPStatus.OK
-        return private_json(render.review_reply(reviewed.review), headers, status)
-
-
-def _must(holds: Callable[[str], bool]) -> Check:
-    def check(text: str) -> None:
-        if not holds(text):
-            raise ValueError
-
-    return check
-
-
-_CHECKS: Final[Mapping[str, Check]] = {
-    "decision": _must(RULINGS.__contains__),
-    "reason": _must(REASONS.__contains__),
-    "name": _must(is_line),
-    "note": _must(is_note),
-}
-
-
-# The operation of reviews, as the OpenAPI document tells it.
-
-
-def _review(description: str) -> Success:
-    return Success(
-        description,
-        reference("ScoreReview"),
-        headers=RATE,
-        examples=("review",),
-        links=("getScore",),
-    )
-
-
-REVIEW_OPERATIONS: Final = (
-    Operation(
+    @Operation(
         path="/v1/scores/{request_id}/review",
         method="POST",
         id="reviewScore",
@@ -170,18 +131,43 @@ REVIEW_OPERATIONS: Final = (
         refusals=(
             MalformedDocument,
             BadParameter,
-            errors.UnknownScore,
-            monitoring_reviews.AlreadyReviewed,
-            platform_errors.Erased,
+            UnknownScore,
+            AlreadyReviewed,
+            Erased,
             BodyTooLarge,
             UnsupportedMediaType,
             InvalidRequest,
         ),
-    ),
-)
+    )
+    async def review(self, call: Call) -> Reply:
+        caller, headers = await self._admission.admit(call, Scope.REVIEWS_WRITE)
+        parameters.read(call, ())
+        request_id = scores_api.request_id_asked(call)
+        sent = fields.read(NewReview, await json_body(call), RULES, _CHECKS)
+        said = Judgement(sent.decision, ReviewReason(sent.reason), sent.name, sent.note)
+        book, key_id = caller.book, caller.key.id
+        reviewed = await run_with_timeout(
+            lambda: self._reviews.review(book, request_id, said, key_id)
+        )
+        status = HTTPStatus.CREATED if reviewed.is_new else HTTPStatus.OK
+        return private_json(scores_api.review_reply(reviewed.review), headers, status)
 
 
-Json = dict[str, Any]
+def _must(holds: Callable[[str], bool]) -> Check:
+    def check(text: str) -> None:
+        if not holds(text):
+            raise ValueError
+
+    return check
+
+
+_CHECKS: Final[Mapping[str, Check]] = {
+    "decision": _must(RULINGS.__contains__),
+    "reason": _must(REASONS.__contains__),
+    "name": _must(is_line),
+    "note": _must(is_note),
+}
+
 
 _HOUR_US: Final = 3_600 * 1_000_000
 _KEY: Final = "key_4f1d2c7b9a035e68"
@@ -225,9 +211,9 @@ def requests() -> dict[str, Json]:
 
 def replies() -> dict[str, Json]:
     """Give the bodies of replies by name."""
-    return {"review": {"summary": "A review", "value": json.loads(render.review_reply(REVIEW))}}
+    return {"review": {"summary": "A review", "value": json.loads(scores_api.review_reply(REVIEW))}}
 
 
-def already_reviewed() -> AlreadyReviewed:
-    """Give what is said to the second who decides."""
-    return AlreadyReviewed(REVIEW.reviewed_us)
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give problems by the paths that they are met at."""
+    return {f"/v1/scores/{REQUEST_ID}/review": (AlreadyReviewed(REVIEW.reviewed_us),)}

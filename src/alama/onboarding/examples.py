@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from alama.lenders.records import Signed
-from alama.onboarding import api as render_onboarding
-from alama.onboarding import orders, wire
+from alama.onboarding import api, candidates_api, errors, jobs_api, orders
 from alama.onboarding.approval import Approved
-from alama.onboarding.errors import (
-    ApprovalBlocked,
-    GateFailed,
-    JobUnderWay,
-    LawElsewhere,
-    ModelWithdrawn,
-    NothingBefore,
-    SignatureRefused,
-    StepMissing,
+from alama.onboarding.candidates_api import CANDIDATE, ROLLBACKS
+from alama.onboarding.jobs_api import (
+    CANDIDATE_ID_EXAMPLE,
+    HISTORIES,
+    HISTORY_ID_EXAMPLE,
+    JOB_ID_EXAMPLE,
+    JOBS,
+    TRAININGS,
 )
 from alama.onboarding.orders import ReadOrder, TrainOrder
 from alama.onboarding.records import (
-    CANDIDATE_PREFIX,
-    HISTORY_PREFIX,
     JOB_PREFIX,
     NO_GATES,
     Candidate,
@@ -41,23 +37,22 @@ from alama.onboarding.remote import Handed, Judged
 from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding
 from alama.onboarding.terms import Agreed
 from alama.platform import ids
-from alama.platform.http.operation import AT_US
+from alama.platform.http.operation import AT_US, Json
 from alama.platform.http.problems import InvalidFile
 from alama.training.history.report import Enough
+
+if TYPE_CHECKING:
+    from alama.core.errors import AlamaError
 
 _SECOND_US: Final = 1_000_000
 _READ_US: Final = AT_US - 3_600 * _SECOND_US
 _TRAINED_US: Final = AT_US - 1_800 * _SECOND_US
 _READ_CHANCE: Final = bytes.fromhex("9b20c7d4e11f83")
 _TRAIN_CHANCE: Final = bytes.fromhex("5d1f0a9c3b7e42")
-HISTORY_ID: Final = ids.sortable(HISTORY_PREFIX, _READ_US, _READ_CHANCE)
 READING_ID: Final = ids.sortable(JOB_PREFIX, _READ_US, _READ_CHANCE)
-JOB_ID: Final = ids.sortable(JOB_PREFIX, _TRAINED_US, _TRAIN_CHANCE)
-CANDIDATE_ID: Final = ids.sortable(CANDIDATE_PREFIX, _TRAINED_US, _TRAIN_CHANCE)
 _LENDER: Final = "demo"
 _KEY: Final = "key_4f1d2c7b9a035e68"
 _DIGEST: Final = "sha256:" + "5f0c" * 16
-
 PILOT: Final = Pilot(
     lender=_LENDER,
     jurisdiction="KE",
@@ -77,16 +72,16 @@ _READING: Final = Job(
     asked_by=_KEY,
 )
 TRAINING: Final = Job(
-    id=JOB_ID,
+    id=JOB_ID_EXAMPLE,
     lender=_LENDER,
     kind=JobKind.TRAIN,
-    order=orders.encode(TrainOrder(HISTORY_ID)),
+    order=orders.encode(TrainOrder(HISTORY_ID_EXAMPLE)),
     state=JobState.WAITING,
     created_us=_TRAINED_US,
     asked_by=_KEY,
 )
 HISTORY: Final = HistoryRecord(
-    id=HISTORY_ID,
+    id=HISTORY_ID_EXAMPLE,
     lender=_LENDER,
     digest=_DIGEST,
     file_format=FileFormat.CSV,
@@ -115,10 +110,10 @@ _FAILED: Final = Gate("stability", passed=False, words="PSI 0.31, and less than 
 def candidate(model_id: str) -> Candidate:
     """Give a candidate that has passed its gates."""
     return Candidate(
-        id=CANDIDATE_ID,
+        id=CANDIDATE_ID_EXAMPLE,
         lender=_LENDER,
         model_id=model_id,
-        history_id=HISTORY_ID,
+        history_id=HISTORY_ID_EXAMPLE,
         days_past_due=30,
         limits=NO_GATES,
         gates=_GATES,
@@ -159,7 +154,7 @@ def requests() -> dict[str, Json]:
         "new_training": {"summary": "On the newest history", "value": {"seed": 0}},
         "new_training_without": {
             "summary": "Without a field that gives the outcome away",
-            "value": {"history_id": HISTORY_ID, "exclude": ["avg_balance"]},
+            "value": {"history_id": HISTORY_ID_EXAMPLE, "exclude": ["avg_balance"]},
         },
         "new_signature": {"summary": "One of four eyes", "value": who},
         "new_rollback": {"summary": "Back to the model before", "value": back},
@@ -179,150 +174,54 @@ def replies(model_id: str) -> dict[str, Json]:
     first = Signature("W. Mutua", "read the pack, discussed on 14 November", AT_US, _KEY)
     standing = Standing(_LENDER, _steps(), PILOT, HISTORY, None, running, _READING)
     bodies = {
-        "onboarding": render_onboarding.standing_reply(standing),
-        "terms": render_onboarding.terms_reply(Agreed(PILOT, drafted=True)),
-        "reading_job": render_onboarding.job_reply(_READING),
-        "training_job": render_onboarding.job_reply(TRAINING),
-        "job_under_way_now": render_onboarding.job_reply(running),
-        "failed_job": render_onboarding.job_reply(failed),
-        "history": render_onboarding.history_reply(Handed(HISTORY_ID, HISTORY, _REPORT, _READING)),
-        "unread_history": render_onboarding.history_reply(Handed(HISTORY_ID, None, None, _READING)),
-        "candidate": render_onboarding.candidate_reply(Judged(made, _PACK, [first], 2, live=False)),
-        "signed": render_onboarding.signed_reply(Approved(made, [first], 2, live=False)),
-        "rolled_back": render_onboarding.rolled_back_reply(model_id),
+        "onboarding": api.standing_reply(standing),
+        "terms": api.terms_reply(Agreed(PILOT, drafted=True)),
+        "reading_job": jobs_api.job_reply(_READING),
+        "training_job": jobs_api.job_reply(TRAINING),
+        "job_under_way_now": jobs_api.job_reply(running),
+        "failed_job": jobs_api.job_reply(failed),
+        "history": jobs_api.history_reply(Handed(HISTORY_ID_EXAMPLE, HISTORY, _REPORT, _READING)),
+        "unread_history": jobs_api.history_reply(Handed(HISTORY_ID_EXAMPLE, None, None, _READING)),
+        "candidate": candidates_api.candidate_reply(Judged(made, _PACK, [first], 2, live=False)),
+        "signed": candidates_api.signed_reply(Approved(made, [first], 2, live=False)),
+        "rolled_back": candidates_api.rolled_back_reply(model_id),
     }
     return {name: {"value": json.loads(body)} for name, body in bodies.items()}
 
 
-def law_elsewhere() -> LawElsewhere:
-    return LawElsewhere("Uganda", _LENDER, "KES")
-
-
-def step_missing() -> StepMissing:
-    return StepMissing(
-        "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
-    )
-
-
-def invalid_file() -> InvalidFile:
-    return InvalidFile(
-        "the file has more than 1,000 columns", hint="leave out the columns that no model needs"
-    )
-
-
-def job_under_way() -> JobUnderWay:
-    return JobUnderWay(JOB_ID)
-
-
-def approval_blocked() -> ApprovalBlocked:
-    return ApprovalBlocked(
-        "the terms of the lender have changed since this model was trained and judged",
-        hint="train it again",
-    )
-
-
-def gate_failed() -> GateFailed:
-    return GateFailed([_FAILED])
-
-
-def signature_refused() -> SignatureRefused:
-    return SignatureRefused(
-        "this API key has signed this model already",
-        hint="whoever signs over HTTP has a key of their own",
-    )
-
-
-def model_withdrawn() -> ModelWithdrawn:
-    signed = Signed(AT_US, "W. Mutua", "arrears of new loans")
-    return ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID, signed)
-
-
-def nothing_before() -> NothingBefore:
-    return NothingBefore(_LENDER)
-
-
-Json = dict[str, Any]
-
-
-def _id(name: str, told: str, pattern: str, example: str) -> Json:
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give problems by the paths that they are met at."""
+    candidate = CANDIDATE.format(candidate_id=CANDIDATE_ID_EXAMPLE)
+    withdrawn = Signed(AT_US, "W. Mutua", "arrears of new loans")
     return {
-        "name": name,
-        "in": "path",
-        "required": True,
-        "description": told,
-        "schema": {"type": "string", "pattern": pattern},
-        "example": example,
+        api.TERMS: (errors.FewerEyes(), errors.LawElsewhere("Uganda", _LENDER, "KES")),
+        HISTORIES: (
+            errors.StepMissing(
+                "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
+            ),
+            errors.HistoriesFull(),
+            InvalidFile(
+                "the file has more than 1,000 columns",
+                hint="leave out the columns that no model needs",
+            ),
+        ),
+        f"{HISTORIES}/{HISTORY_ID_EXAMPLE}": (errors.UnknownHistory(),),
+        TRAININGS: (errors.JobUnderWay(JOB_ID_EXAMPLE), errors.HistoryForgotten()),
+        f"{JOBS}/{JOB_ID_EXAMPLE}": (errors.UnknownJob(),),
+        candidate: (errors.UnknownCandidate(),),
+        f"{candidate}/signatures": (
+            errors.ApprovalBlocked(
+                "the terms of the lender have changed since this model was trained and judged",
+                hint="train it again",
+            ),
+            errors.GateFailed([_FAILED]),
+            errors.SignatureRefused(
+                "this API key has signed this model already",
+                hint="whoever signs over HTTP has a key of their own",
+            ),
+        ),
+        ROLLBACKS: (
+            errors.ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID_EXAMPLE, withdrawn),
+            errors.NothingBefore(_LENDER),
+        ),
     }
-
-
-def _column_parameters(name: str, told: str, items: Json, example: list[str]) -> Json:
-    return {
-        "name": name,
-        "in": "query",
-        "description": f"{told} Separated by commas.",
-        "style": "form",
-        "explode": False,
-        "schema": {"type": "array", "maxItems": wire.COLUMNS_MAX, "items": items},
-        "example": example,
-    }
-
-
-_FIELD: Final = {"type": "string", "enum": list(wire.FIELDS)}
-_COLUMN: Final = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"}
-
-PARAMETERS: Final[dict[str, Json]] = {
-    "history_id": _id(
-        "history_id",
-        "The `history_id` of the job that reads it.",
-        wire.HISTORY_ID,
-        HISTORY_ID,
-    ),
-    "job_id": _id(
-        "job_id",
-        "The `id` of the job.",
-        wire.JOB_ID,
-        JOB_ID,
-    ),
-    "candidate_id": _id(
-        "candidate_id",
-        "The `candidate_id` of the job that trained it.",
-        wire.CANDIDATE_ID,
-        CANDIDATE_ID,
-    ),
-    "use_region": {
-        "name": "region",
-        "in": "query",
-        "description": "Whether `region` may be an input.",
-        "schema": {"type": "boolean", "default": False},
-        "example": False,
-    },
-    "exclude": _column_parameters(
-        "exclude", "Fields of an application that are no inputs.", _FIELD, ["avg_balance"]
-    ),
-    "keep": _column_parameters(
-        "keep",
-        "Inputs that give the outcome away and stay all the same; nobody can then approve.",
-        _FIELD,
-        ["avg_balance"],
-    ),
-    "groups": _column_parameters(
-        "groups",
-        "Columns of the file that are looked at for fairness and are never inputs.",
-        _COLUMN,
-        ["gender"],
-    ),
-}
-
-
-def _link(operation: str, told: str, parameter: str, place: str) -> Json:
-    return {
-        "operationId": operation,
-        "description": told,
-        "parameters": {parameter: f"$response.body#/{place}"},
-    }
-
-
-LINKS: Final[dict[str, Json]] = {
-    "getJob": _link("getJob", "Ask how far it has come.", "job_id", "id"),
-    "getHistory": _link("getHistory", "Read the report.", "history_id", "history_id"),
-}

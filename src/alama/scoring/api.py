@@ -1,62 +1,185 @@
-"""Scores over HTTP: given by POST /v1/score, read at /v1/scores."""
+"""POST /v1/score: score an application, and keep it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
-from alama.core import receipts
-from alama.core.calibration import TO_WHOLE
+from alama.core.calibration import SCORE_MAX, SCORE_MIN, TO_WHOLE
+from alama.core.errors import InvalidApplication, MalformedDocument
+from alama.core.product import PRODUCT
 from alama.core.reasons import tell
-from alama.platform import ids
-from alama.platform.book import Book, Scope
-from alama.platform.days import date_of, moment
-from alama.platform.errors import Erased
+from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
+from alama.lenders.records import OnboardingIncomplete
+from alama.platform.book import Scope
+from alama.platform.errors import Erased, ModelUnavailable
+from alama.platform.files.packaged import LANGUAGES
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
-from alama.platform.http.problems import BadParameter
-from alama.platform.timeouts import run_with_timeout
-from alama.scoring import scoring, wire
-from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, UnknownScore
-from alama.scoring.replay import open_score
-from alama.scoring.wire import (
-    OfferDetail,
-    PriceParts,
-    Reason,
-    ScoreOutcome,
-    ScorePage,
-    ScoreRecord,
-    ScoreReply,
-    ScoreReview,
-    ShapValue,
-    listed_reply,
-    plain,
-)
+from alama.platform.http.fields import SPACE
+from alama.platform.http.operation import RATE, Json, Link, Operation, Success, reference
+from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
+from alama.scoring import scoring
+from alama.scoring.explaining import TARGET_DEFAULT
+from alama.scoring.records import IdempotencyInFlight, IdempotencyKeyReused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from alama.core.assess import Assessment
     from alama.core.reasons.dictionary import Language
-    from alama.core.receipts import Receipt
     from alama.scoring.admission import Admission
     from alama.scoring.scoring import Given, Once, Render, Scoring
-    from alama.scoring.sequels import Outcome, Review, Sequel
-    from alama.scoring.store import Scores
-    from alama.vault.vault import Vault
 
 
-def request_id_asked(call: Call) -> str:
-    """Read which score a path names; what cannot be an id names none."""
-    named = call.path_part("request_id")
-    if not ids.is_request_id(named):
-        raise UnknownScore
-    return named
+REQUEST_ID_PATTERN: Final = "^req_[0-9a-f]{28}$"
+RequestId = Annotated[
+    str, Meta(pattern=REQUEST_ID_PATTERN, description="Names the score for ever.")
+]
+Score = Annotated[
+    int,
+    Meta(
+        ge=SCORE_MIN,
+        le=SCORE_MAX,
+        description="660 is a 5 % default probability; 40 points double the odds of repayment.",
+    ),
+]
+Tier = Annotated[str, Meta(description="Risk tier, A the safest. The policy sets the cut-offs.")]
+DefaultProbability = Annotated[float, Meta(ge=0, le=1, description="Of this loan, as a fraction.")]
+Decision = Annotated[
+    str,
+    Meta(
+        description="APPROVED (up to `recommended_limit`), REVIEW (a person decides) or DECLINED. "
+        "An open set: expect more words."
+    ),
+]
+Limit = Annotated[float, Meta(ge=0, description="In the lender's currency; 0 where declined.")]
+TermDays = Annotated[
+    int, Meta(ge=1, description="One of the terms on offer. Where declined it is no offer.")
+]
+Apr = Annotated[float, Meta(ge=0, description="Percent a year. Where declined it is no offer.")]
+ProcessingMs = Annotated[int, Meta(ge=1, description="Milliseconds taken, rounded up.")]
+BaseScore = Annotated[float, Meta(description="What the contributions are added to.")]
+ModelHash = Annotated[str, Meta(description="Content hash of the model.")]
+PolicyHash = Annotated[str, Meta(description="Content hash of the policy.")]
+
+Rules = Annotated[
+    list[str],
+    Meta(
+        description="Codes of what decided against the application, if anything. Beside those "
+        "listed, the names of the rules of the lender's own policy."
+    ),
+]
 
 
-# From what the service knows to what the contract says.
+# Types here are for callers. They change by addition only, whatever happens to the types inside.
+
+
+class ShapValue(msgspec.Struct, frozen=True, gc=False):
+    """What one field of the application gave to the score."""
+
+    feature: Annotated[str, Meta(description="The field, as the caller spelled it.")]
+    contribution: Annotated[
+        float,
+        Meta(description="Exact Shapley value in score points; positive raises the score."),
+    ]
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why the decision is as it is: a rule that decided, or a field and its points."""
+
+    code: Annotated[str, Meta(description="Stable name of the reason; more may come.")]
+    feature: Annotated[
+        str | None, Meta(description="The field, as the caller spelled it; null for a rule.")
+    ]
+    contribution: Annotated[
+        float | None, Meta(description="Of the field, in score points; null for a rule.")
+    ]
+    text: Annotated[str, Meta(description="To the applicant, in the `language` asked for.")]
+
+
+class PriceParts(msgspec.Struct, frozen=True, gc=False):
+    """What the APR is made of, in percent a year; the parts add up to it."""
+
+    expected_loss: Annotated[float, Meta(description="What defaults are expected to lose.")]
+    running_cost: Annotated[float, Meta(description="What it costs to run the loan.")]
+    funding: Annotated[float, Meta(description="What the money costs the lender.")]
+    margin: Annotated[float, Meta(description="What the lender means to earn.")]
+
+
+class OfferDetail(msgspec.Struct, frozen=True, gc=False):
+    """The arithmetic behind the recommended limit, term and APR."""
+
+    currency: Annotated[str, Meta(description="ISO 4217.")]
+    default_probability: Annotated[
+        float, Meta(ge=0, le=1, description="Of the loan as offered, not as requested.")
+    ]
+    price: PriceParts
+    fee: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="What part of the price is a fee, in money; the rest is interest.",
+        ),
+    ]
+    expected_loss: Annotated[
+        float, Meta(ge=0, description="What the loan is expected to lose, in money.")
+    ]
+    rules: Rules
+
+
+class Concluded(msgspec.Struct, frozen=True):
+    """What is concluded from an application: the score, the decision and the offer."""
+
+    score: Score
+    tier: Tier
+    default_probability: DefaultProbability
+    decision: Decision
+    recommended_limit: Limit
+    recommended_term_days: TermDays
+    recommended_apr: Apr
+
+
+class Scored(Concluded, frozen=True):
+    """The ten fields of a score."""
+
+    shap_values: Annotated[
+        list[ShapValue],
+        Meta(description="One for each field of the scorecard, largest magnitude first."),
+    ]
+    request_id: RequestId
+    processing_ms: ProcessingMs
+
+
+class ScoreReply(Scored, frozen=True):
+    """A score, and the lending decision that follows from it."""
+
+    base_score: Annotated[
+        float | UnsetType,
+        Meta(description="With `expand`: what the contributions are added to."),
+    ] = UNSET
+    model: Annotated[
+        str | UnsetType, Meta(description="With `expand`: content hash of the model.")
+    ] = UNSET
+    policy: Annotated[
+        str | UnsetType, Meta(description="With `expand`: content hash of the policy.")
+    ] = UNSET
+    offer: Annotated[
+        OfferDetail | UnsetType, Meta(description="With `expand`: how the offer was priced.")
+    ] = UNSET
+    reasons: Annotated[
+        list[Reason] | UnsetType,
+        Meta(description="With `expand`: why, in words, in the `language` asked for."),
+    ] = UNSET
+
+
+def plain(amount: float) -> float:
+    """Give whole money as it was first given, without decimals; databases add them."""
+    whole = int(amount)
+    return whole if whole == amount else amount
 
 
 POINTS_DECIMALS: Final = 4
@@ -82,47 +205,6 @@ def expanded(names: frozenset[str], language: Language) -> Callable[[Given], byt
     return render
 
 
-def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
-    """Give everything that is kept of a score, and what became of it."""
-    said = sealed.assessment
-    return _encode(
-        ScoreRecord(
-            score=row.score,
-            tier=row.tier,
-            default_probability=row.default_probability,
-            decision=row.decision,
-            recommended_limit=plain(row.recommended_limit),
-            recommended_term_days=row.recommended_term_days,
-            recommended_apr=row.recommended_apr,
-            shap_values=_shap_values(said),
-            request_id=row.request_id,
-            processing_ms=row.processing_ms,
-            base_score=base_score(said),
-            model=row.model_id,
-            policy=row.policy_id,
-            offer=_offer(said),
-            created_at=moment(row.created_us),
-            mode=row.mode,
-            key_id=row.key_id,
-            application=msgspec.Raw(sealed.application),
-            review=None if sequel.review is None else _review(sequel.review),
-            outcome=None if sequel.outcome is None else _outcome(sequel.outcome),
-        )
-    )
-
-
-def review_reply(kept: Review) -> bytes:
-    """Give what an officer decided."""
-    return _encode(_review(kept))
-
-
-def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
-    """Give one page of scores; the cursor of the next one is the last id, if there may be more."""
-    shown = [listed_reply(row) for row in rows[:limit]]
-    more = len(rows) > limit
-    return _encode(ScorePage(shown, shown[-1].request_id if more else None))
-
-
 def _reply(given: Given) -> ScoreReply:
     said = given.assessment
     offer = said.offer
@@ -134,38 +216,13 @@ def _reply(given: Given) -> ScoreReply:
         offer.limit,
         offer.term_days,
         offer.apr,
-        _shap_values(said),
+        shap_values(said),
         given.request_id,
         given.processing_ms,
     )
 
 
-def _review(kept: Review) -> ScoreReview:
-    return ScoreReview(
-        request_id=kept.request_id,
-        decision=kept.decision,
-        reason=kept.reason.value,
-        name=kept.person,
-        reviewed_at=moment(kept.reviewed_us),
-        given_decision=kept.given_decision,
-        overrides=kept.overrides,
-        note=kept.note,
-    )
-
-
-def _outcome(known: Outcome) -> ScoreOutcome:
-    disbursed, repaid = known.disbursed_amount, known.repaid_amount
-    return ScoreOutcome(
-        outcome=known.state.value,
-        date=date_of(known.happened_on),
-        is_default=known.is_default,
-        disbursed_amount=None if disbursed is None else plain(disbursed),
-        repaid_amount=None if repaid is None else plain(repaid),
-        recorded_at=moment(known.recorded_us),
-    )
-
-
-def _shap_values(said: Assessment) -> list[ShapValue]:
+def shap_values(said: Assessment) -> list[ShapValue]:
     # In place, and not by `round`: this is the larger part of what a reply costs.
     return [
         ShapValue(one.feature, (one.points * _POINTS_STEPS + TO_WHOLE - TO_WHOLE) / _POINTS_STEPS)
@@ -201,7 +258,7 @@ def _reasons(given: Given, language: Language) -> list[Reason]:
     return reasons(tell.reasons(policy, given.application, said, language))
 
 
-def _offer(said: Assessment) -> OfferDetail:
+def offer_detail(said: Assessment) -> OfferDetail:
     offer, price = said.offer, said.offer.price
     return OfferDetail(
         currency=offer.currency,
@@ -217,43 +274,153 @@ EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
     "base_score": lambda given, _: base_score(given.assessment),
     "model": lambda given, _: given.active.model.model.id,
     "policy": lambda given, _: given.active.policy.id,
-    "offer": lambda given, _: _offer(given.assessment),
+    "offer": lambda given, _: offer_detail(given.assessment),
     "reasons": _reasons,
 }
 """What `expand` may add, by name."""
 
 
+# ------------------------------------------------------------------------------ operations
+
+
 IDEMPOTENCY_KEY_MAX: Final = 255
 """Bytes: what a header holds has no other length."""
 
-PAGE_DEFAULT: Final = 20
-PAGE_MAX: Final = 100
+_SCORE: Final = "^([3-7][0-9][0-9]|8[0-4][0-9]|850)$"
+_TIER: Final = "^[A-Za-z0-9+-]{1,8}$"
+"""Which of the names that a tier may have are tiers, the policy of the key says."""
+
+PARAMETERS: Final[dict[str, Json]] = {
+    "expand": {
+        "name": "expand",
+        "in": "query",
+        "description": "What to add to the ten fields of the reply, separated by commas.",
+        "style": "form",
+        "explode": False,
+        "schema": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "enum": list(EXPANSIONS)},
+        },
+        "example": ["base_score", "offer"],
+    },
+    "language": {
+        "name": "language",
+        "in": "query",
+        "description": "In which language to speak to the applicant.",
+        "schema": {"type": "string", "enum": list(LANGUAGES), "default": LANGUAGES[0]},
+        "example": "sw",
+    },
+    "target": {
+        "name": "target",
+        "in": "query",
+        "description": f"What to lead to: `{TARGET_DEFAULT}`, a tier of the policy such as `B` "
+        "(or a better one), or a score such as `700` (or more).",
+        "schema": {
+            "type": "string",
+            "anyOf": [{"const": TARGET_DEFAULT}, {"pattern": _SCORE}, {"pattern": _TIER}],
+            "default": TARGET_DEFAULT,
+        },
+        "example": TARGET_DEFAULT,
+    },
+    "ways": {
+        "name": "limit",
+        "in": "query",
+        "description": "How many ways to the target are wanted, at most. No way holds all the "
+        "fields of another.",
+        "schema": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": COUNT_MAX,
+            "default": COUNT_DEFAULT,
+        },
+        "example": COUNT_DEFAULT,
+    },
+    "locked": {
+        "name": "locked",
+        "in": "query",
+        "description": "Fields that must stay as they are, in either spelling, separated by "
+        "commas. None where it is empty; space around a name does not count.",
+        "style": "form",
+        "explode": False,
+        "schema": {
+            "type": "array",
+            "items": {"type": "string", "enum": list(PRODUCT.position)},
+        },
+        "example": ["requested_amount"],
+    },
+    "Idempotency-Key": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "Any text of your own that names this request, such as a UUID. Sent again "
+        "within 72 hours, the same request gets the same reply and is stored once. It stands once, "
+        f"and has at most {IDEMPOTENCY_KEY_MAX} bytes: a letter beyond ASCII has more than one in "
+        "UTF-8.",
+        "schema": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": IDEMPOTENCY_KEY_MAX,
+            "pattern": f"[^{SPACE}]",
+        },
+        "example": "7f9c2ba4-e88f-4d27-a1c5-0b6a3c1d5e42",
+    },
+}
+
+GET_SCORE: Final = Link("getScore", "Read the stored score.", "request_id", "request_id")
+GET_RECEIPT: Final = Link("getReceipt", "Prove the score.", "request_id", "request_id")
+REVIEW_SCORE: Final = Link("reviewScore", "Say what a person decided.", "request_id", "request_id")
 
 
-class ScoreEndpoints:
-    """What callers can do with scores."""
+class ScoreEndpoint:
+    """Scores applications."""
 
     def __init__(
-        self,
-        admission: Admission,
-        scoring: Scoring,
-        scores: Scores,
-        vault: Vault,
-        receipt_of: Callable[[Book, str], Receipt],
-        sequel_of: Callable[[Book, str], Sequel],
-        languages: Sequence[Language],
+        self, admission: Admission, scoring: Scoring, languages: Sequence[Language]
     ) -> None:
-        """Use the use cases; the first language is that of callers who do not say."""
+        """Use the use case; the first language is that of callers who do not say."""
         self._admission = admission
         self._scoring = scoring
-        self._scores = scores
-        self._vault = vault
-        self._receipt_of = receipt_of
-        self._sequel_of = sequel_of
         self._languages = languages
 
+    @Operation(
+        path="/v1/score",
+        method="POST",
+        id="createScore",
+        tag="Scores",
+        summary="Score an application",
+        description="Scores one loan application, decides, prices an offer, and explains the score "
+        "field by field. The reply leaves when the score is stored, so a score that you have "
+        "received is never lost. Send an `Idempotency-Key` and it is safe to send the same request "
+        "again, whatever happened to the first. A test key is answered by the built-in model, "
+        "which was trained on a synthetic population; a live key by the lender's own.",
+        scope=Scope.WRITE,
+        parameters=("expand", "language", "Idempotency-Key"),
+        body="Application",
+        requests=("full", "compact"),
+        replies={
+            200: Success(
+                "The score, stored.",
+                reference("ScoreReply"),
+                headers=(*RATE, "Idempotent-Replayed"),
+                examples=("full_reply", "compact_reply", "expanded_reply"),
+                links=(GET_SCORE, GET_RECEIPT, REVIEW_SCORE),
+            )
+        },
+        refusals=(
+            MalformedDocument,
+            BadParameter,
+            OnboardingIncomplete,
+            ModelUnavailable,
+            IdempotencyInFlight,
+            BodyTooLarge,
+            UnsupportedMediaType,
+            InvalidApplication,
+            IdempotencyKeyReused,
+            Erased,
+        ),
+        elsewhere="stored scores are read at /v1/scores",
+    )
     async def score(self, call: Call) -> Reply:
-        """POST /v1/score: score an application and keep it."""
         caller, headers = await self._admission.admit(call, Scope.WRITE)
         render_reply = self._renderer(call)
         body = await json_body(call)
@@ -263,48 +430,12 @@ class ScoreEndpoints:
             headers.append((b"idempotent-replayed", b"true"))
         return private_json(answer.reply, headers)
 
-    async def find(self, call: Call) -> Reply:
-        """GET /v1/scores/{request_id}: a stored score, whole, and what became of it."""
-        caller, headers = await self._admission.admit(call, Scope.READ)
-        parameters.read(call, ())
-        request_id = request_id_asked(call)
-        row, sealed, sequel = await run_with_timeout(lambda: self._opened(caller.book, request_id))
-        return private_json(score_record(row, sealed, sequel), headers)
-
-    async def receipt(self, call: Call) -> Reply:
-        """GET /v1/scores/{request_id}/receipt: the proof of a score."""
-        caller, headers = await self._admission.admit(call, Scope.READ)
-        parameters.read(call, ())
-        request_id = request_id_asked(call)
-        found = await run_with_timeout(lambda: self._receipt_of(caller.book, request_id))
-        return private_json(receipts.encode(found), headers)
-
-    async def page(self, call: Call) -> Reply:
-        """GET /v1/scores: scores in pages, newest first; all, or those that wait for a person."""
-        caller, headers = await self._admission.admit(call, Scope.READ)
-        asked = parameters.read(call, ("waiting", "limit", "cursor"))
-        waiting = parameters.switch("waiting", asked.get("waiting"))
-        pages = self._scores.waiting if waiting else self._scores.page
-        limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
-        cursor = parameters.cursor(asked.get("cursor"), ids.PREFIX)
-        # One row more than asked for tells whether there is a next page.
-        rows = await run_with_timeout(lambda: pages(caller.book, cursor, limit + 1))
-        return private_json(score_page(rows, limit), headers)
-
     def _renderer(self, call: Call) -> Render:
         if not call.query:
             return score_reply
         asked = parameters.read(call, ("expand", "language"))
         names = parameters.expansions(asked.get("expand"), EXPANSIONS)
         return expanded(names, parameters.language(asked.get("language"), self._languages))
-
-    def _opened(self, book: Book, request_id: str) -> tuple[ScoreRow, Sealed, Sequel]:
-        stored = self._scores.find(book, request_id)
-        try:
-            sealed = open_score(self._vault, stored)
-            return stored.row, sealed, self._sequel_of(book, request_id)
-        except Erased as error:
-            raise Erased(error.erased_us, wire.listed_reply(stored.row.summary)) from None
 
 
 def _once(call: Call, body: bytes) -> Once | None:

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
-from alama.core.errors import UnknownField, UnknownGoal
-from alama.core.lending.policy import Decision
+from alama.core.errors import InvalidApplication, MalformedDocument, UnknownField, UnknownGoal
 from alama.core.reasons.advice import Advice
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
+from alama.lenders.records import OnboardingIncomplete
 from alama.platform.book import Scope
+from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
-from alama.platform.http.problems import BadParameter
-from alama.scoring.api import base_score, points, reasons
-from alama.scoring.explaining import Explained, Explaining, Question
-from alama.scoring.wire import Change, Counterfactual, ExplainedValue, ExplainReply, Obstacle, plain
+from alama.platform.http.operation import Operation, Success, reference
+from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
+from alama.scoring.api import (
+    REQUEST_ID_PATTERN,
+    Apr,
+    BaseScore,
+    Concluded,
+    Decision,
+    DefaultProbability,
+    Limit,
+    ModelHash,
+    PolicyHash,
+    ProcessingMs,
+    Reason,
+    Rules,
+    Score,
+    TermDays,
+    Tier,
+    base_score,
+    plain,
+    points,
+    reasons,
+)
+from alama.scoring.explaining import TARGET_DEFAULT, Explained, Explaining, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +49,131 @@ if TYPE_CHECKING:
     from alama.core.reasons.dictionary import Language
     from alama.core.recourse import answer
     from alama.scoring.admission import Admission
+
+
+Feature = Annotated[str, Meta(description="The field, as the caller spelled it.")]
+Told = Annotated[str, Meta(description="To the applicant, in the `language` asked for.")]
+
+
+class ExplainedValue(msgspec.Struct, frozen=True):
+    """One field of the application, and what it gave to the score."""
+
+    feature: Feature
+    value: Annotated[float | str | None, Meta(description="What was sent; null where nothing was.")]
+    contribution: Annotated[
+        float,
+        Meta(description="Exact Shapley value in score points; positive raises the score."),
+    ]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One field to change."""
+
+    feature: Feature
+    before: Annotated[float | str, Meta(description="The value that was sent.")] = msgspec.field(
+        name="from"
+    )
+    after: Annotated[float | str, Meta(description="The value to send instead.")] = msgspec.field(
+        name="to"
+    )
+    text: Told
+
+
+class Counterfactual(msgspec.Struct, frozen=True):
+    """Changes that lead to the target together, and what `POST /v1/score` then answers."""
+
+    changes: Annotated[list[Change], Meta(description="One to three of them.")]
+    score: Score
+    tier: Tier
+    default_probability: DefaultProbability
+    decision: Decision
+    recommended_limit: Limit
+    recommended_term_days: TermDays
+    recommended_apr: Apr
+    cost: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="How much is asked of the applicant: the share of the population that the "
+            "changes cross, weighted by effort, and 0.02 for each change.",
+        ),
+    ]
+    optimal: Annotated[
+        bool,
+        Meta(
+            description="Whether it is proven that nothing cheaper leads to the target; false "
+            "where time ran out."
+        ),
+    ]
+    within_days: Annotated[
+        int, Meta(ge=0, description="How long the slowest of the changes may take; 0 at once.")
+    ]
+
+
+class Obstacle(msgspec.Struct, frozen=True):
+    """What stands in the way where nothing leads to the target."""
+
+    code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]
+    rule: Annotated[
+        str | None,
+        Meta(description="Code of the rule, as in `rules`, where it is one; else null."),
+    ]
+    features: Annotated[
+        list[str], Meta(description="The fields that it is about, as the caller spelled them.")
+    ]
+    text: Told
+
+
+class ExplainReply(Concluded, frozen=True):
+    """What `POST /v1/score` would answer, why, and what would lead to the target."""
+
+    rules: Rules
+    base_score: BaseScore
+    shap_values: Annotated[
+        list[ExplainedValue],
+        Meta(description="One for each field of the scorecard, largest magnitude first."),
+    ]
+    reasons: Annotated[
+        list[Reason],
+        Meta(
+            description="At most four: the rules that decided, then the fields that cost most "
+            "points, or brought most where the decision is APPROVED."
+        ),
+    ]
+    recourse: Annotated[
+        str,
+        Meta(
+            description="`found`: see `counterfactuals`; `already_met`: there is nothing to "
+            "change; `no_recourse`: see `binding`. An open set: expect more words."
+        ),
+    ]
+    counterfactuals: Annotated[
+        list[Counterfactual],
+        Meta(description="Ways to the target, the cheapest first; at most `limit`."),
+    ]
+    binding: Annotated[
+        list[Obstacle],
+        Meta(description="What stands in the way, where the answer is `no_recourse`; else empty."),
+    ]
+    notice: Annotated[
+        str | None,
+        Meta(
+            description="How long the ways hold, and that they are no guarantee: to the applicant. "
+            "Null where there is none."
+        ),
+    ]
+    language: Annotated[str, Meta(description="Of every `text`, and of `notice`.")]
+    target: Annotated[str, Meta(description="What the ways lead to, as it was asked for.")]
+    model: ModelHash
+    policy: PolicyHash
+    request_id: Annotated[
+        str,
+        Meta(
+            pattern=REQUEST_ID_PATTERN,
+            description="Names this exchange. Nothing is stored under it.",
+        ),
+    ]
+    processing_ms: ProcessingMs
 
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -119,9 +266,6 @@ def _as_sent(value: Value) -> float | str:
     return value if isinstance(value, str) else plain(value)
 
 
-TARGET_DEFAULT: Final = Decision.APPROVED.value
-
-
 class ExplainEndpoint:
     """Explains applications. Nothing of them is kept."""
 
@@ -133,8 +277,42 @@ class ExplainEndpoint:
         self._explaining = explaining
         self._languages = languages
 
+    @Operation(
+        path="/v1/explain",
+        method="POST",
+        id="explainApplication",
+        tag="Scores",
+        summary="Explain a decision, and find what would change it",
+        description="Takes an application as `/v1/score` does, and says the same of it: score, "
+        "tier, decision, offer and exact contributions; then the reasons in words, and the "
+        "cheapest changes of at most three fields that lead to `target`. A change is one that an "
+        "applicant can make, and together they are judged by the whole policy: sent to "
+        "`/v1/score`, the changed application gets exactly what is promised here, while the same "
+        "model and policy answer. Where nothing leads there, the reply says what stands in the "
+        "way. Nothing is stored, and there is no need for an `Idempotency-Key`.",
+        scope=Scope.WRITE,
+        parameters=("target", "ways", "locked", "language"),
+        body="Application",
+        requests=("declined", "compact"),
+        replies={
+            200: Success(
+                "The explanation. Nothing is stored.",
+                reference("ExplainReply"),
+                examples=("declined_explained", "compact_explained", "locked_explained"),
+            )
+        },
+        refusals=(
+            MalformedDocument,
+            BadParameter,
+            OnboardingIncomplete,
+            ModelUnavailable,
+            Busy,
+            BodyTooLarge,
+            UnsupportedMediaType,
+            InvalidApplication,
+        ),
+    )
     async def explain(self, call: Call) -> Reply:
-        """POST /v1/explain: contributions, reasons and recourse."""
         caller, headers = await self._admission.admit(call, Scope.WRITE)
         question = self._question(call)
         body = await json_body(call)

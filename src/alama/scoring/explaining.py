@@ -15,6 +15,7 @@ import msgspec
 
 from alama.core.application import Application
 from alama.core.explanation import Explanation, explain
+from alama.core.lending.policy import Decision
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import Sought, read_goal, read_locked
 from alama.core.recourse.ready import ReadyRecourse
@@ -24,6 +25,9 @@ from alama.scoring.directory import ActiveModel, Caller
 
 if TYPE_CHECKING:
     from alama.core.intake import Intake
+
+TARGET_DEFAULT: Final = Decision.APPROVED.value
+"""What ways lead to where nobody says."""
 
 BUDGET_S: Final = 0.1
 """What a search may take; then the answer is what was found until then, and says so."""

@@ -11,7 +11,6 @@ from alama.platform.events import PREFIX
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
 from alama.webhooks import tables
-from alama.webhooks.api import attempt_line
 from alama.webhooks.arguments import (
     add_book,
     add_endpoint,
@@ -23,6 +22,7 @@ from alama.webhooks.arguments import (
     use_cases,
     warn_if_overdue,
 )
+from alama.webhooks.endpoints_api import attempt_line
 from alama.webhooks.records import ATTEMPT_PREFIX, KEPT_US, Attempt
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Webhooks in the OpenAPI document: examples, parameters, and what receivers get."""
+"""Examples of webhooks for the OpenAPI document, and what receivers get."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import base64
 import hmac
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.platform import addresses, events, ids
+from alama.platform import addresses, events
 from alama.platform.book import Book, Mode
 from alama.platform.events import EventKind, ScoreGiven
 from alama.platform.http import fields
-from alama.platform.http.operation import AT_US, JSON, REQUEST_ID, reference
+from alama.platform.http.operation import AT_US, JSON, REQUEST_ID, Json, reference
 from alama.platform.http.problems import InvalidRequest
-from alama.webhooks import api as render_webhooks
-from alama.webhooks import wire
+from alama.webhooks import endpoints_api, events_api, records
 from alama.webhooks.endpoints import TEST_MESSAGE
+from alama.webhooks.endpoints_api import (
+    ATTEMPT_ID_EXAMPLE,
+    ENDPOINT_ID_EXAMPLE,
+    RULES,
+    NewWebhookEndpoint,
+)
+from alama.webhooks.events_api import DATA, EVENT_ID_EXAMPLE, SUMMARIES
 from alama.webhooks.records import (
-    ATTEMPT_PREFIX,
-    ENDPOINT_PREFIX,
     ROTATION_OVERLAP_US,
     Attempt,
     DisabledReason,
@@ -27,17 +31,12 @@ from alama.webhooks.records import (
     Secrets,
     Waiting,
 )
-from alama.webhooks.wire import DATA, RULES, SUMMARIES, NewWebhookEndpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from alama.core.errors import AlamaError
 
 _CHANCE: Final = bytes.fromhex("9b20c7d4e11f83")
 _ADDED_US: Final = 1_789_996_400_123_456
-ENDPOINT_ID: Final = ids.sortable(ENDPOINT_PREFIX, _ADDED_US, _CHANCE)
-ATTEMPT_ID: Final = ids.sortable(ATTEMPT_PREFIX, AT_US, _CHANCE)
-EVENT_ID: Final = events.PREFIX + REQUEST_ID[len(ids.PREFIX) :]
 _KEY: Final = bytes(range(32))
 SECRET: Final = "whsec_" + base64.b64encode(_KEY).decode()
 _SENT_US: Final = 1_790_000_000_123_456
@@ -47,7 +46,7 @@ _CHANCE_OF_EVENT: Final = bytes.fromhex("5d1f0a9c3b7e42")
 _BOOK: Final = Book("demo", Mode.TEST)
 _SECRETS: Final = Secrets("vk_example", b"", b"", AT_US + ROTATION_OVERLAP_US)
 _ENDPOINT: Final = Endpoint(
-    id=ENDPOINT_ID,
+    id=ENDPOINT_ID_EXAMPLE,
     book=_BOOK,
     url="https://loans.example.com/hooks/alama",
     kinds=(EventKind.SCORE_CREATED,),
@@ -55,7 +54,9 @@ _ENDPOINT: Final = Endpoint(
     created_us=_ADDED_US,
     secrets=_SECRETS,
 )
-_WAITS: Final = {ENDPOINT_ID: Waiting(count=3, next_us=AT_US + 300_000_000, is_overdue=False)}
+_WAITS: Final = {
+    ENDPOINT_ID_EXAMPLE: Waiting(count=3, next_us=AT_US + 300_000_000, is_overdue=False)
+}
 _WRONG: Final = b'{"url": "http://127.0.0.1/hook", "kinds": "score.created", "descripton": "ours"}'
 
 
@@ -79,7 +80,7 @@ def requests() -> dict[str, Json]:
         },
         "resend_to": {
             "summary": "To one endpoint alone",
-            "value": {"endpoint_id": ENDPOINT_ID},
+            "value": {"endpoint_id": ENDPOINT_ID_EXAMPLE},
         },
     }
 
@@ -125,10 +126,10 @@ def deliveries(model_id: str, policy_id: str) -> dict[EventKind, Delivery]:
         },
         EventKind.POLICY_ACTIVATED: active,
         EventKind.ENDPOINT_DISABLED: {
-            "endpoint_id": ENDPOINT_ID,
+            "endpoint_id": ENDPOINT_ID_EXAMPLE,
             "reason": DisabledReason.FAILING.value,
         },
-        EventKind.TEST: {"endpoint_id": ENDPOINT_ID, "message": TEST_MESSAGE},
+        EventKind.TEST: {"endpoint_id": ENDPOINT_ID_EXAMPLE, "message": TEST_MESSAGE},
     }
     made = [_score(model_id, policy_id)]
     made += [
@@ -159,13 +160,13 @@ def _score(model_id: str, policy_id: str) -> events.Event:
 def replies(model_id: str, policy_id: str) -> dict[str, Json]:
     """Give the bodies of replies by name."""
     score = _score(model_id, policy_id)
-    test = events.event(_BOOK, EventKind.TEST, ENDPOINT_ID, {}, AT_US, _CHANCE)
+    test = events.event(_BOOK, EventKind.TEST, ENDPOINT_ID_EXAMPLE, {}, AT_US, _CHANCE)
     tried = Attempt(
-        id=ATTEMPT_ID,
+        id=ATTEMPT_ID_EXAMPLE,
         lender=_BOOK.lender,
         mode=_BOOK.mode.value,
-        endpoint_id=ENDPOINT_ID,
-        event_id=EVENT_ID,
+        endpoint_id=ENDPOINT_ID_EXAMPLE,
+        event_id=EVENT_ID_EXAMPLE,
         number=1,
         started_us=AT_US,
         took_ms=38,
@@ -174,22 +175,32 @@ def replies(model_id: str, policy_id: str) -> dict[str, Json]:
         answer="upstream is being restarted",
     )
     bodies = {
-        "endpoint_created": render_webhooks.endpoint_created_reply(SECRET, _ENDPOINT),
-        "endpoint_list": render_webhooks.endpoints_reply([_ENDPOINT], _WAITS),
-        "endpoint": render_webhooks.endpoint_reply(_ENDPOINT, _WAITS),
-        "rotated": render_webhooks.rotated_reply(SECRET, _ENDPOINT),
-        "test_sent": render_webhooks.test_sent_reply(test),
-        "attempts": render_webhooks.attempts_reply([tried, tried], limit=1),
-        "event": render_webhooks.event_reply(score),
-        "event_page": render_webhooks.event_page_reply([score, score], limit=1),
-        "events_resent": render_webhooks.events_resent_reply(12),
-        "event_resent": render_webhooks.event_resent_reply(1),
+        "endpoint_created": endpoints_api.endpoint_created_reply(SECRET, _ENDPOINT),
+        "endpoint_list": endpoints_api.endpoints_reply([_ENDPOINT], _WAITS),
+        "endpoint": endpoints_api.endpoint_reply(_ENDPOINT, _WAITS),
+        "rotated": endpoints_api.rotated_reply(SECRET, _ENDPOINT),
+        "test_sent": endpoints_api.test_sent_reply(test),
+        "attempts": endpoints_api.attempts_reply([tried, tried], limit=1),
+        "event": events_api.event_reply(score),
+        "event_page": events_api.event_page_reply([score, score], limit=1),
+        "events_resent": endpoints_api.events_resent_reply(12),
+        "event_resent": events_api.event_resent_reply(1),
     }
     return {name: {"value": json.loads(body)} for name, body in bodies.items()}
 
 
-def broken_rules() -> InvalidRequest:
-    """Give what is said of a body that breaks rules."""
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give problems by the paths that they are met at."""
+    endpoints = "/v1/webhook_endpoints"
+    return {
+        endpoints: (_broken_rules(), records.TooManyEndpoints(records.ENDPOINTS_MAX)),
+        f"{endpoints}/{ENDPOINT_ID_EXAMPLE}": (records.UnknownEndpoint(),),
+        f"{endpoints}/{ENDPOINT_ID_EXAMPLE}/test": (records.EndpointDisabled(),),
+        f"/v1/events/{EVENT_ID_EXAMPLE}": (records.UnknownEvent(),),
+    }
+
+
+def _broken_rules() -> InvalidRequest:
     check_url = partial(addresses.check, reach=addresses.Reach())
     try:
         fields.read(NewWebhookEndpoint, _WRONG, RULES, {"url": check_url})
@@ -197,79 +208,6 @@ def broken_rules() -> InvalidRequest:
         return error
     raise AssertionError("the body was not refused")
 
-
-# Parameters and links of webhooks, each described once and pointed to.
-
-
-_CURSOR: Final = "The `next_cursor` of the page before; left out for the newest."
-
-
-def _cursor(pattern: str, example: str) -> Json:
-    return {
-        "name": "cursor",
-        "in": "query",
-        "description": _CURSOR,
-        "schema": {"type": "string", "pattern": pattern},
-        "example": example,
-    }
-
-
-PARAMETERS: Final[dict[str, Json]] = {
-    "endpoint_id": {
-        "name": "endpoint_id",
-        "in": "path",
-        "required": True,
-        "description": "The `id` that the endpoint was created with.",
-        "schema": {"type": "string", "pattern": wire.ENDPOINT_ID},
-        "example": ENDPOINT_ID,
-    },
-    "event_id": {
-        "name": "event_id",
-        "in": "path",
-        "required": True,
-        "description": "The `id` of the event, which is the header `webhook-id` of a delivery.",
-        "schema": {"type": "string", "pattern": wire.EVENT_ID},
-        "example": EVENT_ID,
-    },
-    "kind": {
-        "name": "kind",
-        "in": "query",
-        "description": "Events of this kind alone.",
-        "schema": {"type": "string", "enum": list(EventKind)},
-        "example": EventKind.SCORE_CREATED.value,
-    },
-    "event_cursor": _cursor(wire.EVENT_ID, EVENT_ID),
-    "attempt_cursor": _cursor(wire.ATTEMPT_ID, ATTEMPT_ID),
-}
-
-
-def _link(operation: str, told: str, parameter: str, place: str) -> Json:
-    return {
-        "operationId": operation,
-        "description": told,
-        "parameters": {parameter: f"$response.body#/{place}"},
-    }
-
-
-def _of_endpoint(operation: str, told: str) -> Json:
-    return _link(operation, told, "endpoint_id", "id")
-
-
-LINKS: Final[dict[str, Json]] = {
-    "getWebhookEndpoint": _of_endpoint("getWebhookEndpoint", "Read the endpoint."),
-    "updateWebhookEndpoint": _of_endpoint("updateWebhookEndpoint", "Change the endpoint."),
-    "rotateWebhookSecret": _of_endpoint("rotateWebhookSecret", "Replace its secret."),
-    "sendTestEvent": _of_endpoint("sendTestEvent", "See whether events arrive."),
-    "resendSince": _of_endpoint("resendSince", "Send it what it has missed."),
-    "listAttempts": _of_endpoint("listAttempts", "See what was tried there."),
-    "deleteWebhookEndpoint": _of_endpoint("deleteWebhookEndpoint", "Remove the endpoint."),
-    "getEvent": _link("getEvent", "Read the event.", "event_id", "event"),
-    "resendEvent": _link("resendEvent", "Send the event again.", "event_id", "event"),
-    "listEvents": _link("listEvents", "Read the next page.", "cursor", "next_cursor"),
-}
-
-
-Json = dict[str, Any]
 
 _HEADERS: Final = {
     "webhook-id": "The id of the event, the same at every attempt: what you have had before, drop.",
@@ -284,8 +222,9 @@ Signed as Standard Webhooks 1.0 says. It arrives at least once, not always in or
 endpoint."""
 
 
-def webhooks(such_as: Mapping[EventKind, Delivery]) -> Json:
-    """Describe the request that each kind of event becomes; there is an example of each."""
+def webhooks(model_id: str, policy_id: str) -> Json:
+    """Describe the request that each kind of event becomes, with an example of each."""
+    such_as = deliveries(model_id, policy_id)
     return {kind.value: {"post": _sent(kind, such_as[kind])} for kind in DATA}
 
 

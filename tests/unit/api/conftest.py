@@ -8,7 +8,7 @@ import pytest
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
 from alama.platform import settings
-from alama.scoring.api import PAGE_MAX
+from alama.scoring.scores_api import PAGE_MAX
 from alama.scoring.store import Scores
 from tests.entries import DEMO, an_entry
 from tests.unit.api.service import Service

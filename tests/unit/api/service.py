@@ -8,37 +8,23 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp
 
-from alama.app.asgi import DocumentEndpoints, Served, application
+from alama.app import openapi
+from alama.app.served import Running, Served
 from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
-from alama.monitoring.api import MonitoringEndpoint
-from alama.monitoring.outcomes import Outcomes
-from alama.monitoring.outcomes_api import OutcomeEndpoints
-from alama.monitoring.report import Monitoring
-from alama.monitoring.reviews import Reviews
-from alama.monitoring.reviews_api import ReviewEndpoints
-from alama.onboarding.api import OnboardingEndpoints
-from alama.onboarding.approval import Approval
-from alama.onboarding.remote import OnboardingApi
 from alama.platform import clock
 from alama.platform.addresses import Reach
-from alama.platform.files.packaged import languages
-from alama.platform.http.status import HealthCheck, StatusEndpoints
+from alama.platform.http.endpoint import application
+from alama.platform.http.status import HealthCheck
 from alama.platform.timeouts import WorkQueue
-from alama.protection.receipts import Receipts
 from alama.scoring.admission import Admission
-from alama.scoring.api import ScoreEndpoints
 from alama.scoring.directory import Directory
-from alama.scoring.explain_api import ExplainEndpoint
 from alama.scoring.explaining import Explaining
 from alama.scoring.group_commit import GroupCommit
 from alama.scoring.scoring import Scoring
 from alama.scoring.store import Scores
-from alama.webhooks.api import EventEndpoints, WebhookEndpoints
-from alama.webhooks.endpoints import Endpoints
-from alama.webhooks.events import Events
 from tests.factories import a_model
 from tests.unit.api.exchanges import Notes, Received, ask
 
@@ -52,7 +38,6 @@ BODY = json.dumps(
 ).encode()
 MODEL = a_model()
 REPORTS_MAX = 8
-LANGUAGES = languages()
 
 
 class Service(NamedTuple):
@@ -115,7 +100,7 @@ class Service(NamedTuple):
         self, ledger: GroupCommit, explaining: Explaining, reports: WorkQueue, notes: Notes
     ) -> ASGIApp:
         registry, scores = self.installed.registry, Scores.at(self.installed)
-        vault, receipts = self.installed.vault, Receipts.at(self.installed)
+        vault = self.installed.vault
         directory = Directory(
             registry,
             scores,
@@ -126,26 +111,8 @@ class Service(NamedTuple):
             vault,
         )
         scoring = Scoring(Intake(PRODUCT), ledger, vault)
-        admission, told = Admission(directory, RateLimit(3, 6)), LANGUAGES
-        endpoints, events = Endpoints.at(self.installed, Reach()), Events.at(self.installed)
-        reviews = Reviews.at(self.installed)
-        return application(
-            Served(
-                ScoreEndpoints(
-                    admission, scoring, scores, vault, receipts.find, reviews.sequel, told
-                ),
-                ExplainEndpoint(admission, explaining, told),
-                ReviewEndpoints(admission, reviews),
-                OutcomeEndpoints(admission, Outcomes.at(self.installed)),
-                MonitoringEndpoint(admission, Monitoring.at(self.installed), reports),
-                WebhookEndpoints(admission, endpoints, events),
-                EventEndpoints(admission, events),
-                OnboardingEndpoints(
-                    admission, OnboardingApi.at(self.installed), Approval.at(self.installed)
-                ),
-                StatusEndpoints(HealthCheck(registry, ledger, vault, clock.stopwatch_us), MODEL.id),
-                DocumentEndpoints(),
-            ),
-            clock.wall_us,
-            notes,
-        )
+        health = HealthCheck(registry, ledger, vault, clock.stopwatch_us)
+        admission = Admission(directory, RateLimit(3, 6))
+        running = Running(admission, scores, scoring, explaining, reports, health)
+        served = Served.at(self.installed, running, Reach(), MODEL.id, openapi.document)
+        return application(served, clock.wall_us, notes)

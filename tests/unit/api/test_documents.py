@@ -14,11 +14,11 @@ import pytest
 
 from alama.app import openapi
 from alama.app import openapi as schemas
-from alama.app.asgi import DocumentEndpoints
 from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
 from alama.platform.book import Book
 from alama.platform.http import problems
+from alama.platform.http.documents import DocumentEndpoints
 from alama.platform.http.endpoint import Endpoint, Exchanged
 from alama.platform.http.reference import Reference
 
@@ -45,7 +45,7 @@ class Silent:
 
 
 def ask(path: str, **headers: str) -> httpx.Response:
-    documents = DocumentEndpoints()
+    documents = DocumentEndpoints(openapi.document)
     handler = {"/openapi.json": documents.openapi, "/docs": documents.reference}[path]
     endpoint = Endpoint(path, {"GET": handler}, lambda: 0, Silent())
 

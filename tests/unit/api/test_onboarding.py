@@ -16,10 +16,10 @@ from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
 from alama.onboarding import orders
+from alama.onboarding.api import GateLimits
 from alama.onboarding.orders import TrainOrder
 from alama.onboarding.records import JobKind
 from alama.onboarding.steps import Stores
-from alama.onboarding.wire import GateLimits
 from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.files.packaged import builtin

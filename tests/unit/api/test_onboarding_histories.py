@@ -11,8 +11,8 @@ import pytest
 
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.onboarding import api as endpoints
 from alama.onboarding import histories, orders, schema
+from alama.onboarding import jobs_api as endpoints
 from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job
 from alama.onboarding.remote import Arrival

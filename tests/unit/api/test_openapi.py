@@ -1,9 +1,10 @@
 """The OpenAPI document: complete, true to the code it is made of, and a promise that is kept."""
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,8 +13,7 @@ from hypothesis import strategies as st
 
 from alama.app import openapi
 from alama.app import openapi as schemas
-from alama.app.asgi import DocumentEndpoints, Served, routes
-from alama.app.openapi import OPERATIONS
+from alama.app.served import ENDPOINTS, OPERATIONS
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
 from alama.core.catalogue import Kind
@@ -23,24 +23,18 @@ from alama.core.lending.draft import default_policy
 from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
 from alama.core.recourse.answer import Hindrance
-from alama.monitoring.api import MonitoringEndpoint
-from alama.monitoring.outcomes_api import OutcomeEndpoints
-from alama.monitoring.reviews_api import ReviewEndpoints
-from alama.onboarding.api import OnboardingEndpoints
 from alama.platform.events import EventKind
 from alama.platform.files.packaged import languages
 from alama.platform.http import problems
 from alama.platform.http import problems as http_problems
 from alama.platform.http import problems as meanings
 from alama.platform.http import status as http_status
-from alama.platform.http.status import StatusEndpoints
-from alama.scoring import wire
-from alama.scoring.api import ScoreEndpoints
-from alama.scoring.explain_api import ExplainEndpoint
-from alama.scoring.wire import ExplainReply
-from alama.webhooks import wire as wire_events
-from alama.webhooks.api import EventEndpoints, WebhookEndpoints
-from alama.webhooks.wire import DATA
+from alama.platform.http.endpoint import routes
+from alama.platform.http.operation import operations_of
+from alama.scoring.api import ScoreReply
+from alama.scoring.explain_api import ExplainReply
+from alama.scoring.scores_api import ScorePage, ScoreRecord
+from alama.webhooks.events_api import DATA, ScoreCreated
 from tests.compatibility import GOLDEN, RECORD, not_allowed
 
 DOCUMENT = openapi.document()
@@ -77,24 +71,24 @@ def operations() -> list[dict[str, Any]]:
 
 def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     # The paths do not depend on the parts that stand behind them.
-    parts = Served(
-        cast("ScoreEndpoints", ScoreEndpoints),
-        cast("ExplainEndpoint", ExplainEndpoint),
-        cast("ReviewEndpoints", ReviewEndpoints),
-        cast("OutcomeEndpoints", OutcomeEndpoints),
-        cast("MonitoringEndpoint", MonitoringEndpoint),
-        cast("WebhookEndpoints", WebhookEndpoints),
-        cast("EventEndpoints", EventEndpoints),
-        cast("OnboardingEndpoints", OnboardingEndpoints),
-        cast("StatusEndpoints", StatusEndpoints),
-        cast("DocumentEndpoints", DocumentEndpoints),
-    )
+    parts: list[object] = [object.__new__(kind) for kind in ENDPOINTS]
     served = {(path, method) for path, methods in routes(parts).items() for method in methods}
     described = {
         (path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods
     }
     # The front door leads people to the page; programs have no business there.
     assert described == served - {("/", "GET")}
+
+
+def test_every_handler_serves_an_operation_and_no_operation_has_two() -> None:
+    for kind in ENDPOINTS:
+        handlers = {
+            name
+            for name, member in vars(kind).items()
+            if inspect.iscoroutinefunction(member) and not name.startswith("_")
+        }
+        assert {name for name, _ in operations_of(kind)} == handlers
+    assert len({(one.path, one.method) for one in OPERATIONS}) == len(OPERATIONS)
 
 
 def test_every_kind_of_event_is_described_as_it_is_sent() -> None:
@@ -105,7 +99,7 @@ def test_every_kind_of_event_is_described_as_it_is_sent() -> None:
     assert list(sent) == list(schema["properties"])
     assert sent["type"] == schema["properties"]["type"]["const"]
     assert sent["data"].keys() == resolve(schema["properties"]["data"]["$ref"])["properties"].keys()
-    msgspec.convert(sent["data"], wire_events.ScoreCreated, strict=True)
+    msgspec.convert(sent["data"], ScoreCreated, strict=True)
 
 
 def test_every_pointer_leads_somewhere_and_every_component_is_used() -> None:
@@ -246,13 +240,13 @@ def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
     subtests: pytest.Subtests,
 ) -> None:
     for name, kind in [
-        ("full_reply", wire.ScoreReply),
-        ("compact_reply", wire.ScoreReply),
-        ("expanded_reply", wire.ScoreReply),
+        ("full_reply", ScoreReply),
+        ("compact_reply", ScoreReply),
+        ("expanded_reply", ScoreReply),
         ("declined_explained", ExplainReply),
         ("compact_explained", ExplainReply),
         ("locked_explained", ExplainReply),
-        ("page", wire.ScorePage),
+        ("page", ScorePage),
         ("health", http_status.Health),
         ("unhealthy", http_status.Health),
         ("receipt", Receipt),
@@ -311,7 +305,7 @@ def test_a_target_that_the_document_refuses_is_no_name_for_a_tier_nor_a_score(te
 
 def test_the_example_of_a_stored_score_is_whole() -> None:
     stored = EXAMPLES["record"]["value"]
-    assert stored.keys() == set(wire.ScoreRecord.__struct_fields__)
+    assert stored.keys() == set(ScoreRecord.__struct_fields__)
     assert stored["application"] == EXAMPLES["compact"]["value"]
 
 

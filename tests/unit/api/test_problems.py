@@ -26,7 +26,7 @@ from alama.platform.http import problems
 from alama.platform.http.problems import BadParameter, InvalidRequest, MethodNotAllowed
 from alama.protection import applicants, receipts, retention
 from alama.scoring import records as scoring_records
-from alama.scoring.wire import listed_reply
+from alama.scoring.scores_api import listed_reply
 from alama.webhooks import records as webhooks_records
 from tests.entries import NOON_US, an_entry
 

@@ -18,6 +18,7 @@ from alama.core.reasons.dictionary import Language
 from alama.core.reasons.tell import reasons
 from alama.platform.files.packaged import languages
 from alama.scoring import api as render
+from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
 from alama.scoring.records import ScoreRow, ScoreSummary, Sealed
 from alama.scoring.scoring import Given
@@ -109,7 +110,7 @@ def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
     given = given_for(3)
     row = a_row(given.assessment)
     sent = b'{ "mm_months" : 24.0 }'
-    body = render.score_record(row, Sealed(sent, given.assessment), NO_SEQUEL)
+    body = scores_api.score_record(row, Sealed(sent, given.assessment), NO_SEQUEL)
     record = decoded(body)
     assert list(record)[:14] == TEN_FIELDS + EXPANSIONS[:4]
     assert sent in body
@@ -126,6 +127,6 @@ def a_summary() -> ScoreSummary:
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_a_page_has_a_cursor_exactly_if_there_is_more(count: int) -> None:
     rows = [a_summary() for _ in range(count)]
-    page = decoded(render.score_page(rows, 2))
+    page = decoded(scores_api.score_page(rows, 2))
     assert [line["request_id"] for line in page["data"]] == [row.request_id for row in rows[:2]]
     assert page["next_cursor"] == (rows[1].request_id if count > 2 else None)

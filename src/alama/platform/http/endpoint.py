@@ -1,4 +1,9 @@
-"""The frame around every endpoint: an id, a clock, an answer to every error, one line of log."""
+"""The application: which path leads where, and the frame around every endpoint.
+
+The frame is an id, a clock, an answer to every error, one line of log. `/api/v1/...` is the same as
+`/v1/...`, and so are all other paths that callers use. What is for whoever runs the service has no
+second path: a proxy that closes the first would have to know of it.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,26 @@ from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import quote
 
 import msgspec
+from starlette.routing import Route, Router
 
 from alama.core.errors import AlamaError
 from alama.platform import ids
 from alama.platform.errors import ModelUnavailable, StoreUnavailable
 from alama.platform.http import problems
 from alama.platform.http.exchange import Arrival, Call, ClientLeft, Handler, Reply
+from alama.platform.http.operation import operations_of
 from alama.platform.ids import RandomPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
     from alama.platform.book import Book
     from alama.platform.clock import Clock
 
+
+PREFIX: Final = "/api"
 
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
@@ -150,3 +159,83 @@ async def _send(send: Send, reply: Reply, request_id: str) -> None:
         headers.append((b"content-length", b"%d" % len(reply.body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
+
+
+# ------------------------------------------------------------------------------ the application
+
+
+def application(
+    served: Sequence[object],
+    clock: Clock,
+    watch: Watch,
+    lifespan: Lifespan[Router] | None = None,
+) -> ASGIApp:
+    """Serve the operations of these endpoints."""
+    operations = [one for endpoints in served for _, one in operations_of(type(endpoints))]
+    elsewhere = {one.path: one.elsewhere for one in operations if one.elsewhere}
+    endpoints = {
+        path: Endpoint(path, handlers, clock, watch, elsewhere.get(path))
+        for path, handlers in routes(served).items()
+    }
+    router = Router(
+        routes=[Route(path, endpoint) for path, endpoint in endpoints.items()],
+        redirect_slashes=False,
+        default=_Nowhere(clock, watch),
+        lifespan=lifespan,
+    )
+    unprefixed = frozenset(one.path for one in operations if one.for_operators)
+    return _Front(router, endpoints, unprefixed)
+
+
+def routes(served: Sequence[object]) -> Mapping[str, Mapping[str, Handler]]:
+    """Give the paths and their methods."""
+    paths: dict[str, dict[str, Handler]] = {"/": {"GET": _front}}
+    for endpoints in served:
+        for name, operation in operations_of(type(endpoints)):
+            paths.setdefault(operation.path, {})[operation.method] = getattr(endpoints, name)
+    return paths
+
+
+async def _front(_: Call) -> Reply:
+    """Lead people to the page. No part of the contract: a program asks for /docs."""
+    # Seen from where one is: the service may stand below any prefix.
+    return Reply(302, [(b"location", b"docs")], b"")
+
+
+class _Front:
+    """Takes the prefix away, and knows the way to plain paths without a search."""
+
+    def __init__(
+        self, router: Router, served: Mapping[str, Endpoint], unprefixed: frozenset[str]
+    ) -> None:
+        self._router = router
+        self._unprefixed = unprefixed
+        self._plain = {path: served[path] for path in served if "{" not in path}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if path.startswith(PREFIX + "/"):
+            plain = path.removeprefix(PREFIX)
+            if plain not in self._unprefixed:
+                path = plain
+                scope = {**scope, "path": path}
+        await self._plain.get(path, self._router)(scope, receive, send)
+
+
+class _Nowhere:
+    """Answers what leads nowhere."""
+
+    def __init__(self, clock: Clock, watch: Watch) -> None:
+        self._clock = clock
+        self._watch = watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handlers = {scope["method"]: _not_found}
+        await Endpoint("unknown", handlers, self._clock, self._watch)(scope, receive, send)
+
+
+async def _not_found(_: Call) -> Reply:
+    raise problems.NoSuchPath("nothing is served at this path", hint="/docs lists what is")

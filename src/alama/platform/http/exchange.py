@@ -26,6 +26,17 @@ BODY_MAX: Final = 64 * 1024
 
 JSON: Final = (b"content-type", b"application/json")
 PRIVATE: Final = (b"cache-control", b"no-store")
+VARIES: Final = (b"vary", b"accept")
+
+_ONLY_ITSELF: Final = (
+    b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    b"form-action 'none'; frame-ancestors 'none'"
+)
+_PAGE: Final = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-security-policy", _ONLY_ITSELF),
+    (b"referrer-policy", b"no-referrer"),
+]
 
 
 class ClientLeft(Exception):
@@ -43,6 +54,11 @@ class Reply(msgspec.Struct, frozen=True):
 def private_json(body: bytes, headers: Headers, status: int = 200) -> Reply:
     """Give a reply that nobody on the way may keep."""
     return Reply(status, [JSON, PRIVATE, *headers], body)
+
+
+def private_page(page: bytes, headers: Headers) -> Reply:
+    """Give a page that needs nothing from elsewhere, and that nobody on the way may keep."""
+    return Reply(200, [*_PAGE, PRIVATE, VARIES, *headers], page)
 
 
 class Caller(Protocol):
@@ -87,6 +103,11 @@ class Call:
         """Give a named part of the path."""
         part: str = self.scope["path_params"][name]
         return part
+
+    @property
+    def wants_page(self) -> bool:
+        """Whether the caller would rather have a page than JSON, where the path has both."""
+        return b"text/html" in self.headers.get(b"accept", b"")
 
     async def body(self, bytes_max: int = BODY_MAX) -> bytes | None:
         """Read the body; None where it is larger than `bytes_max`."""

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+SPACE: Final = r"\s\x1c-\x1f\x85"
+"""What Python strips from a string, for patterns; other languages know fewer kinds of space."""
+
 _NAME_MAX: Final = 64
 _SUGGESTIONS_MAX: Final = 10
 """To look for a near name costs more than all else; a body has room for thousands of them."""

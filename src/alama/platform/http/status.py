@@ -10,7 +10,9 @@ from msgspec import UNSET, Meta, UnsetType
 
 from alama import __version__
 from alama.platform.errors import RETRY_AFTER_S, MasterKeyMissing, StoreUnavailable
+from alama.platform.http import operation
 from alama.platform.http.exchange import JSON, PRIVATE, Call, Reply
+from alama.platform.http.operation import Json, Operation, Success, reference
 from alama.platform.timeouts import FRESH_US, run_with_timeout
 
 if TYPE_CHECKING:
@@ -96,32 +98,7 @@ class HealthCheck:
         self._pulse.write_something()
 
 
-OPERATORS: Final = frozenset({"/livez", "/readyz"})
-"""Paths for whoever runs the service, which have no second one below a prefix."""
-
 _ALIVE: Final = b'{"status":"ok"}'
-
-
-class StatusEndpoints:
-    """Answers without a key."""
-
-    def __init__(self, health: HealthCheck, model_id: str) -> None:
-        """Know whom to ask, and which model answers test keys."""
-        self._health = health
-        self._well = msgspec.json.encode(Health("ok", version=__version__, model=model_id))
-
-    async def health(self, _: Call) -> Reply:
-        """GET /v1/health and /readyz: whether scores can be given and kept."""
-        report = await self._health.report()
-        if report.reason is None:
-            return Reply(200, [JSON, PRIVATE], self._well)
-        body = msgspec.json.encode(Health("unavailable", reason=report.reason))
-        retry_after = (b"retry-after", str(RETRY_AFTER_S).encode())
-        return Reply(503, [JSON, PRIVATE, retry_after], body)
-
-    async def alive(self, _: Call) -> Reply:
-        """GET /livez: the process answers; nothing else is asked."""
-        return Reply(200, [JSON, PRIVATE], _ALIVE)
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -133,3 +110,83 @@ class Health(msgspec.Struct, frozen=True):
         str | UnsetType, Meta(description="Content hash of the model that answers test keys.")
     ] = UNSET
     reason: Annotated[str | UnsetType, Meta(description="What is in the way.")] = UNSET
+
+
+_STATUS: Final = {
+    200: Success(
+        "Scores can be given and kept.",
+        reference("Health"),
+        operation.JSON,
+        ("Cache-Control",),
+        ("health",),
+    ),
+    503: Success(
+        "Scores cannot be given or kept right now; `reason` says why.",
+        reference("Health"),
+        operation.JSON,
+        ("Cache-Control", "Retry-After"),
+        ("unhealthy",),
+    ),
+}
+
+
+class StatusEndpoints:
+    """Answers without a key."""
+
+    def __init__(self, health: HealthCheck, model_id: str) -> None:
+        self._health = health
+        self._well = msgspec.json.encode(Health("ok", version=__version__, model=model_id))
+
+    @Operation(
+        path="/v1/health",
+        method="GET",
+        id="getHealth",
+        tag="Status",
+        summary="Ask whether scores can be given",
+        description="Asks the database itself, at most once a second.",
+        replies=_STATUS,
+    )
+    @Operation(
+        path="/readyz",
+        method="GET",
+        id="getReadiness",
+        tag="Status",
+        summary="Ask whether to send traffic here",
+        description="The same answer as `/v1/health`, where load balancers look for it.",
+        replies=_STATUS,
+        for_operators=True,
+    )
+    async def health(self, _: Call) -> Reply:
+        report = await self._health.report()
+        if report.reason is None:
+            return Reply(200, [JSON, PRIVATE], self._well)
+        body = msgspec.json.encode(Health("unavailable", reason=report.reason))
+        retry_after = (b"retry-after", str(RETRY_AFTER_S).encode())
+        return Reply(503, [JSON, PRIVATE, retry_after], body)
+
+    @Operation(
+        path="/livez",
+        method="GET",
+        id="getLiveness",
+        tag="Status",
+        summary="Ask whether the process answers",
+        description="Touches nothing but the process itself: restart it if there is no answer.",
+        replies={
+            200: Success(
+                "It does.", reference("Health"), operation.JSON, ("Cache-Control",), ("alive",)
+            )
+        },
+        for_operators=True,
+    )
+    async def alive(self, _: Call) -> Reply:
+        return Reply(200, [JSON, PRIVATE], _ALIVE)
+
+
+def examples(model_id: str) -> dict[str, Json]:
+    """Give the bodies of replies by name."""
+    told = {
+        "health": {"status": "ok", "version": __version__, "model": model_id},
+        "unhealthy": {"status": "unavailable", "reason": "the database did not answer in time"},
+        "alive": {"status": "ok"},
+    }
+    return {name: {"value": value} for name, value in told.items()}

@@ -1,0 +1,176 @@
+"""Everything that is served, gathered from the rooms: endpoints, their types and their examples.
+
+The routes are made of it, and so is the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
+
+from alama.app import examples
+from alama.core.monitoring.figures import MonitoringReport
+from alama.core.receipts import Receipt
+from alama.monitoring import api as monitoring_api
+from alama.monitoring import outcomes_api, reviews_api
+from alama.monitoring.outcomes import Outcomes
+from alama.monitoring.report import Monitoring
+from alama.monitoring.reviews import Reviews
+from alama.onboarding import api as onboarding_api
+from alama.onboarding import candidates_api, jobs_api
+from alama.onboarding import examples as onboarding_examples
+from alama.onboarding.approval import Approval
+from alama.onboarding.remote import OnboardingApi
+from alama.platform.files import packaged
+from alama.platform.http import documents, problems, status
+from alama.platform.http.operation import operations_of
+from alama.protection import receipts_api
+from alama.protection.receipts import Receipts
+from alama.scoring import api as score_api
+from alama.scoring import explain_api, scores_api
+from alama.webhooks import endpoints_api, events_api
+from alama.webhooks import examples as webhooks_examples
+from alama.webhooks.endpoints import Endpoints
+from alama.webhooks.events import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from alama.lenders.installation import Installation
+    from alama.platform.addresses import Reach
+    from alama.platform.http.operation import Json
+    from alama.platform.timeouts import WorkQueue
+    from alama.scoring.admission import Admission
+    from alama.scoring.explaining import Explaining
+    from alama.scoring.scoring import Scoring
+    from alama.scoring.store import Scores
+
+
+class Running(NamedTuple):
+    """What endpoints use that lives as long as the process."""
+
+    admission: Admission
+    scores: Scores
+    scoring: Scoring
+    explaining: Explaining
+    reports: WorkQueue
+    health: status.HealthCheck
+
+
+class Served(NamedTuple):
+    """Everything that is served, in the order of the OpenAPI document."""
+
+    score: score_api.ScoreEndpoint
+    explain: explain_api.ExplainEndpoint
+    scores: scores_api.StoredScoreEndpoints
+    receipts: receipts_api.ReceiptEndpoint
+    reviews: reviews_api.ReviewEndpoints
+    outcomes: outcomes_api.OutcomeEndpoints
+    monitoring: monitoring_api.MonitoringEndpoint
+    webhooks: endpoints_api.WebhookEndpoints
+    events: events_api.EventEndpoints
+    onboarding: onboarding_api.OnboardingEndpoints
+    jobs: jobs_api.JobEndpoints
+    candidates: candidates_api.CandidateEndpoints
+    health: status.StatusEndpoints
+    contract: documents.DocumentEndpoints
+
+    @classmethod
+    def at(
+        cls,
+        installed: Installation,
+        running: Running,
+        reach: Reach,
+        model_id: str,
+        document: Callable[[], Json],
+    ) -> Served:
+        """Put it together from an installation; `model_id` names the model of test keys."""
+        admission, languages = running.admission, packaged.languages()
+        reviews, remote = Reviews.at(installed), OnboardingApi.at(installed)
+        endpoints, events = Endpoints.at(installed, reach), Events.at(installed)
+        return cls(
+            score=score_api.ScoreEndpoint(admission, running.scoring, languages),
+            explain=explain_api.ExplainEndpoint(admission, running.explaining, languages),
+            scores=scores_api.StoredScoreEndpoints(
+                admission, running.scores, installed.vault, reviews.sequel
+            ),
+            receipts=receipts_api.ReceiptEndpoint(admission, Receipts.at(installed)),
+            reviews=reviews_api.ReviewEndpoints(admission, reviews),
+            outcomes=outcomes_api.OutcomeEndpoints(admission, Outcomes.at(installed)),
+            monitoring=monitoring_api.MonitoringEndpoint(
+                admission, Monitoring.at(installed), running.reports
+            ),
+            webhooks=endpoints_api.WebhookEndpoints(admission, endpoints, events),
+            events=events_api.EventEndpoints(admission, events),
+            onboarding=onboarding_api.OnboardingEndpoints(admission, remote),
+            jobs=jobs_api.JobEndpoints(admission, remote),
+            candidates=candidates_api.CandidateEndpoints(admission, remote, Approval.at(installed)),
+            health=status.StatusEndpoints(running.health, model_id),
+            contract=documents.DocumentEndpoints(document),
+        )
+
+
+ENDPOINTS: Final[tuple[type, ...]] = tuple(get_type_hints(Served).values())
+"""The classes whose operations are served."""
+
+OPERATIONS: Final = tuple(
+    operation for endpoints in ENDPOINTS for _, operation in operations_of(endpoints)
+)
+
+REQUESTS: Final = (
+    *reviews_api.REQUESTS,
+    *outcomes_api.REQUESTS,
+    *endpoints_api.REQUESTS,
+    *events_api.REQUESTS,
+    *onboarding_api.REQUESTS,
+    *jobs_api.REQUESTS,
+    *candidates_api.REQUESTS,
+)
+REPLIES: Final = (
+    score_api.ScoreReply,
+    explain_api.ExplainReply,
+    scores_api.ScoreRecord,
+    scores_api.ScorePage,
+    status.Health,
+    problems.Problem,
+    Receipt,
+    *outcomes_api.REPLIES,
+    MonitoringReport,
+    *endpoints_api.REPLIES,
+    *events_api.REPLIES,
+    *onboarding_api.REPLIES,
+    *jobs_api.REPLIES,
+    *candidates_api.REPLIES,
+    *dict.fromkeys(events_api.DATA.values()),
+)
+PARAMETERS: Final[dict[str, Json]] = {
+    **score_api.PARAMETERS,
+    **scores_api.PARAMETERS,
+    **monitoring_api.PARAMETERS,
+    **endpoints_api.PARAMETERS,
+    **jobs_api.PARAMETERS,
+    **documents.PARAMETERS,
+}
+
+
+def request_examples() -> dict[str, Json]:
+    """Give the bodies of requests by name, each with what it is for."""
+    return {
+        **examples.requests(),
+        **reviews_api.requests(),
+        **outcomes_api.requests(),
+        **webhooks_examples.requests(),
+        **onboarding_examples.requests(),
+    }
+
+
+def reply_examples(said: examples.Replies) -> dict[str, Json]:
+    """Give the bodies of replies by name."""
+    return {
+        **said.named(),
+        **reviews_api.replies(),
+        **outcomes_api.replies(),
+        **monitoring_api.replies(said.model_id),
+        **webhooks_examples.replies(said.model_id, said.policy_id),
+        **onboarding_examples.replies(said.model_id),
+        **status.examples(said.model_id),
+    }

@@ -1,0 +1,115 @@
+"""This contract as documents: /openapi.json for machines, /docs for people."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from alama.platform.http import operation
+from alama.platform.http.exchange import JSON, Call, Headers, Reply
+from alama.platform.http.operation import HTML, Json, Operation, Schema, Success
+from alama.platform.http.reference import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+# Asked for again each time, and answered by 304 until an upgrade brings another version.
+REVALIDATE: Final = (b"cache-control", b"no-cache")
+
+PARAMETERS: Final[dict[str, Json]] = {
+    "If-None-Match": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of what you have: the answer is 304 while it is the newest.",
+        "schema": {"type": "string"},
+    },
+}
+
+_UNCHANGED: Final = Success("It is still what you have.", None, headers=("ETag", "Cache-Control"))
+
+
+def _document(description: str, schema: Schema, media_type: str) -> Mapping[int, Success]:
+    headers = ("ETag", "Cache-Control")
+    return {200: Success(description, schema, media_type, headers), 304: _UNCHANGED}
+
+
+class DocumentEndpoints:
+    """Answers without a key. A document is made when it is first asked for, and then kept."""
+
+    def __init__(self, document: Callable[[], Json]) -> None:
+        self._document = document
+
+    @Operation(
+        path="/openapi.json",
+        method="GET",
+        id="getOpenApi",
+        tag="Documents",
+        summary="Read this contract as OpenAPI 3.1",
+        description="Generated from the types that decode requests and encode replies.",
+        parameters=("If-None-Match",),
+        replies=_document("The document.", {"type": "object"}, operation.JSON),
+    )
+    async def openapi(self, call: Call) -> Reply:
+        published = await asyncio.to_thread(_openapi, self._document)
+        return published.to(call)
+
+    @Operation(
+        path="/docs",
+        method="GET",
+        id="getReference",
+        tag="Documents",
+        summary="Read this contract as a page",
+        description="One page that needs nothing from the internet.",
+        parameters=("If-None-Match",),
+        replies=_document("The page.", {"type": "string"}, HTML),
+    )
+    async def reference(self, call: Call) -> Reply:
+        published = await asyncio.to_thread(_reference, self._document)
+        return published.to(call)
+
+
+class Published(NamedTuple):
+    """A document, ready to be sent."""
+
+    etag: bytes
+    headers: Headers
+    body: bytes
+
+    def to(self, call: Call) -> Reply:
+        """Answer a call; without the body where the caller has it already."""
+        names = call.headers.get(b"if-none-match", b"").split(b",")
+        if {self.etag, b"*"} & {name.strip().removeprefix(b"W/") for name in names}:
+            return Reply(304, [REVALIDATE, (b"etag", self.etag)], b"")
+        return Reply(200, [*self.headers, REVALIDATE, (b"etag", self.etag)], self.body)
+
+
+def encode(document: Json) -> bytes:
+    """Give the document as JSON, indented for people who read it."""
+    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+@cache
+def _openapi(document: Callable[[], Json]) -> Published:
+    body = encode(document())
+    # Any tool that runs in a browser may read it: there is nothing in it that is not public.
+    return Published(_etag(body), [JSON, (b"access-control-allow-origin", b"*")], body)
+
+
+@cache
+def _reference(document: Callable[[], Json]) -> Published:
+    page = Reference(document())
+    body = page.html.encode()
+    headers = [
+        (b"content-type", HTML.encode()),
+        (b"content-security-policy", page.content_security_policy.encode()),
+        (b"referrer-policy", b"no-referrer"),
+    ]
+    return Published(_etag(body), headers, body)
+
+
+def _etag(body: bytes) -> bytes:
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'.encode()

@@ -1,0 +1,363 @@
+"""Stored scores over HTTP: read at /v1/scores."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from alama.platform import ids
+from alama.platform.book import Book, Scope
+from alama.platform.days import date_of, moment
+from alama.platform.errors import Erased
+from alama.platform.http import parameters
+from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.operation import (
+    REQUEST_ID,
+    Json,
+    Link,
+    Operation,
+    Success,
+    cursor_parameter,
+    path_parameter,
+    reference,
+)
+from alama.platform.http.problems import BadParameter
+from alama.platform.timeouts import run_with_timeout
+from alama.scoring.api import (
+    GET_RECEIPT,
+    REQUEST_ID_PATTERN,
+    REVIEW_SCORE,
+    Apr,
+    BaseScore,
+    Decision,
+    DefaultProbability,
+    Limit,
+    ModelHash,
+    OfferDetail,
+    PolicyHash,
+    RequestId,
+    Score,
+    Scored,
+    TermDays,
+    Tier,
+    base_score,
+    offer_detail,
+    plain,
+    shap_values,
+)
+from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, UnknownScore
+from alama.scoring.replay import open_score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from alama.scoring.admission import Admission
+    from alama.scoring.sequels import Outcome, Review, Sequel
+    from alama.scoring.store import Scores
+    from alama.vault.vault import Vault
+
+
+Moment = Annotated[datetime, Meta(tz=True, description="When the score was given, in UTC.")]
+
+
+class ScoreReview(msgspec.Struct, frozen=True):
+    """What an officer decided on a score."""
+
+    request_id: RequestId
+    decision: Annotated[str, Meta(description="What the officer decided: APPROVED or DECLINED.")]
+    reason: Annotated[str, Meta(description="Why, as it is counted. An open set: expect more.")]
+    name: Annotated[str, Meta(description="Who decided.")]
+    reviewed_at: Annotated[datetime, Meta(tz=True, description="When, in UTC.")]
+    given_decision: Annotated[str, Meta(description="What the service had said of the score.")]
+    overrides: Annotated[
+        bool,
+        Meta(
+            description="Whether the service had decided otherwise. Never so where it had left the "
+            "decision to a person: REVIEW."
+        ),
+    ]
+    note: Annotated[str, Meta(description="In the officer's own words; empty: none were given.")]
+
+
+class ScoreOutcome(msgspec.Struct, frozen=True):
+    """What became of the loan, as far as it is known."""
+
+    outcome: Annotated[
+        str,
+        Meta(
+            description="The latest that is known: `repaid`, `defaulted`, `written_off` or "
+            "`restructured`. An open set: expect more."
+        ),
+    ]
+    date: Annotated[date, Meta(description="Of the latest that is known.")]
+    is_default: Annotated[
+        bool, Meta(description="Whether the loan was ever a default, whatever became of it since.")
+    ]
+    disbursed_amount: Annotated[
+        float | None, Meta(description="In the lender's currency; null: nobody said.")
+    ]
+    repaid_amount: Annotated[
+        float | None, Meta(description="In the lender's currency; null: nobody said.")
+    ]
+    recorded_at: Annotated[datetime, Meta(tz=True, description="When that was sent, in UTC.")]
+
+
+class ScoreRecord(Scored, frozen=True, kw_only=True):
+    """A stored score: the reply that was given, when, to what, and what became of it."""
+
+    base_score: BaseScore
+    model: ModelHash
+    policy: PolicyHash
+    offer: Annotated[OfferDetail, Meta(description="How the offer was priced.")]
+    created_at: Moment
+    mode: Annotated[str, Meta(description="test or live.")]
+    key_id: Annotated[str, Meta(description="The key that asked.")]
+    # No more than an object is promised: what was stored keeps the rules of its own day.
+    application: Annotated[
+        msgspec.Raw,
+        Meta(description="The request body as it was sent.", extra_json_schema={"type": "object"}),
+    ]
+    review: Annotated[
+        ScoreReview | None, Meta(description="What an officer decided; null: nobody has yet.")
+    ] = None
+    outcome: Annotated[
+        ScoreOutcome | None, Meta(description="What became of the loan; null: nothing is known.")
+    ] = None
+
+
+class ScoreListed(msgspec.Struct, frozen=True, gc=False):
+    """One line of a list of scores."""
+
+    request_id: RequestId
+    created_at: Moment
+    score: Score
+    tier: Tier
+    default_probability: DefaultProbability
+    decision: Decision
+    recommended_limit: Limit
+    recommended_term_days: TermDays
+    recommended_apr: Apr
+
+
+class ScorePage(msgspec.Struct, frozen=True):
+    """Scores, newest first."""
+
+    data: Annotated[list[ScoreListed], Meta(description="At most `limit` of them.")]
+    next_cursor: Annotated[
+        str | None, Meta(description="Send it as `cursor` for the next page; null on the last.")
+    ]
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
+    """Give everything that is kept of a score, and what became of it."""
+    said = sealed.assessment
+    return _encode(
+        ScoreRecord(
+            score=row.score,
+            tier=row.tier,
+            default_probability=row.default_probability,
+            decision=row.decision,
+            recommended_limit=plain(row.recommended_limit),
+            recommended_term_days=row.recommended_term_days,
+            recommended_apr=row.recommended_apr,
+            shap_values=shap_values(said),
+            request_id=row.request_id,
+            processing_ms=row.processing_ms,
+            base_score=base_score(said),
+            model=row.model_id,
+            policy=row.policy_id,
+            offer=offer_detail(said),
+            created_at=moment(row.created_us),
+            mode=row.mode,
+            key_id=row.key_id,
+            application=msgspec.Raw(sealed.application),
+            review=None if sequel.review is None else _review(sequel.review),
+            outcome=None if sequel.outcome is None else _outcome(sequel.outcome),
+        )
+    )
+
+
+def review_reply(kept: Review) -> bytes:
+    """Give what an officer decided."""
+    return _encode(_review(kept))
+
+
+def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
+    """Give one page of scores; the cursor of the next one is the last id, if there may be more."""
+    shown = [listed_reply(row) for row in rows[:limit]]
+    more = len(rows) > limit
+    return _encode(ScorePage(shown, shown[-1].request_id if more else None))
+
+
+def listed_reply(row: ScoreSummary) -> ScoreListed:
+    """Give one line of a list of scores."""
+    return ScoreListed(
+        row.request_id,
+        moment(row.created_us),
+        row.score,
+        row.tier,
+        row.default_probability,
+        row.decision,
+        plain(row.recommended_limit),
+        row.recommended_term_days,
+        row.recommended_apr,
+    )
+
+
+def _review(kept: Review) -> ScoreReview:
+    return ScoreReview(
+        request_id=kept.request_id,
+        decision=kept.decision,
+        reason=kept.reason.value,
+        name=kept.person,
+        reviewed_at=moment(kept.reviewed_us),
+        given_decision=kept.given_decision,
+        overrides=kept.overrides,
+        note=kept.note,
+    )
+
+
+def _outcome(known: Outcome) -> ScoreOutcome:
+    disbursed, repaid = known.disbursed_amount, known.repaid_amount
+    return ScoreOutcome(
+        outcome=known.state.value,
+        date=date_of(known.happened_on),
+        is_default=known.is_default,
+        disbursed_amount=None if disbursed is None else plain(disbursed),
+        repaid_amount=None if repaid is None else plain(repaid),
+        recorded_at=moment(known.recorded_us),
+    )
+
+
+# ------------------------------------------------------------------------------ operations
+
+
+PAGE_DEFAULT: Final = 20
+PAGE_MAX: Final = 100
+
+PARAMETERS: Final[dict[str, Json]] = {
+    "limit": {
+        "name": "limit",
+        "in": "query",
+        "description": "How many a page may have.",
+        "schema": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": PAGE_MAX,
+            "default": PAGE_DEFAULT,
+        },
+        "example": 50,
+    },
+    "waiting": {
+        "name": "waiting",
+        "in": "query",
+        "description": "Only scores that wait for a person: those that say `REVIEW` and were not "
+        "reviewed yet, without those of applicants that were erased.",
+        "schema": {"type": "boolean", "default": False},
+        "example": True,
+    },
+    "cursor": cursor_parameter(REQUEST_ID_PATTERN, REQUEST_ID),
+    "request_id": path_parameter(
+        "request_id",
+        "The `request_id` that the score was given with.",
+        REQUEST_ID_PATTERN,
+        REQUEST_ID,
+    ),
+}
+
+LIST_SCORES: Final = Link("listScores", "Read the next page.", "cursor", "next_cursor")
+
+
+def request_id_asked(call: Call) -> str:
+    """Read which score a path names; what cannot be an id names none."""
+    named = call.path_part("request_id")
+    if not ids.is_request_id(named):
+        raise UnknownScore
+    return named
+
+
+class StoredScoreEndpoints:
+    """Reads the scores of the book of the key."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        scores: Scores,
+        vault: Vault,
+        sequel_of: Callable[[Book, str], Sequel],
+    ) -> None:
+        self._admission = admission
+        self._scores = scores
+        self._vault = vault
+        self._sequel_of = sequel_of
+
+    @Operation(
+        path="/v1/scores",
+        method="GET",
+        id="listScores",
+        tag="Scores",
+        summary="List scores, newest first",
+        description="Gives the stored scores of the key's lender and mode in pages. The pages stay "
+        "right while new scores come in: a cursor names a score, not a place in the list. "
+        "`waiting=true` gives those on which a person has to decide yet; send it with each page.",
+        scope=Scope.READ,
+        parameters=("waiting", "limit", "cursor"),
+        replies={
+            200: Success(
+                "One page.", reference("ScorePage"), examples=("page",), links=(LIST_SCORES,)
+            )
+        },
+        refusals=(BadParameter,),
+    )
+    async def page(self, call: Call) -> Reply:
+        caller, headers = await self._admission.admit(call, Scope.READ)
+        asked = parameters.read(call, ("waiting", "limit", "cursor"))
+        waiting = parameters.switch("waiting", asked.get("waiting"))
+        pages = self._scores.waiting if waiting else self._scores.page
+        limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
+        cursor = parameters.cursor(asked.get("cursor"), ids.PREFIX)
+        # One row more than asked for tells whether there is a next page.
+        rows = await run_with_timeout(lambda: pages(caller.book, cursor, limit + 1))
+        return private_json(score_page(rows, limit), headers)
+
+    @Operation(
+        path="/v1/scores/{request_id}",
+        method="GET",
+        id="getScore",
+        tag="Scores",
+        summary="Read one stored score",
+        description="Gives everything that is kept of a score: the reply as it was given, how the "
+        "offer was priced, which model and policy decided, and the application as it was sent; "
+        "then what became of it: what an officer decided, and how the loan went.",
+        scope=Scope.READ,
+        parameters=("request_id",),
+        replies={
+            200: Success(
+                "The score.",
+                reference("ScoreRecord"),
+                examples=("record",),
+                links=(GET_RECEIPT, REVIEW_SCORE),
+            ),
+        },
+        refusals=(BadParameter, UnknownScore, Erased),
+    )
+    async def find(self, call: Call) -> Reply:
+        caller, headers = await self._admission.admit(call, Scope.READ)
+        parameters.read(call, ())
+        request_id = request_id_asked(call)
+        row, sealed, sequel = await run_with_timeout(lambda: self._opened(caller.book, request_id))
+        return private_json(score_record(row, sealed, sequel), headers)
+
+    def _opened(self, book: Book, request_id: str) -> tuple[ScoreRow, Sealed, Sequel]:
+        stored = self._scores.find(book, request_id)
+        try:
+            sealed = open_score(self._vault, stored)
+            return stored.row, sealed, self._sequel_of(book, request_id)
+        except Erased as error:
+            raise Erased(error.erased_us, listed_reply(stored.row.summary)) from None
