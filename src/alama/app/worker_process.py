@@ -63,7 +63,7 @@ def where(settings: Settings, database: Database) -> Where:
     return Where.PROCESS if safe_for_several(database) else Where.THREAD
 
 
-class Companion(Protocol):
+class Worker(Protocol):
     """A worker beside the service, or nobody."""
 
     def start(self) -> None:
@@ -76,21 +76,21 @@ class Companion(Protocol):
         """Wait until it has ended, as long as a stop may take."""
 
 
-def companion(
+def worker_beside(
     place: Where, settings: Settings, log: Log, forget: Callable[[int], None]
-) -> Companion:
-    """Give the companion of a service; `forget` is told the process ids of those that are gone."""
+) -> Worker:
+    """Give the worker beside a service; `forget` is told the process ids of those that are gone."""
     match place:
         case Where.PROCESS:
-            return ProcessCompanion(log, settings.stop_timeout, forget)
+            return WorkerProcess(log, settings.stop_timeout, forget)
         case Where.THREAD:
-            return ThreadCompanion(settings, log)
+            return WorkerThread(settings, log)
         case Where.ELSEWHERE:
-            return Nobody()
+            return NoWorker()
 
 
-class Nobody:
-    """No companion: `alama worker` runs elsewhere."""
+class NoWorker:
+    """No worker: `alama worker` runs elsewhere."""
 
     def start(self) -> None:
         """Start nothing."""
@@ -102,7 +102,7 @@ class Nobody:
         """Wait for nobody."""
 
 
-class ProcessCompanion:
+class WorkerProcess:
     """Keeps a worker running in a process of its own, from `start` to `close`."""
 
     def __init__(
@@ -121,7 +121,7 @@ class ProcessCompanion:
         self._stopping = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
         self._until_s = 0.0
-        self._keeper = threading.Thread(target=self._keep, name="companion", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="worker-keeper", daemon=True)
 
     def start(self) -> None:
         self._keeper.start()
@@ -183,7 +183,7 @@ class ProcessCompanion:
             return self._child
 
 
-class ThreadCompanion:
+class WorkerThread:
     """Keeps a worker running in a thread of this process, where there may be no second one."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
@@ -194,7 +194,7 @@ class ThreadCompanion:
         self._stopping = threading.Event()
         self._stop: Callable[[], object] | None = None
         self._until_s = 0.0
-        self._keeper = threading.Thread(target=self._keep, name="companion", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="worker-keeper", daemon=True)
 
     def start(self) -> None:
         self._keeper.start()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alama.lenders.installation import existing_database
+from alama.operations import backup
 from alama.platform import settings
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
@@ -64,8 +65,6 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Back up, and say what is in the file."""
-    from alama.operations import backup  # noqa: PLC0415  it loads psycopg, an extra
-
     address = settings.read(os.environ).database_address
     started_s = time.monotonic()
     # First: it may be for their sake that there is no room.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alama.lenders.installation import existing_database, operators_view
-from alama.operations import check
+from alama.operations import backup, check
 from alama.operations.backup_cli import counted, scores_in
 from alama.platform import settings
 from alama.platform.checkup import Finding, Mark, ok
@@ -71,8 +71,6 @@ def register(actions: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Restore, hold the secrets against it, and say what comes next."""
-    from alama.operations import backup  # noqa: PLC0415  it loads psycopg, an extra
-
     chosen = settings.read(os.environ)
     address = chosen.database_address
     for left in backup.left_beside(address):

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from alama.app import delivering, worker_process
-from alama.app.worker_process import Nobody, ProcessCompanion, ThreadCompanion, Where
+from alama.app.worker_process import NoWorker, Where, WorkerProcess, WorkerThread
 from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.database import database as databases
@@ -61,8 +61,8 @@ def told(tmp_path: Path) -> Iterator[Told]:
     opened.close()
 
 
-def beside(told: Told, program: str) -> ProcessCompanion:
-    return ProcessCompanion(told.log, STOP_S, told.gone.append, (sys.executable, "-c", program))
+def beside(told: Told, program: str) -> WorkerProcess:
+    return WorkerProcess(told.log, STOP_S, told.gone.append, (sys.executable, "-c", program))
 
 
 def wait_until(reached: Callable[[], object]) -> None:
@@ -72,19 +72,19 @@ def wait_until(reached: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def pid_of(companion: ProcessCompanion) -> int:
-    wait_until(lambda: companion._child)
-    assert companion._child is not None
-    return companion._child.pid
+def pid_of(kept: WorkerProcess) -> int:
+    wait_until(lambda: kept._child)
+    assert kept._child is not None
+    return kept._child.pid
 
 
 def test_one_that_is_killed_is_told_forgotten_and_replaced(told: Told) -> None:
-    companion = beside(told, SLEEPS)
-    companion.start()
-    first = pid_of(companion)
+    kept = beside(told, SLEEPS)
+    kept.start()
+    first = pid_of(kept)
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: pid_of(companion) != first)
-    companion.close()
+    wait_until(lambda: pid_of(kept) != first)
+    kept.close()
     (died,) = told.lines("delivery_worker_died")
     assert (died["pid"], died["exit_code"]) == (first, -9)
     assert told.gone[0] == first
@@ -95,31 +95,31 @@ def test_one_that_dies_again_and_again_is_replaced_after_longer_and_longer_pause
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.1)
-    companion = beside(told, DIES)
+    kept = beside(told, DIES)
     began_s = time.monotonic()
-    companion.start()
+    kept.start()
     wait_until(lambda: len(told.lines("delivery_worker_died")) == 4)
-    companion.close()
+    kept.close()
     assert time.monotonic() - began_s >= 0.1 + 0.2 + 0.4
 
 
 def test_a_stop_asks_it_to_end_and_waits(told: Told) -> None:
-    companion = beside(told, SLEEPS)
-    companion.start()
-    pid_of(companion)
-    companion.ask_to_stop()
-    companion.close()
+    kept = beside(told, SLEEPS)
+    kept.start()
+    pid_of(kept)
+    kept.ask_to_stop()
+    kept.close()
     assert told.lines("delivery_worker_died") == []
     assert len(told.gone) == 1
 
 
 def test_one_that_does_not_end_in_time_is_killed_and_told(told: Told) -> None:
-    companion = beside(told, IGNORES)
-    companion._stop_s = 0.3
-    companion.start()
-    pid = pid_of(companion)
+    kept = beside(told, IGNORES)
+    kept._stop_s = 0.3
+    kept.start()
+    pid = pid_of(kept)
     time.sleep(0.3)  # until it ignores what it is asked
-    companion.close()
+    kept.close()
     assert told.gone == [pid]
     assert [line["pid"] for line in told.lines("stop_timed_out")] in ([pid], [])
 
@@ -132,9 +132,9 @@ def test_a_service_that_never_came_up_has_nothing_to_wait_for(told: Told) -> Non
 @pytest.mark.parametrize(
     ("delivery", "safe", "place", "kind"),
     [
-        ("inside", True, Where.PROCESS, ProcessCompanion),
-        ("inside", False, Where.THREAD, ThreadCompanion),
-        ("alone", True, Where.ELSEWHERE, Nobody),
+        ("inside", True, Where.PROCESS, WorkerProcess),
+        ("inside", False, Where.THREAD, WorkerThread),
+        ("alone", True, Where.ELSEWHERE, NoWorker),
     ],
 )
 def test_where_webhooks_are_sent_from_follows_from_the_setting_and_the_database(
@@ -152,12 +152,12 @@ def test_where_webhooks_are_sent_from_follows_from_the_setting_and_the_database(
     database = databases.connect(sqlite_url(tmp_path))
     assert worker_process.where(chosen, database) is place
     database.close()
-    companion = worker_process.companion(place, chosen, told.log, told.gone.append)
-    assert type(companion) is kind
+    kept = worker_process.worker_beside(place, chosen, told.log, told.gone.append)
+    assert type(kept) is kind
 
 
 def test_nobody_takes_no_time(told: Told) -> None:
-    nobody = Nobody()
+    nobody = NoWorker()
     nobody.start()
     nobody.ask_to_stop()
     nobody.close()
@@ -168,10 +168,10 @@ def test_a_worker_in_a_thread_begins_and_ends_with_the_service(
     told: Told, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     chosen = settings.Settings(home=str(tmp_path), log="json")
-    companion = ThreadCompanion(chosen, told.log)
-    companion.start()
-    wait_until(lambda: companion._stop)
-    companion.close()
+    kept = WorkerThread(chosen, told.log)
+    kept.start()
+    wait_until(lambda: kept._stop)
+    kept.close()
     err = capfd.readouterr().err
     assert '"event":"deliveries_started"' in err
     assert '"event":"deliveries_stopped"' in err
@@ -182,11 +182,11 @@ def test_a_worker_in_a_thread_that_cannot_open_the_database_is_told_and_tried_ag
 ) -> None:
     monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
     chosen = settings.Settings(home=str(tmp_path), database="sqlite://")
-    companion = ThreadCompanion(chosen, told.log)
-    companion.start()
+    kept = WorkerThread(chosen, told.log)
+    kept.start()
     wait_until(lambda: len(told.lines("deliveries_failed")) >= 2)
-    companion.close()
-    assert not companion._keeper.is_alive()
+    kept.close()
+    assert not kept._keeper.is_alive()
     assert "in memory" in str(told.lines("deliveries_failed")[0]["message"])
 
 
@@ -203,10 +203,10 @@ def test_a_worker_in_a_thread_that_breaks_is_told_and_replaced(
 
     monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
     monkeypatch.setattr(delivering, "deliver", breaks_once)
-    companion = ThreadCompanion(settings.Settings(home=str(tmp_path), log="json"), told.log)
-    companion.start()
-    wait_until(lambda: companion._stop)
-    companion.close()
+    kept = WorkerThread(settings.Settings(home=str(tmp_path), log="json"), told.log)
+    kept.start()
+    wait_until(lambda: kept._stop)
+    kept.close()
     assert len(told.lines("deliveries_failed")) == 1
 
 
@@ -222,24 +222,24 @@ def test_a_stop_that_comes_before_the_worker_in_a_thread_has_begun_is_not_forgot
         return real(chosen)
 
     monkeypatch.setattr(installation, "open_installation", slowly)
-    companion = ThreadCompanion(settings.Settings(home=str(tmp_path), log="json"), told.log)
-    companion.start()
+    kept = WorkerThread(settings.Settings(home=str(tmp_path), log="json"), told.log)
+    kept.start()
     opening.wait(WITHIN_S)
-    companion.ask_to_stop()
+    kept.ask_to_stop()
     may_open.set()
-    companion.close()
-    assert not companion._keeper.is_alive()
+    kept.close()
+    assert not kept._keeper.is_alive()
 
 
 def test_one_that_cannot_even_be_started_is_told_and_tried_again(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
-    companion = ProcessCompanion(told.log, STOP_S, told.gone.append, ("/nowhere/python",))
-    companion.start()
+    kept = WorkerProcess(told.log, STOP_S, told.gone.append, ("/nowhere/python",))
+    kept.start()
     wait_until(lambda: len(told.lines("deliveries_failed")) >= 2)
-    companion.close()
-    assert not companion._keeper.is_alive()
+    kept.close()
+    assert not kept._keeper.is_alive()
     assert told.gone == []
 
 
@@ -250,11 +250,11 @@ def test_whoever_looks_after_it_goes_on_whatever_breaks(
         raise FileNotFoundError
 
     monkeypatch.setattr(worker_process, "PAUSE_S_MIN", 0.01)
-    companion = ProcessCompanion(told.log, STOP_S, cannot_forget, (sys.executable, "-c", DIES))
-    companion.start()
+    kept = WorkerProcess(told.log, STOP_S, cannot_forget, (sys.executable, "-c", DIES))
+    kept.start()
     wait_until(lambda: len(told.lines("deliveries_failed")) >= 2)
-    companion.close()
-    assert not companion._keeper.is_alive()
+    kept.close()
+    assert not kept._keeper.is_alive()
     assert len(told.lines("delivery_worker_died")) >= 2
     assert "FileNotFoundError" in str(told.lines("deliveries_failed")[0]["errors"])
 
@@ -262,13 +262,13 @@ def test_whoever_looks_after_it_goes_on_whatever_breaks(
 def test_a_stop_finds_a_worker_in_a_thread_whose_loop_is_closed_already(
     told: Told, tmp_path: Path
 ) -> None:
-    companion = ThreadCompanion(settings.Settings(home=str(tmp_path)), told.log)
+    kept = WorkerThread(settings.Settings(home=str(tmp_path)), told.log)
     loop = asyncio.new_event_loop()
     loop.close()
     # As it is for the moment between the end of the loop and what is done after it.
-    companion._stop = partial(loop.call_soon_threadsafe, int)
-    companion.close()
-    assert companion._stopping.is_set()
+    kept._stop = partial(loop.call_soon_threadsafe, int)
+    kept.close()
+    assert kept._stopping.is_set()
 
 
 def test_a_worker_in_a_thread_is_asked_once_and_has_its_time_from_then_on(
@@ -276,18 +276,18 @@ def test_a_worker_in_a_thread_is_asked_once_and_has_its_time_from_then_on(
 ) -> None:
     asked: list[int] = []
     may_end = threading.Event()
-    companion = ThreadCompanion(settings.Settings(home=str(tmp_path), stop_timeout=1), told.log)
-    companion._keeper = threading.Thread(target=may_end.wait)
-    companion._stop = partial(asked.append, 1)
-    companion.start()
-    companion.ask_to_stop()
-    companion._until_s -= 1.0  # that long ago
+    kept = WorkerThread(settings.Settings(home=str(tmp_path), stop_timeout=1), told.log)
+    kept._keeper = threading.Thread(target=may_end.wait)
+    kept._stop = partial(asked.append, 1)
+    kept.start()
+    kept.ask_to_stop()
+    kept._until_s -= 1.0  # that long ago
     began_s = time.monotonic()
-    companion.close()
+    kept.close()
     assert time.monotonic() - began_s < 0.5
     assert asked == [1]
     may_end.set()
-    companion._keeper.join()
+    kept._keeper.join()
 
 
 def test_a_worker_beside_a_service_ends_when_its_input_does(tmp_path: Path) -> None:

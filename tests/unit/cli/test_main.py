@@ -225,7 +225,7 @@ def test_an_interruption_ends_with_one_clean_line(
 
 LOUD_COMMAND = """
 import sys
-from alama.app.cli import main as front_door
+from alama.app import cli as front_door
 from alama.platform.terminal import terminal
 
 class Loud:
@@ -273,6 +273,11 @@ def test_no_command_loads_the_libraries_of_an_extra_before_it_runs() -> None:
     loaded = modules_after(fill)
     assert {noun.module for noun in main.NOUNS} <= loaded
     assert HEAVY.isdisjoint(loaded)
+
+
+def test_a_service_does_not_load_what_draws_in_a_terminal() -> None:
+    commands = "m.build_parser()._subparsers._group_actions[0].choices"
+    assert "rich" not in modules_after(f"{commands}['serve'].fill()")
 
 
 def modules_after(statement: str) -> set[str]:
