@@ -13,8 +13,8 @@ from alama.platform.book import Book, Mode
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
+from alama.policies.cli import day_so_far
 from alama.policies.policies import text_in_force
-from alama.policies.tables import day_so_far
 from alama.scoring.holds import HOUR_US, first_hour
 from alama.scoring.store import Scores
 

@@ -1,4 +1,4 @@
-"""A monitoring report drawn in a terminal: what to look at first, then the figures behind it."""
+"""`alama monitor`: how a book goes, what to look at first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from alama.platform.book import Book, Mode
 from alama.platform.errors import MasterKeyMissing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import Glyphs, Scale, columns, glyphs, plain_table
 
 if TYPE_CHECKING:
@@ -100,9 +99,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json or args.html:
         _write(args, report)
     else:
-        words.say(drawing(report, terminal.stdout()))
+        terminal.say(drawing(report, terminal.stdout()))
     if not args.mode:
-        words.remark(f"This is the {mode} mode; --mode shows the other.")
+        terminal.remark(f"This is the {mode} mode; --mode shows the other.")
     return 0
 
 
@@ -132,7 +131,7 @@ def _write(args: argparse.Namespace, report: MonitoringReport) -> None:
         sys.stdout.buffer.flush()
     for path, what in ((args.html, "the report"), (args.json, "all figures")):
         if path and path != STDOUT:
-            words.remark(f"{path}: {what}")
+            terminal.remark(f"{path}: {what}")
 
 
 def _days(text: str) -> int:

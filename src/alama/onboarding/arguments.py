@@ -25,7 +25,6 @@ from alama.platform import clock
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import jurisdiction, jurisdictions
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.command import names, whole
 from alama.training.validation.gates import limits_text
 
@@ -245,7 +244,7 @@ def settle(opened: Installation, args: argparse.Namespace, ask: Question) -> Set
         )
     place = agreed.pilot.jurisdiction
     if agreed.drafted:
-        words.remark(
+        terminal.remark(
             f"A live policy was drafted from the pack {place}, to be looked at and changed:\n"
             f"  alama policy show --lender {lender.id} --mode live"
         )

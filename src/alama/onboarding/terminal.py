@@ -17,7 +17,6 @@ from alama.onboarding.records import Candidate, Signature, short
 from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, Stores, standing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import Scale, glyphs, plain_table
 from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
 from alama.training.history.report import HistoryReport
@@ -145,7 +144,7 @@ class ShownGate(msgspec.Struct, frozen=True):
     shown: str | None = None
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ShownPack(msgspec.Struct, frozen=True):
     """The part of a pack that this page shows; the rest needs no reading for it."""
 
     model_id: str
@@ -168,7 +167,7 @@ class Wording(NamedTuple):
 _SIGNED: Final = Wording()
 
 
-def show_gates(judged: Judged, wording: Wording = _SIGNED) -> None:
+def show_gates(judged: ShownPack, wording: Wording = _SIGNED) -> None:
     """Print every gate with what was measured, why some failed, and what is to be answered."""
     failed = [gate for gate in judged.gates if not gate.passed]
     many = len(judged.gates)
@@ -271,8 +270,8 @@ def read_and_keep(
     if newest is not None and offline.is_the_same(opened, newest, path, options_from(args)):
         report = offline.report_of(opened, newest)
         _show_report(opened, args.lender, report, page, document)
-        when = words.minute(newest.created_us)
-        words.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
+        when = terminal.minute(newest.created_us)
+        terminal.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
         return report
     with terminal.share(f"Reading {path.name}") as watch:
         report = offline.read_file(
@@ -281,7 +280,7 @@ def read_and_keep(
     _show_report(opened, args.lender, report, page, document)
     by = args.by or installation.operator()
     record = offline.keep_file(opened, args.lender, path, report, by)
-    words.remark(f"\n{path.name} is sealed as {record.id}, under the key of {args.lender}.")
+    terminal.remark(f"\n{path.name} is sealed as {record.id}, under the key of {args.lender}.")
     return report
 
 
@@ -298,8 +297,8 @@ def show_kept(
         raise UnknownHistory
     kept = Stores.at(opened).histories.report(lender, record.id)
     report = msgspec.json.decode(kept, type=HistoryReport)
-    when = words.minute(record.created_us)
-    words.remark(f"{record.id}, handed in at {when} UTC by {record.kept_by}.")
+    when = terminal.minute(record.created_us)
+    terminal.remark(f"{record.id}, handed in at {when} UTC by {record.kept_by}.")
     _show_report(opened, lender, report, page, document)
     return report
 
@@ -328,8 +327,8 @@ def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
 def show_judged(opened: Installation, candidate: Candidate) -> None:
     """Print the gates of a candidate, and what it is called."""
     pack = Stores.at(opened).candidates.pack(candidate.lender, candidate.id)
-    show_gates(msgspec.json.decode(pack, type=Judged))
-    words.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
+    show_gates(msgspec.json.decode(pack, type=ShownPack))
+    terminal.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
 
 
 def show_candidate(opened: Installation, candidate: Candidate) -> None:
@@ -337,7 +336,7 @@ def show_candidate(opened: Installation, candidate: Candidate) -> None:
     show_judged(opened, candidate)
     signatures = Stores.at(opened).candidates.signatures(candidate.lender, candidate.id)
     if signatures:
-        words.say("")
+        terminal.say("")
         show_signatures(signatures)
 
 
@@ -368,7 +367,7 @@ def _write(contents: Mapping[Path | None, bytes]) -> None:
         for path, content in named.items():
             outputs.enter_context(promised(path)).write(content)
     for path, content in named.items():
-        words.remark(f"wrote {path} ({len(content) / 1e3:,.0f} kB)")
+        terminal.remark(f"wrote {path} ({len(content) / 1e3:,.0f} kB)")
 
 
 def sign(opened: Installation, lender: str, candidate_id: str, person: str, reason: str) -> None:
@@ -376,13 +375,13 @@ def sign(opened: Installation, lender: str, candidate_id: str, person: str, reas
     signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
     show_signatures(signed.signatures)
     if signed.live:
-        words.say(
+        terminal.say(
             f"\n{signed.candidate.model_id} answers for {lender} in live mode: "
             "every process uses it within a second."
         )
     else:
         lacking = signed.needed - len(signed.signatures)
-        words.say(f"\n{lacking} more signature is needed, by somebody else.")
+        terminal.say(f"\n{lacking} more signature is needed, by somebody else.")
 
 
 # ------------------------------------------------------------------------- the report of a history
@@ -392,7 +391,7 @@ def show_history(report: HistoryReport) -> None:
     """Print what was read, what is wrong where, and what to do."""
     verdict, style = _ENOUGH[report.enough]
     rate = "" if report.default_rate is None else f" ({report.default_rate:.1%})"
-    words.say(
+    terminal.say(
         Text.assemble(
             f"\n{report.rows:,} rows: {report.mature:,} loans whose outcome is known, "
             f"{report.defaults:,} defaults{rate}: ",
@@ -407,15 +406,15 @@ def show_history(report: HistoryReport) -> None:
     _section("Month by month", _months(report))
     _section(f"What moved in the last {DRIFT_MONTHS} months", _drift(report))
     if report.notes or report.advice:
-        words.say(Text("\nWhat to know and to do", "bold"))
+        terminal.say(Text("\nWhat to know and to do", "bold"))
     for line in (*report.notes, *report.advice):
-        words.say(Text(f"- {line}"))
+        terminal.say(Text(f"- {line}"))
 
 
 def _section(title: str, table: Table) -> None:
     if table.row_count:
-        words.say(Text(f"\n{title}", "bold"))
-        words.say(table)
+        terminal.say(Text(f"\n{title}", "bold"))
+        terminal.say(table)
 
 
 def _counts(report: HistoryReport) -> Table:

@@ -38,7 +38,6 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.policy_file import is_file, is_namesake, read_policy, titled
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import LOWERS, RAISES, plain_table
 from alama.policies import policies
 from alama.policies.page import policy_page
@@ -160,16 +159,16 @@ def run(args: argparse.Namespace) -> int:
         table = held.enter_context(promised(args.switched)) if args.switched else None
         simulation, described = _simulated(args)
         if page is not None:
-            made_on = words.day(clock.wall_us())
+            made_on = terminal.day(clock.wall_us())
             page.write(policy_page(simulation, described, made_on).encode())
         if table is not None:
             changed = chain(simulation.switches, simulation.reoffered)
             table.write(as_csv(changed).encode())
     _show_summary(simulation, described, terminal.stdout())
     if args.output:
-        words.remark(f"{args.output}: the whole comparison")
+        terminal.remark(f"{args.output}: the whole comparison")
     if args.switched:
-        words.remark(
+        terminal.remark(
             f"{args.switched}: the {len(simulation.switches):,} that change decision, then the "
             f"{len(simulation.reoffered):,} that keep it with another offer"
         )

@@ -15,8 +15,8 @@ from alama.app.cli import EXIT_MISTAKE, build_parser, main
 from alama.core.lending import policy_text
 from alama.lenders import installation
 from alama.lenders.installation import Installation
+from alama.onboarding import cli, offline
 from alama.onboarding import cli as onboard
-from alama.onboarding import offline, walk_cli
 from alama.onboarding.arguments import decided_from
 from alama.onboarding.orders import Decided
 from alama.onboarding.records import Pilot
@@ -371,9 +371,9 @@ def test_a_reason_without_an_approval_is_no_approval(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("typed", "run"),
     [
-        (["umoja"], walk_cli.run),
-        (["--region", "umoja", "--seed", "1"], walk_cli.run),
-        (["walk", "status"], walk_cli.run),
+        (["umoja"], cli.run),
+        (["--region", "umoja", "--seed", "1"], cli.run),
+        (["walk", "status"], cli.run),
         (["status", "umoja"], onboard.show_status),
     ],
 )
