@@ -1,6 +1,6 @@
-"""The first step of an onboarding: the lender, its terms, and a policy under its law.
+"""What onboarding commands are told: their arguments, and the terms of a lender.
 
-What nobody has said yet is asked at a terminal, else refused.
+What nobody has said of the terms is asked at a terminal, else refused.
 """
 
 from __future__ import annotations

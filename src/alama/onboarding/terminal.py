@@ -17,8 +17,7 @@ from alama.onboarding.records import Candidate, Signature, short
 from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, Stores, standing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal.tables import Scale, glyphs, plain_table
-from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
+from alama.platform.terminal.tables import plain_table
 from alama.training.history.report import HistoryReport
 from alama.training.history.report import Standing as SuspectStanding
 from alama.training.history.report_page import history_page
@@ -223,9 +222,6 @@ def show_signatures(signatures: Sequence[Signature]) -> None:
 _LINES_MAX: Final = 12
 """Faults and columns listed of each kind; the page lists them all."""
 
-_MISSING_MIN: Final = 0.01
-_DRIFT_SHOWN_PSI: Final = 0.1
-_BAR_CELLS: Final = 12
 _COUNTED_FROM: Final = "rows are counted from 1, without the header"
 
 _ENOUGH: Final = {
@@ -311,6 +307,8 @@ def _show_report(
     document: Path | None,
 ) -> None:
     show_history(report)
+    if page is None:
+        terminal.remark("\nMonth by month, what is missing and what moved: --report PAGE")
     name = opened.registry.lender(lender).name
     _write({page: history_page(report, name).encode(), document: msgspec.json.encode(report)})
 
@@ -388,7 +386,7 @@ def sign(opened: Installation, lender: str, candidate_id: str, person: str, reas
 
 
 def show_history(report: HistoryReport) -> None:
-    """Print what was read, what is wrong where, and what to do."""
+    """Print what was read, what is wrong where, and what to do; the page has the rest."""
     verdict, style = _ENOUGH[report.enough]
     rate = "" if report.default_rate is None else f" ({report.default_rate:.1%})"
     terminal.say(
@@ -402,9 +400,6 @@ def show_history(report: HistoryReport) -> None:
     _section(f"What is wrong where (these rows are left out; {_COUNTED_FROM})", _faults(report))
     _section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
     _section("What gives the outcome away", _suspects(report))
-    _section("What is missing", _missing(report))
-    _section("Month by month", _months(report))
-    _section(f"What moved in the last {DRIFT_MONTHS} months", _drift(report))
     if report.notes or report.advice:
         terminal.say(Text("\nWhat to know and to do", "bold"))
     for line in (*report.notes, *report.advice):
@@ -418,7 +413,9 @@ def _section(title: str, table: Table) -> None:
 
 
 def _counts(report: HistoryReport) -> Table:
-    table = _counted("rows", "share", "", "")
+    table = plain_table("rows", "share", "")
+    for column in table.columns[:2]:
+        column.justify = "right"
     for many, what in (
         (report.mature, "mature loans to learn from"),
         (report.immature, "loans too young to judge: set aside, not counted as good"),
@@ -426,8 +423,7 @@ def _counts(report: HistoryReport) -> Table:
         (report.unsound, "left out: they break a rule"),
         (report.repeated, "left out: they repeat others"),
     ):
-        share = many / max(report.rows, 1)
-        table.add_row(f"{many:,}", f"{share:.1%}", _bar(share, 1.0, "cyan"), what)
+        table.add_row(f"{many:,}", f"{many / max(report.rows, 1):.1%}", what)
     return table
 
 
@@ -461,64 +457,6 @@ def _suspects(report: HistoryReport) -> Table:
         )
     _mention_rest(table, len(report.suspects))
     return table
-
-
-def _missing(report: HistoryReport) -> Table:
-    absent = sorted(
-        (column for column in report.missing if column.share >= _MISSING_MIN),
-        key=lambda column: -column.share,
-    )
-    table = plain_table("column", "missing", "")
-    table.columns[1].justify = "right"
-    for column in absent[:_LINES_MAX]:
-        bar = _bar(column.share, 1.0, "yellow")
-        table.add_row(Text(column.column), f"{column.share:.1%}", bar)
-    _mention_rest(table, len(absent))
-    return table
-
-
-def _months(report: HistoryReport) -> Table:
-    table = _counted("month", "applied", "booked", "mature", "defaults", "rate", "")
-    top = max((month.rate or 0.0 for month in report.months), default=0.0)
-    for month in report.months:
-        table.add_row(
-            month.month,
-            f"{month.applications:,}",
-            f"{month.booked:,}",
-            f"{month.mature:,}",
-            f"{month.defaults:,}",
-            "" if month.rate is None else f"{month.rate:.1%}",
-            "" if not month.rate else _bar(month.rate, top, "magenta"),
-        )
-    return table
-
-
-def _drift(report: HistoryReport) -> Table:
-    moved = [shift for shift in report.drift if shift.psi >= _DRIFT_SHOWN_PSI]
-    table = plain_table("column", "PSI", "")
-    for shift in moved[:_LINES_MAX]:
-        far = shift.psi >= DRIFTED_PSI
-        said = Text("far", "red") if far else Text("somewhat", "yellow")
-        table.add_row(Text(shift.column), f"{shift.psi:.3f}", said)
-    _mention_rest(table, len(moved))
-    return table
-
-
-def _counted(*heads: str) -> Table:
-    """Give a table of numbers; a column without a head is for a bar or for words."""
-    table = plain_table(*heads)
-    for column, head in zip(table.columns, heads, strict=True):
-        column.justify = "right" if head else "left"
-        column.no_wrap = bool(head)
-    return table
-
-
-def _bar(value: float, top: float, style: str) -> Text:
-    if value <= 0.0:
-        return Text()
-    drawn = Scale(0.0, top, _BAR_CELLS).bar(0.0, value, glyphs(terminal.stdout()), 0.0, style)
-    drawn.rstrip()
-    return drawn
 
 
 def _listed(rows: Sequence[int]) -> str:

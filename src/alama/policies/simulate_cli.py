@@ -21,9 +21,6 @@ from alama.core.lending.policy import SEVERITY, Decision, Policy, changes
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import (
     Case,
-    Figures,
-    Group,
-    Portfolio,
     Simulation,
     offer_changes,
     simulate,
@@ -46,7 +43,7 @@ from alama.scoring.replay import StoredCases
 from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
     from rich.table import Table
@@ -59,9 +56,9 @@ if TYPE_CHECKING:
 DESCRIPTION: Final = """\
 Decide applications by two policies and say what changes: how many are
 approved, declined or left to a person, how much is lent, what it is expected
-to lose and at what price, by tier, region and device, which rules objected,
-and which applications change decision or offer. Nothing is stored, and nobody's
-decision changes.
+to lose and at what price, which rules objected, and which applications change
+decision or offer; the page of --output also tells it by tier, region and
+device. Nothing is stored, and nobody's decision changes.
 
 The applications are those that the service has scored (--on scores, the
 newest first) or those of a file (--on FILE: CSV or Parquet, one row an
@@ -167,6 +164,8 @@ def run(args: argparse.Namespace) -> int:
     _show_summary(simulation, described, terminal.stdout())
     if args.output:
         terminal.remark(f"{args.output}: the whole comparison")
+    else:
+        terminal.remark("By tier, region and device, from decision to decision: --output PAGE")
     if args.switched:
         terminal.remark(
             f"{args.switched}: the {len(simulation.switches):,} that change decision, then the "
@@ -318,29 +317,18 @@ _CHANGES_MAX: Final = 12
 _RULES_MAX: Final = 12
 _ID_LENGTH: Final = len("sha256:") + 12
 _NOTHING: Final = "-"
-_WIDTH_UNBOUNDED: Final = 10_000
-_COLUMNS_MIN: Final = 4
-"""A name, how many, how many of them are approved, and the change."""
 
 
 def _show_summary(simulation: Simulation, described: str, console: Console) -> None:
-    """Print the totals, the groups, the rules and the first that change decision."""
+    """Print the totals, the rules and the first that change decision; the page has the rest."""
     old, new = simulation.old.policy, simulation.new.policy
     _line(console, f"old  {_named(old)}")
     _line(console, f"new  {_named(new)}")
     _line(console, f"on   {_applications(simulation.count)}: {described}")
     _section(console, "What the new policy changes", _changes(old, new))
     _section(console, "In total", _totals(simulation))
-    tiers = _by_tier(simulation.old, simulation.new)
-    _section(console, "By tier", _fitted(_groups("tier", tiers, new.currency), console))
-    for noun, groups in (("region", simulation.regions), ("device", simulation.devices)):
-        if len(groups) > 1:
-            listed = [(group.name, group.old, group.new) for group in groups]
-            table = _groups(noun, listed, new.currency)
-            _section(console, f"By {noun}", _fitted(table, console))
     if simulation.old.rules or simulation.new.rules:
         _section(console, "Rules that objected", _rules(simulation))
-    _section(console, "Decisions, old (rows) and new (columns)", _moves(simulation))
     count = len(simulation.switches)
     if count:
         shown = f", the first {SWITCHES_MAX} of {count:,}" if count > SWITCHES_MAX else ""
@@ -415,31 +403,6 @@ def _add_money(table: Table, name: str, was: float | None, would: float | None) 
     table.add_row(name, _whole(was), _whole(would), f"{grown:+.1%}" if grown else "")
 
 
-def _by_tier(old: Portfolio, new: Portfolio) -> list[tuple[str, Figures, Figures]]:
-    names = {**new.tiers, **old.tiers}
-    return [(n, old.tiers.get(n, Figures()), new.tiers.get(n, Figures())) for n in names]
-
-
-def _groups(
-    noun: str, listed: Sequence[tuple[str, Figures, Figures]] | Sequence[Group], currency: str
-) -> Table:
-    table = _numbers_table(
-        noun, "applications", "approved", "change", f"limits, {currency}", "loss", "APR"
-    )
-    for name, was, would in listed:
-        before, after = was.share(Decision.APPROVED), would.share(Decision.APPROVED)
-        table.add_row(
-            Text(visible(name)),
-            _pair(f"{was.count:,}", f"{would.count:,}"),
-            _pair(_percent(before), _percent(after)),
-            _points(before, after),
-            _pair(_short(was.volume), _short(would.volume)),
-            _pair(_percent(was.loss_share), _percent(would.loss_share)),
-            _pair(_percent(_hundredth(was.apr_mean)), _percent(_hundredth(would.apr_mean))),
-        )
-    return table
-
-
 def _rules(simulation: Simulation) -> Table:
     old, new = simulation.old.rules, simulation.new.rules
     codes = sorted({*old, *new}, key=lambda code: (-max(old[code], new[code]), code))
@@ -450,16 +413,6 @@ def _rules(simulation: Simulation) -> Table:
             Text(code), f"{old[code]:,}", f"{new[code]:,}", f"{change:+,}" if change else ""
         )
     _mention_rest(table, len(codes), _RULES_MAX)
-    return table
-
-
-def _moves(simulation: Simulation) -> Table:
-    table = _numbers_table("", *Decision)
-    for was in Decision:
-        cells = [
-            Text(f"{simulation.moves[was, would]:,}", _style(was, would)) for would in Decision
-        ]
-        table.add_row(was.value, *cells)
     return table
 
 
@@ -496,24 +449,6 @@ def _numbers_table(first: str, *heads: str) -> Table:
     return table
 
 
-def _fitted(table: Table, console: Console) -> Table:
-    """Leave out the last columns of a table that is too wide: figures stay whole, or are not there.
-
-    The page has them all.
-    """
-    unbounded = console.options.update(width=_WIDTH_UNBOUNDED)
-    left_out: list[str] = []
-    while (
-        len(table.columns) > _COLUMNS_MIN
-        and console.measure(table, options=unbounded).maximum > console.width
-    ):
-        left_out.insert(0, str(table.columns.pop().header))
-    if left_out:
-        table.caption = f"a wider terminal also shows: {'; '.join(left_out)}"
-        table.caption_justify = "left"
-    return table
-
-
 def _mention_rest(table: Table, count: int, shown: int) -> None:
     if count > shown:
         table.add_row(Text(f"and {count - shown} more", style="dim"))
@@ -541,13 +476,6 @@ def _hundredth(percent: float | None) -> float | None:
 
 def _whole(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:,.0f}"
-
-
-def _short(value: float) -> str:
-    for size, unit in ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.1f}{unit}"
-    return f"{value:.0f}"
 
 
 def _section(console: Console, title: str, table: Table) -> None:

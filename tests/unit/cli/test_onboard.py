@@ -192,7 +192,9 @@ def test_a_sound_history_is_sealed_and_counts(
     status = capsys.readouterr().out
     assert re.search(r"2 +history +done +2,000 rows, enough to learn each field by", status)
     assert main(["onboard", "history", "umoja"]) == 0
-    assert "Month by month" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "Where every row went" in out
+    assert "--report PAGE" in err
 
 
 def test_the_same_file_is_kept_once_unless_it_is_to_be_read_in_another_way(
