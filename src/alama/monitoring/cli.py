@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -30,9 +29,12 @@ from alama.platform.book import Book, Mode
 from alama.platform.errors import MasterKeyMissing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import plain_table
 
 if TYPE_CHECKING:
+    import argparse
+
     from rich.console import RenderableType
     from rich.table import Table
 
@@ -72,7 +74,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--days",
-        type=_days,
+        type=whole(1, DAYS_MAX),
         default=DAYS_DEFAULT,
         metavar="N",
         help="how many, today included (default: %(default)s)",
@@ -128,12 +130,6 @@ def _write(args: argparse.Namespace, report: MonitoringReport) -> None:
     for path, what in ((args.html, "the report"), (args.json, "all figures")):
         if path and path != STDOUT:
             terminal.remark(f"{path}: {what}")
-
-
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= DAYS_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {DAYS_MAX}")
-    return int(text)
 
 
 _STYLES: Final = {Urgency.ACT: "bold red", Urgency.WATCH: "bold yellow", Urgency.NOTE: "dim"}

@@ -507,8 +507,8 @@ def _register_simulate(actions: Subparsers) -> None:
     )
     add = parser.add_argument
     add("lender", metavar="LENDER", help="whose test book; `alama lenders list` shows them")
-    add("--people", type=_bounded(PEOPLE_MAX), default=5_000, metavar="N", help="default: 5000")
-    add("--months", type=_bounded(MONTHS_MAX), default=6, metavar="N", help="default: 6")
+    add("--people", type=whole(1, PEOPLE_MAX), default=5_000, metavar="N", help="default: 5000")
+    add("--months", type=whole(1, MONTHS_MAX), default=6, metavar="N", help="default: 6")
     add("--seed", type=whole(0), default=1, metavar="S", help="equal seed, equal people")
     add("--drift", action="store_true", help="let the last third say less of their inflow")
     add(
@@ -540,19 +540,6 @@ def simulate(args: argparse.Namespace) -> int:
         f"Try next: alama monitor {args.lender} --mode test"
     )
     return 0
-
-
-def _bounded(most: int) -> Callable[[str], int]:
-    """Read a whole number from 1 to `most`."""
-
-    def read(text: str) -> int:
-        number = whole(1)(text.replace("_", ""))
-        if number > most:
-            message = f"{text!r} is more than {most:,}"
-            raise argparse.ArgumentTypeError(message)
-        return number
-
-    return read
 
 
 def _times(text: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -25,6 +24,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import explain_cli
 from alama.scoring import replay as replaying
@@ -34,6 +34,7 @@ from alama.scoring.sequels import RULINGS, Judgement, Outcome, Review, ReviewRea
 from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console, RenderableType
@@ -90,7 +91,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--limit",
-        type=_count,
+        type=whole(1, _LIMIT_MAX),
         default=_LIMIT,
         metavar="N",
         help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
@@ -228,12 +229,6 @@ def _shown(value: object) -> str:
     if isinstance(value, list | tuple):
         return visible(", ".join(map(str, value))) or "none"
     return "none" if value is None else visible(str(value))
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _LIMIT_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_LIMIT_MAX}")
-    return int(text)
 
 
 # `alama scores review`: say what a person decided on a score.
@@ -382,7 +377,7 @@ def _register_tally(actions: Subparsers) -> None:
     )
     add(
         "--days",
-        type=_days,
+        type=whole(1, _DAYS_MAX),
         default=_DAYS,
         metavar="N",
         help="how many, today included (default: %(default)s)",
@@ -440,12 +435,6 @@ def _field_read(name: str, models: Iterable[Model]) -> str:
             hint=f"they read {', '.join(sorted(read))}",
         )
     return name
-
-
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _DAYS_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_DAYS_MAX}")
-    return int(text)
 
 
 ENOUGH: Final = 500

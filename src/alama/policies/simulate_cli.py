@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import gc
 import sys
@@ -35,6 +34,7 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.policy_file import is_file, is_namesake, read_policy, titled
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import LOWERS, RAISES, plain_table
 from alama.policies import policies
 from alama.policies.page import policy_page
@@ -43,6 +43,7 @@ from alama.scoring.replay import StoredCases
 from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
@@ -130,7 +131,7 @@ def register(actions: Subparsers) -> None:
     )
     add(
         "--limit",
-        type=_count,
+        type=whole(1, _LIMIT_MAX),
         metavar="N",
         help=f"applications at most (default: {_SCORES_LIMIT:,} scores, or the whole file)",
     )
@@ -301,12 +302,6 @@ def _watched(cases: Iterator[Case], progress: Progress) -> Iterator[Case]:
             progress.advance(passed)
             passed = 0
     progress.advance(passed)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _LIMIT_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_LIMIT_MAX:,}")
-    return int(text)
 
 
 # -------------------------------------------------------------------------------------- the summary

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from alama.lenders.installation import existing_installation
 from alama.platform.acts import FOR_PROGRAMS, Act, Detail, heads_in
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import facts, plain_table
 from alama.protection.audit import verify as verifying
 from alama.protection.audit.chains import OF_CHAINS, Done, heads_to_keep, newest_first
@@ -70,6 +71,7 @@ them to `alama audit verify --head`."""
 
 _LIMIT: Final = 20
 _LIMIT_MAX: Final = 10_000
+_NUMBER_MAX: Final = 10**18
 _SHOWN_MAX: Final = 20
 """Findings of one kind: a damaged table may have millions."""
 
@@ -110,12 +112,17 @@ def register(parser: argparse.ArgumentParser) -> None:
     add = listed.add_argument
     add(
         "--limit",
-        type=_count,
+        type=whole(1, _LIMIT_MAX),
         default=_LIMIT,
         metavar="N",
         help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
     )
-    add("--before", type=_count, metavar="NUMBER", help="go on with those before this one")
+    add(
+        "--before",
+        type=whole(1, _NUMBER_MAX),
+        metavar="NUMBER",
+        help="go on with those before this one",
+    )
     add("--all", action="store_true", help="with the notes about chains")
     listed.set_defaults(run=show_log)
     head = actions.add_parser("head", help="hashes to keep elsewhere", description=HEAD_DESCRIPTION)
@@ -227,12 +234,6 @@ def _hash(text: str) -> bytes:
     if 2 * len(digest) != _HASH_LENGTH:
         raise argparse.ArgumentTypeError(f"a hash has {_HASH_LENGTH} hexadecimal digits")
     return digest
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 10**18):
-        raise argparse.ArgumentTypeError("a whole number from 1 on")
-    return int(text)
 
 
 # -------------------------------------------------------------------------------- the table of acts

@@ -53,6 +53,7 @@ from alama.platform.files.policy_file import read_policy, told_of
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import STDIN, named, read_bytes
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import Glyphs, Scale, glyphs, style_of
 from alama.scoring.page import explanation_page
 
@@ -142,7 +143,7 @@ def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--limit",
-        type=_count,
+        type=whole(1, _WAYS_MAX),
         default=3,
         metavar="N",
         help=f"ways to show, 1 to {_WAYS_MAX} (default: %(default)s)",
@@ -281,12 +282,6 @@ def _application(
         listing = "".join(f"\n  {line}" for line in listed)
         raise FileProblem(f"{source} is not a valid application:{listing}") from error
     return application
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _WAYS_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_WAYS_MAX}")
-    return int(text)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from alama.platform.errors import InvalidName
 from alama.platform.event_bundles import RESENT_COUNTED_MAX
 from alama.platform.events import PREFIX, Event, EventKind
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import GAP, Lines, Stacked, cut, facts
 from alama.platform.terminal.terminal import add_yes, confirm
 from alama.webhooks import records as descriptions
@@ -428,7 +429,7 @@ def add_description(parser: argparse.ArgumentParser) -> None:
 def add_page(parser: argparse.ArgumentParser, id_name: str) -> None:
     parser.add_argument(
         "--limit",
-        type=_count,
+        type=whole(1, PAGE_MAX),
         default=PAGE_DEFAULT,
         metavar="N",
         help=f"how many, at most {PAGE_MAX:,} (default: %(default)s)",
@@ -493,12 +494,6 @@ def _description(text: str) -> str:
         message = f"one line of at most {descriptions.LENGTH_MAX} characters"
         raise argparse.ArgumentTypeError(message)
     return text
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= PAGE_MAX:
-        raise argparse.ArgumentTypeError(f"from 1 to {PAGE_MAX:,}")
-    return int(text)
 
 
 class UseCases(NamedTuple):

@@ -78,7 +78,7 @@ def test_figures_and_page_are_written_to_files(
 def test_days_are_a_whole_number(days: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["monitor", "demo", "--days", days])
-    assert "must be a whole number from 1 to 730" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 730" in capsys.readouterr().err
 
 
 def test_a_model_that_never_answered_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -340,7 +340,7 @@ def test_a_limit_has_its_bounds(limit: str, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as refused:
         run("new.toml", "--on", "scores", f"--limit={limit}")
     assert refused.value.code == EXIT_MISTAKE
-    assert "must be a whole number from 1 to 10,000,000" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 10,000,000" in capsys.readouterr().err
 
 
 def test_the_examples_of_the_help_can_be_parsed() -> None:

@@ -196,7 +196,7 @@ def test_each_model_is_told_by_itself_the_one_that_gave_most_first(
 def test_days_are_a_whole_number_of_them(days: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["scores", "tally", "--days", days])
-    assert "must be a whole number from 1 to 3660" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 3,660" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------- drawing
