@@ -160,7 +160,6 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
 
 
 def show(args: argparse.Namespace) -> int:
-    """List keys, the oldest first."""
     with existing_installation() as opened:
         if args.lender is not None:
             opened.registry.lender(args.lender)
@@ -188,7 +187,6 @@ def rotate(args: argparse.Namespace) -> int:
 
 
 def revoke(args: argparse.Namespace) -> int:
-    """End a key."""
     with existing_installation() as opened:
         key = lenders_keys.revoke(opened.registry, opened.clock, args.key)
     if key.revoked_us is None:

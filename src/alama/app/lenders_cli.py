@@ -111,7 +111,6 @@ def _add_book(parser: argparse.ArgumentParser) -> None:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a lender and say what comes next."""
     with installation() as opened:
         lender = keys.add_lender(
             opened.registry, opened.clock, args.lender, args.name, args.currency
@@ -179,7 +178,6 @@ def _hour(since_1970: int) -> str:
 
 
 def _pauses(registry: Registry, lender_id: str) -> Iterator[tuple[Mode, Pause]]:
-    """Give the modes in which a lender is paused."""
     for mode in Mode:
         standing = registry.pause_of(Book(lender_id, mode))
         if standing is not None:

@@ -242,7 +242,6 @@ _MEASURES: Final = {"auc": "AUC", "gini": "Gini", "ks": "KS", "calibration_slope
 
 
 def show(model: Model, card: Card, currency: str | None, console: Console) -> None:
-    """Print a card."""
     rows = listing(model, card, currency)
     made_of = glyphs(console)
     console.print(_header(model, card, rows))

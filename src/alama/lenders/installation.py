@@ -46,7 +46,6 @@ class Installation(NamedTuple):
         return f"Installation({self.database!r})"
 
     def close(self) -> None:
-        """Let the database go."""
         self.database.close()
 
 

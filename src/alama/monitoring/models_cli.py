@@ -77,7 +77,6 @@ examples:
 
 
 def register_challengers(actions: Subparsers) -> None:
-    """Add both to the actions of `alama models`."""
     parser = actions.add_parser(
         "challenge",
         help="let a second model score what a lender is sent, without deciding",
@@ -134,7 +133,6 @@ def _day(text: str) -> int:
 
 
 def challenge(args: argparse.Namespace) -> int:
-    """Begin or end a challenge."""
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         challenges = comparing.challenges(opened)
@@ -168,7 +166,6 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
 
 
 def compare(args: argparse.Namespace) -> int:
-    """Compare, and show or write it."""
     with existing_installation() as opened:
         found = comparing.comparing(opened).compare(Book(args.lender, Mode(args.mode)))
     if args.json is None:
@@ -405,7 +402,6 @@ def register_recalibrate(actions: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Move, judge, show, and keep what passed."""
     mode = Mode(args.mode)
     if mode is Mode.TEST and args.out is None:
         raise FileProblem(
@@ -465,7 +461,6 @@ def _kept(
 
 
 def _show(pack: Pack, mode: Mode) -> None:
-    """Print what moves, in a sentence, and the gates."""
     terminal.say(
         f"{pack.from_name}: of {pack.loans:,} mature loans scored since {pack.since}, "
         f"{pack.observed:.2%} defaulted and {pack.predicted:.2%} was predicted.\n"

@@ -522,7 +522,6 @@ def _register_simulate(actions: Subparsers) -> None:
 
 
 def simulate(args: argparse.Namespace) -> int:
-    """Fill the book and say what it has now."""
     from alama.monitoring.synthetic_book import Asked, fill  # noqa: PLC0415  it loads Arrow
 
     asked = Asked(

@@ -146,7 +146,6 @@ def show(args: argparse.Namespace) -> int:
 
 
 def replay(args: argparse.Namespace) -> int:
-    """Give a score again and compare."""
     with existing_installation() as opened:
         record = replaying.recall(
             opened.registry, opened.vault, find_score(opened, args.request_id)
@@ -272,7 +271,6 @@ def _register_review(actions: Subparsers) -> None:
 
 
 def review(args: argparse.Namespace) -> int:
-    """Keep a review, and say what stands."""
     request_id = request_id_from(args.request_id)
     said = Judgement(args.decision, ReviewReason(args.reason), args.by, args.note)
     with existing_installation() as opened:

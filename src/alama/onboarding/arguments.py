@@ -43,12 +43,10 @@ DAYS_PAST_DUE: Final = 30
 
 
 def add_lender(parser: argparse.ArgumentParser) -> None:
-    """Name the lender, first of all."""
     parser.add_argument("lender", metavar="LENDER", help="a short word: umoja-sacco")
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
-    """Say who does it, for the audit."""
     parser.add_argument("--by", metavar="NAME", help="who does it (default: the login name)")
 
 
@@ -139,7 +137,6 @@ def add_inputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 
 def add_training(parser: argparse.ArgumentParser) -> None:
-    """Add how a model is trained."""
     add = parser.add_argument
     add("--seed", type=whole(0), metavar="N", help="equal seed, equal model (default: 0)")
     add("--jobs", type=whole(1), metavar="N", help="bags boosted at once (default: all cores)")
@@ -393,7 +390,6 @@ def ask_person(
 
 
 def yes_or_no(text: str) -> bool:
-    """Understand yes and no."""
     word = text.casefold()
     if word not in YES | NO:
         raise InvalidName("that is neither yes nor no")

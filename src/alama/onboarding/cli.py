@@ -233,7 +233,6 @@ def _register_model_steps(actions: Subparsers) -> None:
 
 
 def show_status(args: argparse.Namespace) -> int:
-    """Show the six steps of a lender."""
     with existing_installation() as opened:
         stand, lender = stand_of(opened, args.lender), opened.registry.lender(args.lender)
         show_standing(stand, lender, Stores.at(opened).candidates.of(lender.id))
@@ -241,7 +240,6 @@ def show_status(args: argparse.Namespace) -> int:
 
 
 def set_terms(args: argparse.Namespace) -> int:
-    """Agree terms, in the place of those before."""
     with installation() as opened:
         settled = settle(opened, args, asker())
         if not settled.changed:
@@ -270,7 +268,6 @@ def _refuse_reading(args: argparse.Namespace) -> None:
 
 
 def train(args: argparse.Namespace) -> int:
-    """Train on the newest history, and show the gates of what came of it."""
     with existing_installation() as opened:
         candidate = train_in_sight(opened, args)
         show_candidate(opened, candidate)
@@ -279,7 +276,6 @@ def train(args: argparse.Namespace) -> int:
 
 
 def validate(args: argparse.Namespace) -> int:
-    """Show the gates of the newest candidate, and write its pack where asked for."""
     with existing_installation() as opened:
         candidate = _candidate(opened, args.lender, args.candidate)
         show_candidate(opened, candidate)
@@ -288,7 +284,6 @@ def validate(args: argparse.Namespace) -> int:
 
 
 def approve(args: argparse.Namespace) -> int:
-    """Sign for a candidate; with the last signature it answers."""
     with existing_installation() as opened:
         found = _candidate(opened, args.lender, args.candidate)
         sign(opened, found.lender, found.id, args.by, args.reason)
@@ -297,7 +292,6 @@ def approve(args: argparse.Namespace) -> int:
 
 
 def forget(args: argparse.Namespace) -> int:
-    """Erase the file of a history."""
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
         histories = Stores.at(opened).histories

@@ -210,7 +210,6 @@ def _figure(gate: ShownGate) -> str:
 
 
 def show_signatures(signatures: Sequence[Signature]) -> None:
-    """Print who has signed, when and why."""
     table = plain_table("signed by", "when (UTC)", "because")
     for signature in signatures:
         table.add_row(
@@ -238,12 +237,10 @@ _STANDINGS: Final = {
 
 
 def stand_of(opened: Installation, lender: str) -> Standing:
-    """Give where a lender stands."""
     return standing(Stores.at(opened), lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:
-    """Print where a lender stands."""
     show_standing(stand_of(opened, lender), opened.registry.lender(lender))
 
 
@@ -314,7 +311,6 @@ def _show_report(
 
 
 def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
-    """Train with a bar."""
     from alama.onboarding import offline  # noqa: PLC0415  see `read_and_keep`
 
     decided, by = decided_from(args), args.by or installation.operator()

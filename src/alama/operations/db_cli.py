@@ -62,7 +62,6 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def upgrade(args: argparse.Namespace) -> int:
-    """Migrate, and say from where to where."""
     with bare_database() as database:
         found = migrate.current(database)
         if args.plan or not migrate.upgrade(database, terminal.remark):
@@ -171,7 +170,6 @@ def _register_backup(actions: Subparsers) -> None:
 
 
 def back_up(args: argparse.Namespace) -> int:
-    """Back up, and say what is in the file."""
     address = settings.read(os.environ).database_address
     started_s = time.monotonic()
     # First: it may be for their sake that there is no room.
@@ -272,7 +270,6 @@ def _register_restore(actions: Subparsers) -> None:
 
 
 def restore(args: argparse.Namespace) -> int:
-    """Restore, hold the secrets against it, and say what comes next."""
     chosen = settings.read(os.environ)
     address = chosen.database_address
     for left in backup.left_beside(address):
@@ -346,7 +343,6 @@ def _register_check(actions: Subparsers) -> None:
 
 
 def show_check(args: argparse.Namespace) -> int:
-    """Look, and say what was found."""
     chosen = settings.read(os.environ)
     check.require_unchanged_by_looking(chosen)
     with existing_database() as database:

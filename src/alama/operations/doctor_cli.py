@@ -122,7 +122,6 @@ def _show(findings: Sequence[Finding], *, every: bool) -> None:
 
 
 def _print_json(findings: Sequence[Finding], now_us: int) -> None:
-    """Print the findings as one JSON object."""
     counts = Counter(finding.mark for finding in findings)
     told = {
         "version": __version__,

@@ -173,7 +173,6 @@ def _register_activate(actions: Subparsers) -> None:
 
 
 def _register_export(actions: Subparsers) -> None:
-    """Add the action to those of `alama policy`."""
     exported = actions.add_parser(
         "export", help="the policy that a score names, as a file", description=EXPORT_DESCRIPTION
     )
@@ -274,7 +273,6 @@ def show(args: argparse.Namespace) -> int:
 
 
 def activate(args: argparse.Namespace) -> int:
-    """Let a policy answer, and say what answered before."""
     book = Book(args.lender, Mode(args.mode))
     _require_name(args.by, book)
     with existing_installation() as opened:
@@ -333,7 +331,6 @@ def _namesake(registry: Registry, book: Book, policy: Policy) -> Policy | None:
 
 
 def history(args: argparse.Namespace) -> int:
-    """List what has answered in a book, newest first."""
     book = Book(args.lender, Mode(args.mode))
     table = plain_table("since (UTC)", "id", "policy", "by", "note")
     for column in table.columns[:2]:
@@ -501,7 +498,6 @@ def _offset(daily: Daily) -> str:
 
 
 def rule_table(rules: Sequence[OwnRule]) -> Table:
-    """List a policy's own rules."""
     table = plain_table("rule", "decision", "when")
     table.columns[1].no_wrap = True
     for rule in rules:

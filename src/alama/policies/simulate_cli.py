@@ -176,7 +176,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
-    """Simulate, and say on what."""
     with _installed(args) as opened:
         question = _question(args, opened)
         model = ReadyModel(question.model, question.new.currency)

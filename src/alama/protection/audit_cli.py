@@ -130,7 +130,6 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check everything, and say what is wrong."""
     with existing_installation() as opened:
         lenders, wanted = opened.registry.lenders(), frozenset(args.head)
         verdict = verifying.verify(Trail(opened.database), opened.vault, lenders, wanted, _bar)

@@ -152,7 +152,6 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def make(args: argparse.Namespace) -> int:
-    """Write the receipt of a score."""
     with existing_installation() as opened:
         document = receipts.encode(Receipts.at(opened).of(find_score(opened, args.request_id)))
     if args.out is None:

@@ -61,7 +61,6 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def show(_: argparse.Namespace) -> int:
-    """List periods, and where they come from."""
     table = plain_table("lender", "mode", "kept for", "due now", "by itself", "because")
     for place in (2, 3):
         table.columns[place].justify = "right"
@@ -92,7 +91,6 @@ def _by_itself(retention: Retention, plan: Plan) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan everything, then delete it, book by book."""
     if args.days is not None and args.lender is None:
         raise InvalidName("--days wants a lender", hint="alama retention run LENDER --days N")
     with existing_installation() as opened:

@@ -210,7 +210,6 @@ def rotate_lender(args: argparse.Namespace) -> int:
 
 
 def rotate_applicant(args: argparse.Namespace) -> int:
-    """Seal what one applicant sent under a new key."""
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         book = Book(lender.id, Mode(args.mode))
@@ -222,7 +221,6 @@ def rotate_applicant(args: argparse.Namespace) -> int:
 
 
 def rotate_signing(args: argparse.Namespace) -> int:
-    """Have the audit signed by a new key."""
     with existing_installation() as opened:
         new = Rotation.at(opened).signing(args.by)
         emptied = opened.database.empty_journal()

@@ -174,7 +174,6 @@ class _Question(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Assess the application, search, and draw the answer."""
     with ExitStack() as held:
         # The place is held first: nobody waits for a search whose page cannot be written.
         page = held.enter_context(promised(args.html)) if args.html else None

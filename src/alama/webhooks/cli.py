@@ -176,7 +176,6 @@ def add(args: argparse.Namespace) -> int:
 
 
 def show_list(args: argparse.Namespace) -> int:
-    """List endpoints, the oldest first."""
     with use_cases(args) as can:
         found = can.endpoints.of(book_of(args))
         waiting = can.events.waiting(book_of(args), [one.id for one in found])
@@ -191,14 +190,12 @@ def show_list(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Show one endpoint."""
     with use_cases(args) as can:
         _say(can, can.endpoints.find(book_of(args), args.endpoint))
     return 0
 
 
 def update(args: argparse.Namespace) -> int:
-    """Change an endpoint, and show what it is then."""
     enabled = True if args.enable else False if args.disable else None
     change = Change(args.url, kinds_of(args), args.description, enabled)
     if change == Change():
@@ -212,7 +209,6 @@ def update(args: argparse.Namespace) -> int:
 
 
 def remove(args: argparse.Namespace) -> int:
-    """Remove an endpoint, having asked once more."""
     with use_cases(args) as can:
         endpoint = can.endpoints.find(book_of(args), args.endpoint)
         if not args.yes:
@@ -236,7 +232,6 @@ def rotate(args: argparse.Namespace) -> int:
 
 
 def test(args: argparse.Namespace) -> int:
-    """Send an event to one endpoint."""
     with use_cases(args) as can:
         sent = can.endpoints.test(book_of(args), args.endpoint)
         endpoint = can.endpoints.find(book_of(args), args.endpoint)
@@ -316,7 +311,6 @@ def _register_events(actions: Subparsers) -> None:
 
 
 def attempts(args: argparse.Namespace) -> int:
-    """List attempts, and say how to go on where there are more."""
     before = before_of(args, ATTEMPT_PREFIX, "an attempt")
     with use_cases(args) as can:
         endpoint = can.endpoints.find(book_of(args), args.endpoint)
@@ -344,7 +338,6 @@ def _say_lines(shown: Sequence[Attempt]) -> None:
 
 
 def events(args: argparse.Namespace) -> int:
-    """List events, and say how to go on where there are more."""
     kind = None if args.kind is None else kind_of(args.kind)
     before = before_of(args, PREFIX, "an event")
     with use_cases(args) as can:
@@ -363,7 +356,6 @@ def events(args: argparse.Namespace) -> int:
 
 
 def resend(args: argparse.Namespace) -> int:
-    """Send one event, or all since a time, again."""
     if args.since is not None and args.to is None:
         raise InvalidName("--since wants an endpoint", hint="name it with --to")
     book = book_of(args)
