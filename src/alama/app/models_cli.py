@@ -27,7 +27,7 @@ from alama.core import model as models
 from alama.core.errors import FileProblem
 from alama.core.model import Metric, Model, encode
 from alama.lenders.installation import existing_installation
-from alama.monitoring import models_cli as monitored
+from alama.monitoring import models_cli
 from alama.onboarding.approval import Approval
 from alama.platform.files.packaged import builtin, model_at
 from alama.platform.files.promise import promised
@@ -130,8 +130,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     back.add_argument("--by", required=True, metavar="NAME", help="who goes back")
     back.add_argument("--reason", required=True, metavar="TEXT", help="why: the audit keeps it")
     back.set_defaults(run=rollback)
-    monitored.register_recalibrate(actions)
-    monitored.register_challengers(actions)
+    models_cli.register_recalibrate(actions)
+    models_cli.register_challengers(actions)
     build = actions.add_parser(
         "build-builtin",
         help="make the built-in model again, to the same hash",

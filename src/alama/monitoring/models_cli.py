@@ -344,7 +344,7 @@ def _line(console: Console, text: str) -> None:
 # `alama models recalibrate`: a model moved to the level of its recent loans, to be signed.
 
 
-DESCRIPTION: Final = """\
+RECALIBRATE_DESCRIPTION: Final = """\
 Move the model that answers a lender to the level of its recent loans: every score by the same
 points, so that as many defaults are predicted as there were. Tables, contributions and the order
 of applicants stay as they are, so nothing is trained and it takes a second.
@@ -360,7 +360,7 @@ signs, --out writes the model to a file and no more; so it does where nobody cou
 the model is none of the lender's candidates or its terms have changed since. Exits with 1 where a
 gate failed or nobody could sign."""
 
-EXAMPLES: Final = """\
+RECALIBRATE_EXAMPLES: Final = """\
 examples:
   alama models recalibrate umoja --by "W. Mutua" --pack recalibration.html
   alama onboard approve umoja --by "W. Mutua" --reason "level of the harvest, read on 16 November"
@@ -377,8 +377,8 @@ def register_recalibrate(actions: Subparsers) -> None:
     parser = actions.add_parser(
         "recalibrate",
         help="move a model to the level of its recent loans",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
+        description=RECALIBRATE_DESCRIPTION,
+        epilog=RECALIBRATE_EXAMPLES,
     )
     add = parser.add_argument
     add("lender", metavar="LENDER", help="`alama lenders list` shows them")
@@ -398,10 +398,10 @@ def register_recalibrate(actions: Subparsers) -> None:
     )
     add("--out", type=Path, metavar="FILE", help="also write the new model, a JSON file")
     add("--pack", type=Path, metavar="PAGE", help="also write its pack, an HTML page")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=recalibrate)
 
 
-def run(args: argparse.Namespace) -> int:
+def recalibrate(args: argparse.Namespace) -> int:
     mode = Mode(args.mode)
     if mode is Mode.TEST and args.out is None:
         raise FileProblem(
@@ -421,7 +421,7 @@ def run(args: argparse.Namespace) -> int:
             out.write(model.encode(made.model))
         if page is not None:
             page.write(drawn)
-        _show(made.pack, mode)
+        _show_pack(made.pack, mode)
         if mode is Mode.TEST:
             terminal.remark(f"\n{TRIED}.")
         elif not made.pack.passed:
@@ -460,7 +460,7 @@ def _kept(
     return Recalibrations.at(opened).keep(args.lender, made, page, by, chance)
 
 
-def _show(pack: Pack, mode: Mode) -> None:
+def _show_pack(pack: Pack, mode: Mode) -> None:
     terminal.say(
         f"{pack.from_name}: of {pack.loans:,} mature loans scored since {pack.since}, "
         f"{pack.observed:.2%} defaulted and {pack.predicted:.2%} was predicted.\n"

@@ -24,7 +24,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import whole
+from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import explain_cli
 from alama.scoring import replay as replaying
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
     from rich.table import Table
-
-    from alama.platform.terminal.command import Subparsers
 
 
 DESCRIPTION: Final = """\

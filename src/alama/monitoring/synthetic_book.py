@@ -101,14 +101,14 @@ class _Scored(NamedTuple):
 def fill(opened: Installation, asked: Asked) -> Kept:
     """Score everybody, lend, record what became of it, and have an officer decide on some."""
     book = Book(asked.lender, Mode.TEST)
-    desk, now_us = _desk(opened, book), opened.clock()
+    answering, now_us = _answering(opened, book), opened.clock()
     scored: list[_Scored] = []
     with terminal.progress("Scoring", asked.people, unit="applications") as bar:
-        for some in _scored(opened, book, desk, asked, now_us):
+        for some in _scored(opened, book, answering, asked, now_us):
             scored += some
             bar.advance(len(some))
     lent = _lent([one for one in scored if one.is_lent])
-    days_past_due = desk.model.model.outcome.days_past_due
+    days_past_due = answering.model.model.outcome.days_past_due
     news = aftermath.news_of(
         replace(lent, risk=aftermath.worse(lent.risk, asked.worse)),
         np.random.default_rng((asked.seed, 2)),
@@ -123,7 +123,7 @@ def fill(opened: Installation, asked: Asked) -> Kept:
     return Kept(lent, news, _review(opened, book, scored, asked.reviews_max))
 
 
-def _desk(opened: Installation, book: Book) -> ActiveModel:
+def _answering(opened: Installation, book: Book) -> ActiveModel:
     """Give what answers in the test book."""
     directory = Directory(
         opened.registry,
@@ -134,22 +134,22 @@ def _desk(opened: Installation, book: Book) -> ActiveModel:
         builtin,
         opened.vault,
     )
-    desk = directory.desk(book)
-    assert desk is not None  # a test book has the built-in model at least
-    return desk
+    answering = directory.answering(book)
+    assert answering is not None  # a test book has the built-in model at least
+    return answering
 
 
 def _scored(
-    opened: Installation, book: Book, desk: ActiveModel, asked: Asked, now_us: int
+    opened: Installation, book: Book, answering: ActiveModel, asked: Asked, now_us: int
 ) -> Iterator[Sequence[_Scored]]:
     """Score everybody, batch by batch, in the order of their arrival."""
     backdating = Backdating(
-        Scores.at(opened), opened.vault, Intake(PRODUCT), book, desk, time.perf_counter
+        Scores.at(opened), opened.vault, Intake(PRODUCT), book, answering, time.perf_counter
     )
     options = PopulationOptions(
-        rows=asked.people, seed=asked.seed, currency=desk.policy.policy.currency
+        rows=asked.people, seed=asked.seed, currency=answering.policy.policy.currency
     )
-    forbidden = [name for _, name in desk.policy.forbidden]
+    forbidden = [name for _, name in answering.policy.forbidden]
     drifts_from = int(asked.people * _DRIFTS_FROM) if asked.drift else None
     source = np.random.default_rng((asked.seed, 1))
     arrivals = iter(_arrivals(source, asked, now_us))

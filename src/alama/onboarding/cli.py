@@ -394,10 +394,10 @@ def _register_walk(actions: Subparsers) -> None:
     arguments.add_terms(parser)
     arguments.add_reading(parser)
     # Its --reason is that of a signature: `alama onboard terms` makes two eyes of four.
-    parser.set_defaults(run=run, extra="train", fewer_because=None)
+    parser.set_defaults(run=walk, extra="train", fewer_because=None)
 
 
-def run(args: argparse.Namespace) -> int:
+def walk(args: argparse.Namespace) -> int:
     """Do what can be done, and show where the lender stands."""
     _require_signature(args)
     ask = asker()

@@ -18,13 +18,7 @@ from alama.core.errors import FileProblem, InvalidPolicy
 from alama.core.lending import draft, policy_text
 from alama.core.lending.policy import SEVERITY, Decision, Policy, changes
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.lending.simulation import (
-    Case,
-    Simulation,
-    offer_changes,
-    simulate,
-    told,
-)
+from alama.core.lending.simulation import Case, Simulation, offer_changes, simulate, told
 from alama.core.model import Model, ReadyModel
 from alama.lenders.installation import Installation, existing_installation, installation_at_hand
 from alama.platform import clock
@@ -34,7 +28,7 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.policy_file import is_file, is_namesake, read_policy, titled
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import whole
+from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import LOWERS, RAISES, plain_table
 from alama.policies import policies
 from alama.policies.page import policy_page
@@ -50,7 +44,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alama.batch.deciding import TableCases
-    from alama.platform.terminal.command import Subparsers
     from alama.platform.terminal.terminal import Progress
 
 

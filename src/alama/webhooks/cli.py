@@ -18,7 +18,7 @@ from alama.platform.errors import InvalidName
 from alama.platform.event_bundles import RESENT_COUNTED_MAX
 from alama.platform.events import PREFIX, Event, EventKind
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import whole
+from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import GAP, Lines, Stacked, cut, facts
 from alama.platform.terminal.terminal import add_yes, confirm
 from alama.webhooks import records as descriptions
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alama.platform.clock import Clock
-    from alama.platform.terminal.command import Subparsers
 
     Shown: TypeAlias = Table | Stacked
 

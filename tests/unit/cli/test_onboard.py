@@ -373,9 +373,9 @@ def test_a_reason_without_an_approval_is_no_approval(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("typed", "run"),
     [
-        (["umoja"], cli.run),
-        (["--region", "umoja", "--seed", "1"], cli.run),
-        (["walk", "status"], cli.run),
+        (["umoja"], cli.walk),
+        (["--region", "umoja", "--seed", "1"], cli.walk),
+        (["walk", "status"], cli.walk),
         (["status", "umoja"], onboard.show_status),
     ],
 )
