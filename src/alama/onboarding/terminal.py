@@ -392,20 +392,16 @@ def show_history(report: HistoryReport) -> None:
             (verdict, style),
         )
     )
-    _section("Where every row went", _counts(report))
-    _section(f"What is wrong where (these rows are left out; {_COUNTED_FROM})", _faults(report))
-    _section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
-    _section("What gives the outcome away", _suspects(report))
+    terminal.section("Where every row went", _counts(report))
+    terminal.section(
+        f"What is wrong where (these rows are left out; {_COUNTED_FROM})", _faults(report)
+    )
+    terminal.section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
+    terminal.section("What gives the outcome away", _suspects(report))
     if report.notes or report.advice:
         terminal.say(Text("\nWhat to know and to do", "bold"))
     for line in (*report.notes, *report.advice):
         terminal.say(Text(f"- {line}"))
-
-
-def _section(title: str, table: Table) -> None:
-    if table.row_count:
-        terminal.say(Text(f"\n{title}", "bold"))
-        terminal.say(table)
 
 
 def _counts(report: HistoryReport) -> Table:

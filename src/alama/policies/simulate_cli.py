@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-    from rich.console import Console
     from rich.table import Table
 
     from alama.batch.deciding import TableCases
@@ -155,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
         if table is not None:
             changed = chain(simulation.switches, simulation.reoffered)
             table.write(as_csv(changed).encode())
-    _show_summary(simulation, described, terminal.stdout())
+    _show_summary(simulation, described)
     if args.output:
         terminal.remark(f"{args.output}: the whole comparison")
     else:
@@ -306,21 +305,21 @@ _ID_LENGTH: Final = len("sha256:") + 12
 _NOTHING: Final = "-"
 
 
-def _show_summary(simulation: Simulation, described: str, console: Console) -> None:
+def _show_summary(simulation: Simulation, described: str) -> None:
     """Print the totals, the rules and the first that change decision; the page has the rest."""
     old, new = simulation.old.policy, simulation.new.policy
-    _line(console, f"old  {_named(old)}")
-    _line(console, f"new  {_named(new)}")
-    _line(console, f"on   {_applications(simulation.count)}: {described}")
-    _section(console, "What the new policy changes", _changes(old, new))
-    _section(console, "In total", _totals(simulation))
+    terminal.say(f"old  {_named(old)}")
+    terminal.say(f"new  {_named(new)}")
+    terminal.say(f"on   {_applications(simulation.count)}: {described}")
+    terminal.section("What the new policy changes", _changes(old, new))
+    terminal.section("In total", _totals(simulation))
     if simulation.old.rules or simulation.new.rules:
-        _section(console, "Rules that objected", _rules(simulation))
+        terminal.section("Rules that objected", _rules(simulation))
     count = len(simulation.switches)
     if count:
         shown = f", the first {SWITCHES_MAX} of {count:,}" if count > SWITCHES_MAX else ""
-        _section(console, f"Applications that change decision{shown}", _switches(simulation))
-    _line(console, f"\n{_sentence(simulation)}")
+        terminal.section(f"Applications that change decision{shown}", _switches(simulation))
+    terminal.say(f"\n{_sentence(simulation)}")
 
 
 def _named(policy: Policy) -> str:
@@ -463,12 +462,3 @@ def _hundredth(percent: float | None) -> float | None:
 
 def _whole(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:,.0f}"
-
-
-def _section(console: Console, title: str, table: Table) -> None:
-    console.print(Text(f"\n{title}", style="bold"), soft_wrap=True)
-    console.print(table)
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, markup=False, soft_wrap=True)

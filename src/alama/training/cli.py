@@ -23,8 +23,6 @@ from alama.training.validation.figures import Measure, Performance
 from alama.training.validation.report import render
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from alama.training.dataset import Dataset
     from alama.training.history.load import Loaded
     from alama.training.pipeline import Judged, Order
@@ -154,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
         if report is not None and judged.validation is not None:
             report.write(render(judged.model, judged.validation, judged.notes).encode())
         out.write(models.encode(judged.model))
-    _show_summary(judged, terminal.stdout())
+    _show_summary(judged)
     if report is None and judged.validation is not None:
         terminal.remark("What directions cost, who gains by withholding: --report PAGE")
     for path in filter(None, (args.out, args.report)):
@@ -278,20 +276,20 @@ def _currency(text: str) -> str:
 # -------------------------------------------------------------------------------------- the summary
 
 
-def _show_summary(judged: Judged, console: Console) -> None:
+def _show_summary(judged: Judged) -> None:
     """Print the figures of each card, what each step of the making cost, and the model's id."""
     model, validation = judged.model, judged.validation
     rows, bad = model.lineage.rows, model.lineage.defaults
-    _line(console, f"\n{model.name}: learned from {rows:,} loans, {bad / rows:.2%} defaulted")
+    terminal.say(f"\n{model.name}: learned from {rows:,} loans, {bad / rows:.2%} defaulted")
     if validation is None:
-        _line(console, "nothing was set apart: the figures below are of rows it learned from")
+        terminal.say("nothing was set apart: the figures below are of rows it learned from")
     else:
-        _line(console, f"judged on {validation.holdout.rows:,} loans it has not seen")
-        _section(console, "How good it is (95 % intervals)", _figures(model, validation))
-    _section(console, "What each step of its making cost", _stages(judged.notes))
-    _line(console, f"\nmodel {model.id}")
+        terminal.say(f"judged on {validation.holdout.rows:,} loans it has not seen")
+        terminal.section("How good it is (95 % intervals)", _figures(model, validation))
+    terminal.section("What each step of its making cost", _stages(judged.notes))
+    terminal.say(f"\nmodel {model.id}")
     if model.money is not None:
-        _line(console, f"money in {model.money.currency}")
+        terminal.say(f"money in {model.money.currency}")
 
 
 def _figures(model: Model, validation: Validation) -> Table:
@@ -343,12 +341,3 @@ def _table() -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="left")
     return table
-
-
-def _section(console: Console, title: str, table: Table) -> None:
-    console.print(Text(f"\n{title}", style="bold"), soft_wrap=True)
-    console.print(table)
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, markup=False, soft_wrap=True)
