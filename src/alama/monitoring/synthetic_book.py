@@ -134,7 +134,7 @@ def _answering(opened: Installation, book: Book) -> ActiveModel:
         builtin,
         opened.vault,
     )
-    answering = directory.answering(book)
+    answering = directory.desk(book)
     assert answering is not None  # a test book has the built-in model at least
     return answering
 
