@@ -15,7 +15,6 @@ from alama.platform import book as keys
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import ONE_LINE_WIDTH, plain_table, stacked
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def issue(args: argparse.Namespace) -> int:
         in_shadow = not is_open(opened.registry, book)
     _hand_over(text, key)
     if in_shadow:
-        words.remark(
+        terminal.remark(
             f"{book.lender} has no model of its own yet: every decision is REVIEW, by the rule "
             "`shadow`, until one is approved."
         )
@@ -161,15 +160,14 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
 
 
 def show(args: argparse.Namespace) -> int:
-    """List keys, the oldest first."""
     with existing_installation() as opened:
         if args.lender is not None:
             opened.registry.lender(args.lender)
         found = opened.registry.keys(args.lender)
     if not found:
-        words.remark("There are no keys yet; `alama keys issue` makes one.")
+        terminal.remark("There are no keys yet; `alama keys issue` makes one.")
         return 0
-    words.say(listing(found, opened.clock.trusted(), terminal.stdout().width))
+    terminal.say(listing(found, opened.clock.trusted(), terminal.stdout().width))
     return 0
 
 
@@ -182,18 +180,19 @@ def rotate(args: argparse.Namespace) -> int:
         old = opened.registry.key(args.key)
     _hand_over(text, new)
     assert old.expires_us is not None
-    words.remark(f"It replaces {old.id}, which works until {words.minute(old.expires_us)} UTC.")
+    terminal.remark(
+        f"It replaces {old.id}, which works until {terminal.minute(old.expires_us)} UTC."
+    )
     return 0
 
 
 def revoke(args: argparse.Namespace) -> int:
-    """End a key."""
     with existing_installation() as opened:
         key = lenders_keys.revoke(opened.registry, opened.clock, args.key)
     if key.revoked_us is None:
-        words.say(f"{key.id} is revoked: every process refuses it within a second.")
+        terminal.say(f"{key.id} is revoked: every process refuses it within a second.")
     else:
-        words.say(f"{key.id} was revoked at {words.minute(key.revoked_us)} UTC already.")
+        terminal.say(f"{key.id} was revoked at {terminal.minute(key.revoked_us)} UTC already.")
     return 0
 
 
@@ -210,9 +209,9 @@ def _hand_over(text: str, key: Key) -> None:
     """Give the key to whoever reads stdout, and the words about it to whoever looks on."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-    ends = "never expires" if key.expires_us is None else f"expires {words.day(key.expires_us)}"
-    words.remark(f"{key.id}: {key.lender}, {key.mode} mode, {', '.join(key.scopes)}, {ends}.")
-    words.remark("It is shown this once: only a hash of it is kept.")
+    ends = "never expires" if key.expires_us is None else f"expires {terminal.day(key.expires_us)}"
+    terminal.remark(f"{key.id}: {key.lender}, {key.mode} mode, {', '.join(key.scopes)}, {ends}.")
+    terminal.remark("It is shown this once: only a hash of it is kept.")
 
 
 # -------------------------------------------------------------------------------- the table of keys
@@ -259,12 +258,14 @@ def _narrow(rows: Sequence[_Row]) -> Table:
 
 
 def _row(key: Key, now_us: int) -> _Row:
-    used = "never" if key.last_used_us is None else f"{words.span(now_us - key.last_used_us)} ago"
+    used = (
+        "never" if key.last_used_us is None else f"{terminal.span(now_us - key.last_used_us)} ago"
+    )
     return _Row(
         (key.id, key.hint),
         (key.lender, key.mode),
         _short_scopes(key),
-        (words.day(key.created_us), used),
+        (terminal.day(key.created_us), used),
         _state(key, now_us),
     )
 
@@ -287,11 +288,11 @@ def _short_scopes(key: Key) -> tuple[str, ...]:
 
 def _state(key: Key, now_us: int) -> tuple[str, ...]:
     if key.revoked_us is not None:
-        return "revoked", words.day(key.revoked_us)
+        return "revoked", terminal.day(key.revoked_us)
     if key.expires_us is None:
         return ("active",)
     if key.expired(now_us):
-        return "expired", words.day(key.expires_us)
+        return "expired", terminal.day(key.expires_us)
     if key.expires_us - now_us < _SOON_US:
-        return "expires in", words.span(key.expires_us - now_us)
-    return "active to", words.day(key.expires_us)
+        return "expires in", terminal.span(key.expires_us - now_us)
+    return "active to", terminal.day(key.expires_us)

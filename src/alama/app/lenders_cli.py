@@ -13,8 +13,8 @@ from alama.platform.book import Book, Mode
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
+from alama.policies.cli import day_so_far
 from alama.policies.policies import text_in_force
-from alama.policies.tables import day_so_far
 from alama.scoring.holds import HOUR_US, first_hour
 from alama.scoring.store import Scores
 
@@ -111,7 +111,6 @@ def _add_book(parser: argparse.ArgumentParser) -> None:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a lender and say what comes next."""
     with installation() as opened:
         lender = keys.add_lender(
             opened.registry, opened.clock, args.lender, args.name, args.currency
@@ -179,7 +178,6 @@ def _hour(since_1970: int) -> str:
 
 
 def _pauses(registry: Registry, lender_id: str) -> Iterator[tuple[Mode, Pause]]:
-    """Give the modes in which a lender is paused."""
     for mode in Mode:
         standing = registry.pause_of(Book(lender_id, mode))
         if standing is not None:

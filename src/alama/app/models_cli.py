@@ -1,4 +1,4 @@
-"""A scorecard as tables in a terminal."""
+"""`alama models`: read a model, take its tables elsewhere, go back to the one before."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from alama.core import model as models
 from alama.core.errors import FileProblem
 from alama.core.model import Metric, Model, encode
 from alama.lenders.installation import existing_installation
-from alama.monitoring import challengers_cli, recalibrate_cli
+from alama.monitoring import models_cli
 from alama.onboarding.approval import Approval
 from alama.platform.files.packaged import builtin, model_at
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import Glyphs, Scale, glyphs, style_of
 from alama.training.validation.report import render
 
@@ -131,8 +130,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     back.add_argument("--by", required=True, metavar="NAME", help="who goes back")
     back.add_argument("--reason", required=True, metavar="TEXT", help="why: the audit keeps it")
     back.set_defaults(run=rollback)
-    recalibrate_cli.register(actions)
-    challengers_cli.register(actions)
+    models_cli.register_recalibrate(actions)
+    models_cli.register_challengers(actions)
     build = actions.add_parser(
         "build-builtin",
         help="make the built-in model again, to the same hash",
@@ -162,7 +161,7 @@ def export(args: argparse.Namespace) -> int:
     model = models.stored(artefact, args.id)
     with promised(args.out) as output:
         output.write(artefact)
-    words.remark(f"{args.out}: {model.name}.")
+    terminal.remark(f"{args.out}: {model.name}.")
     return 0
 
 
@@ -170,8 +169,8 @@ def rollback(args: argparse.Namespace) -> int:
     """Let the model before answer again."""
     with existing_installation() as opened:
         model_id = Approval.at(opened).roll_back(args.lender, args.by, args.reason)
-    words.say(f"{model_id} answers for {args.lender} in live mode again.")
-    words.remark(f"Where it stands: alama onboard status {args.lender}")
+    terminal.say(f"{model_id} answers for {args.lender} in live mode again.")
+    terminal.remark(f"Where it stands: alama onboard status {args.lender}")
     return 0
 
 
@@ -243,7 +242,6 @@ _MEASURES: Final = {"auc": "AUC", "gini": "Gini", "ks": "KS", "calibration_slope
 
 
 def show(model: Model, card: Card, currency: str | None, console: Console) -> None:
-    """Print a card."""
     rows = listing(model, card, currency)
     made_of = glyphs(console)
     console.print(_header(model, card, rows))

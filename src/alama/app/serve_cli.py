@@ -1,4 +1,4 @@
-"""What somebody reads who tries the service for the first time."""
+"""`alama serve`: check that the service can run, then run it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import tempfile
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
-
-from rich.text import Text
 
 from alama import __version__
 from alama.app import worker_process
@@ -63,6 +61,11 @@ examples:
 OVERRIDES: Final = ("host", "port", "workers")
 
 TRIAL_DAYS: Final = 7
+
+# The four fields that every application has, of the sample that `alama explain` shows.
+APPLICATION: Final = """\
+{"mobile_money_months": 26, "monthly_inflow": 23800,
+       "stability_score": 0.58, "airtime_regularity": 0.71}"""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         def up() -> None:
             _announce(log, settings, kind, listeners.url(listener))
             if key is not None:
-                _welcome(listeners.url(listener), key)
+                welcome(listeners.url(listener), key)
             worker.start()
 
         config = processes.configuration(settings.workers, settings.stop_timeout)
@@ -205,33 +208,26 @@ def _metrics_address(settings: Settings) -> dict[str, str]:
     return {"metrics": f"{listeners.address(settings.host, settings.metrics_port)}/metrics"}
 
 
-def _welcome(address: str, key: str) -> None:
-    from alama.platform.terminal import terminal  # noqa: PLC0415  rich is not for a service
+def welcome(address: str, key: str) -> None:
+    """Print where the service is, a key to it, and a request to paste."""
+    from rich.text import Text  # noqa: PLC0415  rich is not for a service
 
-    terminal.stdout().print(text(address, key, TRIAL_DAYS), soft_wrap=True)
-    sys.stdout.flush()
+    from alama.platform.terminal import terminal  # noqa: PLC0415  it loads rich
 
-
-# The four fields that every application has, of the sample that `alama explain` shows.
-APPLICATION: Final = """\
-{"mobile_money_months": 26, "monthly_inflow": 23800,
-       "stability_score": 0.58, "airtime_regularity": 0.71}"""
-
-
-def text(address: str, key: str, days: int) -> Text:
-    """Give the welcome: where the service is, a key to it, and a request to paste."""
-    return Text.assemble(
+    welcome = Text.assemble(
         ("\n  Alama is ready at ", "bold"),
         (address, "bold cyan"),
         f"\n  What it can be asked: {address}/docs\n\n",
         ("  Your test key", "bold"),
-        f", for {days} days and people who do not exist:\n\n",
+        f", for {TRIAL_DAYS} days and people who do not exist:\n\n",
         (f"  {key}\n\n", "green"),
         ("  Score one", "bold"),
         ". Paste this into another terminal:\n\n",
         (curl(address, key), "cyan"),
         "\n\n  Ctrl-C stops it. Every score is kept.\n",
     )
+    terminal.stdout().print(welcome, soft_wrap=True)
+    sys.stdout.flush()
 
 
 def curl(address: str, key: str) -> str:

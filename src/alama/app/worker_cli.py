@@ -71,7 +71,6 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Send until asked to stop."""
     settings = settings_module.read(os.environ)
     tracing.check(os.environ)
     if args.jobs:

@@ -1,8 +1,7 @@
-"""A monitoring report drawn in a terminal: what to look at first, then the figures behind it."""
+"""`alama monitor`: how a book goes, what to look at first."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -15,16 +14,13 @@ from rich.text import Text
 
 from alama.core.monitoring.figures import (
     COUNT_MIN,
-    CardStability,
     Finding,
     Loss,
     MonitoringReport,
-    Movement,
-    Rate,
     RateVerdict,
     Urgency,
 )
-from alama.core.monitoring.findings import last_window, plural
+from alama.core.monitoring.findings import plural
 from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring import page
 from alama.monitoring.drift import Drift
@@ -33,22 +29,22 @@ from alama.platform.book import Book, Mode
 from alama.platform.errors import MasterKeyMissing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
-from alama.platform.terminal.tables import Glyphs, Scale, columns, glyphs, plain_table
+from alama.platform.terminal.command import whole
+from alama.platform.terminal.tables import plain_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
+    import argparse
 
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.table import Table
 
 
 DESCRIPTION: Final = """\
-Show how a book goes: volume and decisions of the last days, how far scores and
-fields have moved from what the model was trained on, the default rates that
-came true beside those that were predicted, by tier and by month, how well the
-score ranks, and what officers decided. What to look at first comes first.
+Show how a book goes: what to look at first, the decisions of the last days, the
+default rates that came true beside those that were predicted, how well the
+score ranks, and what officers decided. --html writes the whole report: also by
+day and by month, and how far scores and fields have moved from what the model
+was trained on. --json has all of its figures.
 
 Rates and ranking are of all mature loans of the model, whenever they were
 scored: those that have been due for as long as it takes to be a default.
@@ -78,7 +74,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--days",
-        type=_days,
+        type=whole(1, DAYS_MAX),
         default=DAYS_DEFAULT,
         metavar="N",
         help="how many, today included (default: %(default)s)",
@@ -100,9 +96,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json or args.html:
         _write(args, report)
     else:
-        words.say(drawing(report, terminal.stdout()))
+        terminal.say(summary(report))
+        terminal.remark("\nMonth by month, what moved, and the plots: --html PAGE")
     if not args.mode:
-        words.remark(f"This is the {mode} mode; --mode shows the other.")
+        terminal.remark(f"This is the {mode} mode; --mode shows the other.")
     return 0
 
 
@@ -132,31 +129,9 @@ def _write(args: argparse.Namespace, report: MonitoringReport) -> None:
         sys.stdout.buffer.flush()
     for path, what in ((args.html, "the report"), (args.json, "all figures")):
         if path and path != STDOUT:
-            words.remark(f"{path}: {what}")
+            terminal.remark(f"{path}: {what}")
 
 
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= DAYS_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {DAYS_MAX}")
-    return int(text)
-
-
-_STYLE: Final = "cyan"
-_BAR_WIDTH: Final = 30
-_WHISKERS_WIDTH: Final = 34
-_WHISKERS_WIDTH_MIN: Final = 20
-"""With less room they are left out: the figures say the same."""
-
-_FIGURES_WIDTH: Final = 69
-"""Of the columns beside the whiskers."""
-
-_MOVED_WIDTH: Final = 61
-"""Of the columns beside the bars of what moved."""
-
-_HEIGHT: Final = 4
-_DAYS_DRAWN_MAX: Final = 90
-_FIELDS_MAX: Final = 8
-_MONTHS_MAX: Final = 12
 _STYLES: Final = {Urgency.ACT: "bold red", Urgency.WATCH: "bold yellow", Urgency.NOTE: "dim"}
 _VERDICTS: Final = {
     RateVerdict.AS_PREDICTED: Text("as predicted", "green"),
@@ -164,35 +139,16 @@ _VERDICTS: Final = {
     RateVerdict.LOWER: Text("lower", "yellow"),
     RateVerdict.TOO_FEW: Text("too few", "dim"),
 }
-_MOVEMENTS: Final = {
-    Movement.STEADY: Text("steady", "green"),
-    Movement.MOVED: Text("moved", "yellow"),
-    Movement.DRIFTED: Text("drifted", "red"),
-}
 
 
-def drawing(report: MonitoringReport, console: Console) -> RenderableType:
-    """Draw a report."""
-    made_of, width = glyphs(console), console.width
+def summary(report: MonitoringReport) -> RenderableType:
+    """Give what to look at, the rates of the tiers, and what is known; the page has the rest."""
     parts: list[RenderableType] = [*_header(report), *map(_finding, report.findings)]
     if report.volume.scores:
-        parts += [*_titled("Scores by day"), *_volume(report, made_of, width)]
-        parts += [Text(), _given(report, made_of)]
+        parts += [Text(), _given(report)]
     if report.rates.tiers:
-        rows = [(one.tier, one.rate) for one in report.rates.tiers]
-        rows.append(("all", report.rates.overall))
-        parts += [*_titled("Default rate by tier"), _rates("tier", rows, made_of, width)]
-        if _whiskers_width(width):
-            parts.append(_key(made_of))
-    if any(one.rate.count for one in report.rates.months):
-        months = [
-            (one.month + (" young" if one.young else " partial" if one.partial else ""), one.rate)
-            for one in report.rates.months[-_MONTHS_MAX:]
-        ]
-        parts += [*_titled("By month of the score"), _rates("month", months, made_of, width)]
-    parts += [*_titled("Known"), *_known(report)]
-    for card in report.stability:
-        parts += [*_titled(_card_title(card)), *_moved(card, report.first_day, made_of, width)]
+        parts += [Text("\nDefault rate by tier", "bold"), _rates(report)]
+    parts += [Text("\nKnown", "bold"), *_known(report)]
     return Group(*parts)
 
 
@@ -223,100 +179,30 @@ def _finding(one: Finding) -> RenderableType:
     return Group(said, Padding(Text(one.advice, "dim"), (0, 0, 0, 2)))
 
 
-def _titled(title: str) -> list[RenderableType]:
-    return [Text(), Text(title, "bold")]
-
-
-def _volume(report: MonitoringReport, made_of: Glyphs, width: int) -> list[RenderableType]:
-    """Draw the scores of each day as columns, the last as far as there is room."""
-    days = report.volume.days[-min(_DAYS_DRAWN_MAX, width) :]
-    counts = [one.scores for one in days]
-    top = max(*counts, 1)
-    drawn = columns(counts, top, _HEIGHT, made_of)
-    span = f"{days[0].day} to {days[-1].day}, at most {top:,} a day"
-    return [
-        *(Text(line.rstrip(), _STYLE) for line in drawn),
-        Text(made_of.line * len(days), "dim"),
-        Text(span, "dim"),
-    ]
-
-
-def _given(report: MonitoringReport, made_of: Glyphs) -> Table:
-    table = _numbers_table("", "scores", "share", "")
-    scale = Scale(0.0, 1.0, _BAR_WIDTH)
+def _given(report: MonitoringReport) -> Text:
+    """Say how many scores there were, and how they were decided."""
     total = report.volume.scores
-    listed = [
-        *((name.lower(), count) for name, count in report.volume.decisions.items()),
-        *((f"tier {name}", count) for name, count in report.volume.tiers.items()),
-    ]
-    for name, count in listed:
-        share = count / total
-        bar = scale.bar(0.0, share, made_of, guide=0.0, style=_STYLE) if count else ""
-        table.add_row(name, f"{count:,}", f"{share:.1%}", bar)
-    return table
+    shares = (f"{n / total:.1%} {name.lower()}" for name, n in report.volume.decisions.items())
+    return Text(f"{plural(total, 'score')}: {', '.join(shares)}.")
 
 
-# ----------------------------------------------------------------------------------- rates
-
-
-def _rates(noun: str, rows: Sequence[tuple[str, Rate]], made_of: Glyphs, width: int) -> Table:
-    room = _whiskers_width(width)
-    plot = [""] if room else []
-    table = _numbers_table(noun, "loans", "defaults", "came true", "predicted", *plot, "")
-    ends = [rate.high for _, rate in rows if rate.verdict is not RateVerdict.TOO_FEW]
-    ends += [max(rate.realised or 0.0, rate.predicted or 0.0) for _, rate in rows]
-    scale = Scale(0.0, max(*ends, 0.01), room)
-    for name, rate in rows:
+def _rates(report: MonitoringReport) -> Table:
+    table = plain_table("tier", "loans", "defaults", "came true", "predicted", "")
+    for column in table.columns:
+        column.no_wrap = True
+        if column.header not in {"tier", ""}:
+            column.justify = "right"
+    rows = [(one.tier, one.rate) for one in report.rates.tiers]
+    for name, rate in (*rows, ("all", report.rates.overall)):
         table.add_row(
             name,
             f"{rate.count:,}",
             f"{rate.defaults:,}",
             _percent(rate.realised),
             _percent(rate.predicted),
-            *([_whiskers(rate, scale, made_of)] if room else []),
             _VERDICTS[rate.verdict] if rate.count else Text("none yet", "dim"),
         )
     return table
-
-
-def _whiskers_width(width: int) -> int:
-    """Give how wide whiskers are drawn; 0 where there is no room for them."""
-    room = min(width - _FIGURES_WIDTH, _WHISKERS_WIDTH)
-    return room if room >= _WHISKERS_WIDTH_MIN else 0
-
-
-def _whiskers(rate: Rate, scale: Scale, made_of: Glyphs) -> Text:
-    """Draw a realised rate with its interval, and the predicted one.
-
-    Of too few loans the interval is wider than all the others, and is left out.
-    """
-    text = Text()
-    if rate.realised is None or rate.predicted is None:
-        return text
-    dot, predicted = scale.cell(rate.realised), scale.cell(rate.predicted)
-    low, high = scale.cell(rate.low), scale.cell(rate.high)
-    off = rate.verdict in {RateVerdict.HIGHER, RateVerdict.LOWER}
-    style = "red" if off else _STYLE
-    for cell in range(scale.width):
-        if cell == dot:
-            text.append(made_of.mark, style)
-        elif cell == predicted:
-            text.append("|", "bold")
-        elif low <= cell <= high and rate.verdict is not RateVerdict.TOO_FEW:
-            text.append(made_of.line, style)
-        else:
-            text.append(" ")
-    return text
-
-
-def _key(made_of: Glyphs) -> Text:
-    line = made_of.line
-    return Text(
-        f"{line}{made_of.mark}{line} came true, with its 95 % interval   | predicted", "dim"
-    )
-
-
-# ------------------------------------------------------------------- what is known, what moved
 
 
 def _known(report: MonitoringReport) -> list[RenderableType]:
@@ -355,48 +241,6 @@ def _beside(loss: Loss) -> str:
     interval = "" if low is None or high is None else f" ({_percent(low)} to {_percent(high)})"
     assumed = "" if loss.assumed is None else f"; assumed: {_percent(loss.assumed)} of what is due"
     return interval + assumed
-
-
-def _card_title(card: CardStability) -> str:
-    return f"Against training, card {card.card}: {plural(card.scores, 'score')}"
-
-
-def _moved(card: CardStability, since: date, made_of: Glyphs, width: int) -> list[RenderableType]:
-    """Draw the PSI of the period, and beside it that of the last window, which is what drifts."""
-    window = last_window(card, since)
-    table = _numbers_table("", "PSI", "limit", *(["last window"] if window else []), "", "")
-    listed = [card.score, *card.fields] if card.compared else [card.score]
-    room = min(max(width - _MOVED_WIDTH, 1), _BAR_WIDTH)
-    scale = Scale(0.0, max(max(one.psi, one.limit) for one in listed), room)
-    for one in listed[: _FIELDS_MAX + 1]:
-        style = _STYLE if one.verdict is Movement.STEADY else str(_MOVEMENTS[one.verdict].style)
-        table.add_row(
-            one.name,
-            f"{one.psi:.3f}",
-            f"{one.limit:.3f}",
-            *([_index(window.psi.get(one.name))] if window else []),
-            scale.bar(0.0, one.psi, made_of, guide=one.limit, style=style),
-            _MOVEMENTS[one.verdict],
-        )
-    rest = len(listed) - _FIELDS_MAX - 1
-    more = [Text(f"and {rest} more that moved less", "dim")] if rest > 0 else []
-    if not card.compared:
-        more = [Text("fields: too few scores a day for their bands to be kept", "dim")]
-    return [table, *more]
-
-
-def _index(psi: float | None) -> str:
-    return "" if psi is None else f"{psi:.3f}"
-
-
-def _numbers_table(*heads: str) -> Table:
-    """Give a table whose columns between the name and the drawing are numbers."""
-    table = plain_table(*heads)
-    for column in table.columns:
-        column.no_wrap = True
-        if column.header and column is not table.columns[0]:
-            column.justify = "right"
-    return table
 
 
 def _percent(share: float | None) -> str:

@@ -1,4 +1,4 @@
-"""News of loans in a file, row by row: one that cannot be read keeps no other from being read.
+"""`alama outcomes`: record what became of loans from a file, or simulate it in a test book.
 
 Whatever the file is, a row is read by the same rules as the body of `POST /v1/outcomes`. No
 message repeats a value, because a file may hold people.
@@ -6,8 +6,10 @@ message repeats a value, because a file may hold people.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import hashlib
+import math
 import re
 from collections import Counter
 from contextlib import contextmanager
@@ -19,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from alama.core.application import visible
 from alama.core.errors import AlamaError, FileProblem, MalformedDocument
 from alama.core.intake import members
-from alama.lenders.installation import existing_installation
+from alama.lenders.installation import existing_installation, installation
 from alama.lenders.keys import is_open
-from alama.monitoring import outcomes_api, simulate_cli
+from alama.monitoring import outcomes_api
 from alama.monitoring.outcomes import BATCH_MAX, REFUSALS, Outcomes, Result, Sent
 from alama.onboarding.job_supervisor import give_way
 from alama.platform import ids
@@ -30,11 +32,10 @@ from alama.platform.files.cells import inert
 from alama.platform.files.table import Table, require
 from alama.platform.http.problems import InvalidRequest
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
+from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import plain_table
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from alama.core.monitoring.news import News
@@ -130,7 +131,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add("--by", metavar="NAME", help="who says so, for the audit (default: who is logged in)")
     loaded.set_defaults(run=load, extra="batch")
-    simulate_cli.register(actions)
+    _register_simulate(actions)
 
 
 def load(args: argparse.Namespace) -> int:
@@ -142,7 +143,7 @@ def load(args: argparse.Namespace) -> int:
     shown: list[Refused] = []
     with existing_installation() as opened:
         book = _book(opened.registry, args.lender, args.mode)
-        words.remark(f"{book.lender}, {book.mode} mode:")
+        terminal.remark(f"{book.lender}, {book.mode} mode:")
         give_way(opened)
         recording = _Recording(Outcomes.at(opened), book, sent)
         with _writing(args.refused) as write:
@@ -183,7 +184,7 @@ def _progressing(source: Source, recording: _Recording, counts: Counter[str]) ->
                 told = source.done
     except (AlamaError, KeyboardInterrupt):
         if counts:
-            words.remark(
+            terminal.remark(
                 f"{_rows(counts.total())} dealt with, and what was recorded of that stands. "
                 "Load the whole file again: nothing is counted twice."
             )
@@ -219,7 +220,7 @@ def _say_ignored(names: Sequence[str]) -> None:
     if names:
         told = visible(", ".join(name[:NAME_MAX] for name in names[:IGNORED_MAX]))
         others = ", and others" if len(names) > IGNORED_MAX else ""
-        words.remark(f"Not fields of an outcome, ignored: {told}{others}")
+        terminal.remark(f"Not fields of an outcome, ignored: {told}{others}")
 
 
 def _say(counts: Counter[str], shown: Sequence[Refused], target: Path | None) -> None:
@@ -228,14 +229,14 @@ def _say(counts: Counter[str], shown: Sequence[Refused], target: Path | None) ->
     for name, meaning in _MEANINGS.items():
         if counts[name]:
             table.add_row(name, f"{counts[name]:,}", meaning)
-    words.say(table)
+    terminal.say(table)
     for one in shown:
-        words.remark(f"{one.place}: {one.result}: {one.message}")
+        terminal.remark(f"{one.place}: {one.result}: {one.message}")
     more = _refused_in(counts) - len(shown)
     if more and target is None:
-        words.remark(f"... and {more:,} more; --refused FILE.csv lists them all")
+        terminal.remark(f"... and {more:,} more; --refused FILE.csv lists them all")
     elif more:
-        words.remark(f"{_rows(more)} refused, and listed in {target}")
+        terminal.remark(f"{_rows(more)} refused, and listed in {target}")
 
 
 def _rows(many: int) -> str:
@@ -453,3 +454,99 @@ def _of_text(name: str, text: str) -> object:
 
 def _unreadable(path: Path, error: OSError) -> FileProblem:
     return FileProblem(f"cannot read {path}: {error.strerror}")
+
+
+# `alama outcomes simulate`: months of scores and outcomes in a test book, to see monitoring by.
+
+
+SIMULATE_DESCRIPTION: Final = """\
+Fill the test book of a lender with months of scores of people who do not exist, and with what
+became of their loans, so that `alama monitor` and GET /v1/monitoring have something to show.
+
+Every application is scored, sealed, counted and named in the audit as one that came over HTTP, by
+the model and the policy of the test book; only its time lies in the past. No webhook is told of
+these scores; of outcomes and reviews those of the test book are told as ever. Those who were
+approved get the loan, and of those left to a person every second one. An officer reviews the
+newest 600 of these, but for the last ten: they wait, and so do all that are older. What becomes of
+a loan is drawn from its true risk, which the population knows and the model does not, and is
+recorded as far as a lender would have heard of it by today: young loans are open.
+
+--drift halves what two thirds of the applicants of the last third say of their inflow.
+--worse 2 doubles the odds of default of all, which the model does not know.
+
+It is for test books alone; what it adds is never removed but by the retention of the book. Run
+again, it adds as many again, but windows of drift that were cut are not cut again: to see drift,
+take a lender of which no report was made yet, and a hundred scores a day."""
+
+SIMULATE_EXAMPLES: Final = """\
+examples:
+  # half a year of a healthy book
+  alama outcomes simulate demo
+  alama monitor demo
+
+  # a book whose applicants change, and whose loans go worse than promised
+  alama lenders add shifting --name "A book that drifts" --currency KES
+  alama outcomes simulate shifting --people 20000 --drift --worse 1.7
+  alama monitor shifting"""
+
+PEOPLE_MAX: Final = 1_000_000
+MONTHS_MAX: Final = 36
+REVIEWS_MAX: Final = 600
+"""As many as the default has in the 90 days that a report is of. One by one, it takes seconds."""
+
+WORSE_MIN: Final = 0.1
+WORSE_MAX: Final = 10.0
+
+
+def _register_simulate(actions: Subparsers) -> None:
+    parser = actions.add_parser(
+        "simulate",
+        help="fill a test book with synthetic scores and outcomes",
+        description=SIMULATE_DESCRIPTION,
+        epilog=SIMULATE_EXAMPLES,
+    )
+    add = parser.add_argument
+    add("lender", metavar="LENDER", help="whose test book; `alama lenders list` shows them")
+    add("--people", type=whole(1, PEOPLE_MAX), default=5_000, metavar="N", help="default: 5000")
+    add("--months", type=whole(1, MONTHS_MAX), default=6, metavar="N", help="default: 6")
+    add("--seed", type=whole(0), default=1, metavar="S", help="equal seed, equal people")
+    add("--drift", action="store_true", help="let the last third say less of their inflow")
+    add(
+        "--worse",
+        type=_times,
+        default=1.0,
+        metavar="X",
+        help=f"odds of default, {WORSE_MIN:g} to {WORSE_MAX:g} times what they are (default: 1)",
+    )
+    parser.set_defaults(run=simulate, extra="train")
+
+
+def simulate(args: argparse.Namespace) -> int:
+    from alama.monitoring.synthetic_book import Asked, fill  # noqa: PLC0415  it loads Arrow
+
+    asked = Asked(
+        args.lender, args.people, args.months, args.seed, args.drift, args.worse, REVIEWS_MAX
+    )
+    with installation() as opened:
+        kept = fill(opened, asked)
+    terminal.say(
+        f"{asked.lender}, test mode: {asked.people:,} scores of the past {asked.months} months, "
+        f"{len(kept.loans.request_ids):,} loans, {len(kept.news):,} pieces of news of them, and "
+        f"{kept.reviews:,} reviews by an officer."
+    )
+    terminal.remark(
+        "These people do not exist. No webhook was told of the scores.\n"
+        f"Try next: alama monitor {args.lender} --mode test"
+    )
+    return 0
+
+
+def _times(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not WORSE_MIN <= number <= WORSE_MAX:
+        message = f"{text!r} is not a number from {WORSE_MIN:g} to {WORSE_MAX:g}"
+        raise argparse.ArgumentTypeError(message)
+    return number

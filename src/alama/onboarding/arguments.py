@@ -1,6 +1,6 @@
-"""The first step of an onboarding: the lender, its terms, and a policy under its law.
+"""What onboarding commands are told: their arguments, and the terms of a lender.
 
-What nobody has said yet is asked at a terminal, else refused.
+What nobody has said of the terms is asked at a terminal, else refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from alama.platform import clock
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import jurisdiction, jurisdictions
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.command import names, whole
 from alama.training.validation.gates import limits_text
 
@@ -44,12 +43,10 @@ DAYS_PAST_DUE: Final = 30
 
 
 def add_lender(parser: argparse.ArgumentParser) -> None:
-    """Name the lender, first of all."""
     parser.add_argument("lender", metavar="LENDER", help="a short word: umoja-sacco")
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
-    """Say who does it, for the audit."""
     parser.add_argument("--by", metavar="NAME", help="who does it (default: the login name)")
 
 
@@ -140,7 +137,6 @@ def add_inputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 
 def add_training(parser: argparse.ArgumentParser) -> None:
-    """Add how a model is trained."""
     add = parser.add_argument
     add("--seed", type=whole(0), metavar="N", help="equal seed, equal model (default: 0)")
     add("--jobs", type=whole(1), metavar="N", help="bags boosted at once (default: all cores)")
@@ -245,7 +241,7 @@ def settle(opened: Installation, args: argparse.Namespace, ask: Question) -> Set
         )
     place = agreed.pilot.jurisdiction
     if agreed.drafted:
-        words.remark(
+        terminal.remark(
             f"A live policy was drafted from the pack {place}, to be looked at and changed:\n"
             f"  alama policy show --lender {lender.id} --mode live"
         )
@@ -394,7 +390,6 @@ def ask_person(
 
 
 def yes_or_no(text: str) -> bool:
-    """Understand yes and no."""
     word = text.casefold()
     if word not in YES | NO:
         raise InvalidName("that is neither yes nor no")

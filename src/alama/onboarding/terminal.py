@@ -17,9 +17,7 @@ from alama.onboarding.records import Candidate, Signature, short
 from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, Stores, standing
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
-from alama.platform.terminal.tables import Scale, glyphs, plain_table
-from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
+from alama.platform.terminal.tables import plain_table
 from alama.training.history.report import HistoryReport
 from alama.training.history.report import Standing as SuspectStanding
 from alama.training.history.report_page import history_page
@@ -145,7 +143,7 @@ class ShownGate(msgspec.Struct, frozen=True):
     shown: str | None = None
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ShownPack(msgspec.Struct, frozen=True):
     """The part of a pack that this page shows; the rest needs no reading for it."""
 
     model_id: str
@@ -168,7 +166,7 @@ class Wording(NamedTuple):
 _SIGNED: Final = Wording()
 
 
-def show_gates(judged: Judged, wording: Wording = _SIGNED) -> None:
+def show_gates(judged: ShownPack, wording: Wording = _SIGNED) -> None:
     """Print every gate with what was measured, why some failed, and what is to be answered."""
     failed = [gate for gate in judged.gates if not gate.passed]
     many = len(judged.gates)
@@ -212,7 +210,6 @@ def _figure(gate: ShownGate) -> str:
 
 
 def show_signatures(signatures: Sequence[Signature]) -> None:
-    """Print who has signed, when and why."""
     table = plain_table("signed by", "when (UTC)", "because")
     for signature in signatures:
         table.add_row(
@@ -224,9 +221,6 @@ def show_signatures(signatures: Sequence[Signature]) -> None:
 _LINES_MAX: Final = 12
 """Faults and columns listed of each kind; the page lists them all."""
 
-_MISSING_MIN: Final = 0.01
-_DRIFT_SHOWN_PSI: Final = 0.1
-_BAR_CELLS: Final = 12
 _COUNTED_FROM: Final = "rows are counted from 1, without the header"
 
 _ENOUGH: Final = {
@@ -243,12 +237,10 @@ _STANDINGS: Final = {
 
 
 def stand_of(opened: Installation, lender: str) -> Standing:
-    """Give where a lender stands."""
     return standing(Stores.at(opened), lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:
-    """Print where a lender stands."""
     show_standing(stand_of(opened, lender), opened.registry.lender(lender))
 
 
@@ -271,8 +263,8 @@ def read_and_keep(
     if newest is not None and offline.is_the_same(opened, newest, path, options_from(args)):
         report = offline.report_of(opened, newest)
         _show_report(opened, args.lender, report, page, document)
-        when = words.minute(newest.created_us)
-        words.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
+        when = terminal.minute(newest.created_us)
+        terminal.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
         return report
     with terminal.share(f"Reading {path.name}") as watch:
         report = offline.read_file(
@@ -281,7 +273,7 @@ def read_and_keep(
     _show_report(opened, args.lender, report, page, document)
     by = args.by or installation.operator()
     record = offline.keep_file(opened, args.lender, path, report, by)
-    words.remark(f"\n{path.name} is sealed as {record.id}, under the key of {args.lender}.")
+    terminal.remark(f"\n{path.name} is sealed as {record.id}, under the key of {args.lender}.")
     return report
 
 
@@ -298,8 +290,8 @@ def show_kept(
         raise UnknownHistory
     kept = Stores.at(opened).histories.report(lender, record.id)
     report = msgspec.json.decode(kept, type=HistoryReport)
-    when = words.minute(record.created_us)
-    words.remark(f"{record.id}, handed in at {when} UTC by {record.kept_by}.")
+    when = terminal.minute(record.created_us)
+    terminal.remark(f"{record.id}, handed in at {when} UTC by {record.kept_by}.")
     _show_report(opened, lender, report, page, document)
     return report
 
@@ -312,12 +304,13 @@ def _show_report(
     document: Path | None,
 ) -> None:
     show_history(report)
+    if page is None:
+        terminal.remark("\nMonth by month, what is missing and what moved: --report PAGE")
     name = opened.registry.lender(lender).name
     _write({page: history_page(report, name).encode(), document: msgspec.json.encode(report)})
 
 
 def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
-    """Train with a bar."""
     from alama.onboarding import offline  # noqa: PLC0415  see `read_and_keep`
 
     decided, by = decided_from(args), args.by or installation.operator()
@@ -328,8 +321,8 @@ def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
 def show_judged(opened: Installation, candidate: Candidate) -> None:
     """Print the gates of a candidate, and what it is called."""
     pack = Stores.at(opened).candidates.pack(candidate.lender, candidate.id)
-    show_gates(msgspec.json.decode(pack, type=Judged))
-    words.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
+    show_gates(msgspec.json.decode(pack, type=ShownPack))
+    terminal.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
 
 
 def show_candidate(opened: Installation, candidate: Candidate) -> None:
@@ -337,7 +330,7 @@ def show_candidate(opened: Installation, candidate: Candidate) -> None:
     show_judged(opened, candidate)
     signatures = Stores.at(opened).candidates.signatures(candidate.lender, candidate.id)
     if signatures:
-        words.say("")
+        terminal.say("")
         show_signatures(signatures)
 
 
@@ -368,7 +361,7 @@ def _write(contents: Mapping[Path | None, bytes]) -> None:
         for path, content in named.items():
             outputs.enter_context(promised(path)).write(content)
     for path, content in named.items():
-        words.remark(f"wrote {path} ({len(content) / 1e3:,.0f} kB)")
+        terminal.remark(f"wrote {path} ({len(content) / 1e3:,.0f} kB)")
 
 
 def sign(opened: Installation, lender: str, candidate_id: str, person: str, reason: str) -> None:
@@ -376,50 +369,45 @@ def sign(opened: Installation, lender: str, candidate_id: str, person: str, reas
     signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
     show_signatures(signed.signatures)
     if signed.live:
-        words.say(
+        terminal.say(
             f"\n{signed.candidate.model_id} answers for {lender} in live mode: "
             "every process uses it within a second."
         )
     else:
         lacking = signed.needed - len(signed.signatures)
-        words.say(f"\n{lacking} more signature is needed, by somebody else.")
+        terminal.say(f"\n{lacking} more signature is needed, by somebody else.")
 
 
 # ------------------------------------------------------------------------- the report of a history
 
 
 def show_history(report: HistoryReport) -> None:
-    """Print what was read, what is wrong where, and what to do."""
+    """Print what was read, what is wrong where, and what to do; the page has the rest."""
     verdict, style = _ENOUGH[report.enough]
     rate = "" if report.default_rate is None else f" ({report.default_rate:.1%})"
-    words.say(
+    terminal.say(
         Text.assemble(
             f"\n{report.rows:,} rows: {report.mature:,} loans whose outcome is known, "
             f"{report.defaults:,} defaults{rate}: ",
             (verdict, style),
         )
     )
-    _section("Where every row went", _counts(report))
-    _section(f"What is wrong where (these rows are left out; {_COUNTED_FROM})", _faults(report))
-    _section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
-    _section("What gives the outcome away", _suspects(report))
-    _section("What is missing", _missing(report))
-    _section("Month by month", _months(report))
-    _section(f"What moved in the last {DRIFT_MONTHS} months", _drift(report))
+    terminal.section("Where every row went", _counts(report))
+    terminal.section(
+        f"What is wrong where (these rows are left out; {_COUNTED_FROM})", _faults(report)
+    )
+    terminal.section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
+    terminal.section("What gives the outcome away", _suspects(report))
     if report.notes or report.advice:
-        words.say(Text("\nWhat to know and to do", "bold"))
+        terminal.say(Text("\nWhat to know and to do", "bold"))
     for line in (*report.notes, *report.advice):
-        words.say(Text(f"- {line}"))
-
-
-def _section(title: str, table: Table) -> None:
-    if table.row_count:
-        words.say(Text(f"\n{title}", "bold"))
-        words.say(table)
+        terminal.say(Text(f"- {line}"))
 
 
 def _counts(report: HistoryReport) -> Table:
-    table = _counted("rows", "share", "", "")
+    table = plain_table("rows", "share", "")
+    for column in table.columns[:2]:
+        column.justify = "right"
     for many, what in (
         (report.mature, "mature loans to learn from"),
         (report.immature, "loans too young to judge: set aside, not counted as good"),
@@ -427,8 +415,7 @@ def _counts(report: HistoryReport) -> Table:
         (report.unsound, "left out: they break a rule"),
         (report.repeated, "left out: they repeat others"),
     ):
-        share = many / max(report.rows, 1)
-        table.add_row(f"{many:,}", f"{share:.1%}", _bar(share, 1.0, "cyan"), what)
+        table.add_row(f"{many:,}", f"{many / max(report.rows, 1):.1%}", what)
     return table
 
 
@@ -462,64 +449,6 @@ def _suspects(report: HistoryReport) -> Table:
         )
     _mention_rest(table, len(report.suspects))
     return table
-
-
-def _missing(report: HistoryReport) -> Table:
-    absent = sorted(
-        (column for column in report.missing if column.share >= _MISSING_MIN),
-        key=lambda column: -column.share,
-    )
-    table = plain_table("column", "missing", "")
-    table.columns[1].justify = "right"
-    for column in absent[:_LINES_MAX]:
-        bar = _bar(column.share, 1.0, "yellow")
-        table.add_row(Text(column.column), f"{column.share:.1%}", bar)
-    _mention_rest(table, len(absent))
-    return table
-
-
-def _months(report: HistoryReport) -> Table:
-    table = _counted("month", "applied", "booked", "mature", "defaults", "rate", "")
-    top = max((month.rate or 0.0 for month in report.months), default=0.0)
-    for month in report.months:
-        table.add_row(
-            month.month,
-            f"{month.applications:,}",
-            f"{month.booked:,}",
-            f"{month.mature:,}",
-            f"{month.defaults:,}",
-            "" if month.rate is None else f"{month.rate:.1%}",
-            "" if not month.rate else _bar(month.rate, top, "magenta"),
-        )
-    return table
-
-
-def _drift(report: HistoryReport) -> Table:
-    moved = [shift for shift in report.drift if shift.psi >= _DRIFT_SHOWN_PSI]
-    table = plain_table("column", "PSI", "")
-    for shift in moved[:_LINES_MAX]:
-        far = shift.psi >= DRIFTED_PSI
-        said = Text("far", "red") if far else Text("somewhat", "yellow")
-        table.add_row(Text(shift.column), f"{shift.psi:.3f}", said)
-    _mention_rest(table, len(moved))
-    return table
-
-
-def _counted(*heads: str) -> Table:
-    """Give a table of numbers; a column without a head is for a bar or for words."""
-    table = plain_table(*heads)
-    for column, head in zip(table.columns, heads, strict=True):
-        column.justify = "right" if head else "left"
-        column.no_wrap = bool(head)
-    return table
-
-
-def _bar(value: float, top: float, style: str) -> Text:
-    if value <= 0.0:
-        return Text()
-    drawn = Scale(0.0, top, _BAR_CELLS).bar(0.0, value, glyphs(terminal.stdout()), 0.0, style)
-    drawn.rstrip()
-    return drawn
 
 
 def _listed(rows: Sequence[int]) -> str:

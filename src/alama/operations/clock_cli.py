@@ -74,7 +74,6 @@ def show(_: argparse.Namespace) -> int:
 
 
 def accept(args: argparse.Namespace) -> int:
-    """Take the time for right, and say what changes."""
     with existing_installation() as opened:
         leap = opened.clock.leap
         _say_due(opened)

@@ -23,8 +23,7 @@ from alama.operations.doctor.findings import CHECKS, GROUPS, number
 from alama.platform import clock
 from alama.platform.checkup import Finding, Mark
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
-from alama.platform.terminal.checkup import (
+from alama.platform.terminal.tables import (
     STYLES,
     advice,
     checkup_table,
@@ -119,15 +118,14 @@ def _show(findings: Sequence[Finding], *, every: bool) -> None:
         group: [finding for finding in findings if finding.group == group] for group in GROUPS
     }
     overview = _checks(by_group) if every else [_groups(by_group)]
-    words.say(Group(*overview, *_not_well(findings), Text(""), _summary(findings, every=every)))
+    terminal.say(Group(*overview, *_not_well(findings), Text(""), _summary(findings, every=every)))
 
 
 def _print_json(findings: Sequence[Finding], now_us: int) -> None:
-    """Print the findings as one JSON object."""
     counts = Counter(finding.mark for finding in findings)
     told = {
         "version": __version__,
-        "looked_at": words.second(now_us).replace(" ", "T") + "Z",
+        "looked_at": terminal.second(now_us).replace(" ", "T") + "Z",
         "summary": {mark.value: counts[mark] for mark in Mark},
         "findings": findings,
     }

@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from psycopg import pq
-from psycopg.conninfo import make_conninfo
 from sqlalchemy import text
 
 from alama.core.errors import AlamaError, FileProblem
@@ -145,6 +143,8 @@ def environment(url: URL) -> dict[str, str]:
     None of our own settings: their values are secrets, and of no use to it. `ProgramProblem` where
     the address has something that libpq takes from no variable, and may not connect without.
     """
+    from psycopg import pq  # noqa: PLC0415  an extra, and not for SQLite
+
     (_, wanted) = url.get_dialect()().create_connect_args(url)
     ours = unconnected()
     unsaid = []
@@ -397,6 +397,8 @@ def _asked(restore: Program, arguments: list[str | Path]) -> str:
 
 def put_back(restore: Program, url: URL, path: Path, watch: Callable[[], None]) -> None:
     """Restore a dump in one transaction: all of it, or nothing. `watch` is called meanwhile."""
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415  as above
+
     name = make_conninfo(dbname=url.database)
     arguments: list[str | Path] = [*_RESTORE, _NEVER_ASK, f"--dbname={name}", path]
     run(restore, arguments, environment(url), watch)

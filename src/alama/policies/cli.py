@@ -5,16 +5,23 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rich.text import Text
+
+from alama.batch.listing import number
+from alama.core import calibration
 from alama.core.application import visible, visible_lines
-from alama.core.errors import InvalidPolicy, UnknownCurrency
+from alama.core.errors import InvalidPolicy, PolicyFault, UnknownCurrency
 from alama.core.lending import policy_check, policy_text
 from alama.core.lending.draft import draft, draft_text
-from alama.core.lending.policy_check import doubts_about
+from alama.core.lending.policy import Caps, Daily, Decision, OwnRule, Policy, Sufficiency, Tier
+from alama.core.lending.policy_check import Unsteady, doubts_about
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.core.units import Points, Probability
 from alama.lenders import records as lenders_records
 from alama.lenders.installation import existing_installation
 from alama.lenders.keys import is_open
@@ -32,45 +39,19 @@ from alama.platform.files.texts import (
     write_new_text,
 )
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
-from alama.platform.terminal.tables import plain_table
+from alama.platform.terminal.tables import facts, plain_table
 from alama.policies import policies, simulate_cli
-from alama.policies import tables as policy_words
-from alama.policies.tables import short_id
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
 
-    from alama.core.lending.policy import Policy
+    from rich.table import Table
+
+    from alama.core.lending.pricing import Tariff
     from alama.lenders.store import Registry
     from alama.platform.terminal.command import Subparsers
-
-
-EXPORT_DESCRIPTION: Final = """\
-Write a policy that any score of this installation names to a file, as it was kept: whoever has
-the receipt of the score replays it with this file and its model. The id is that of the receipt,
-of `alama scores show` or of `alama policy history`, whole."""
-
-
-def register_export(actions: Subparsers) -> None:
-    """Add the action to those of `alama policy`."""
-    exported = actions.add_parser(
-        "export", help="the policy that a score names, as a file", description=EXPORT_DESCRIPTION
-    )
-    exported.add_argument("id", metavar="ID", help="sha256: and 64 digits")
-    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="a TOML file")
-    exported.set_defaults(run=export)
-
-
-def export(args: argparse.Namespace) -> int:
-    """Write the text of a policy, having seen that it is the one of that id."""
-    with existing_installation() as opened:
-        text = opened.registry.policy(args.id)
-    policy = policy_text.decode(text, args.id)
-    with promised(args.out) as output:
-        output.write(text)
-    terminal.remark(f"{args.out}: {titled(policy)}.")
-    return 0
+    from alama.scoring.holds import Approved
 
 
 DESCRIPTION: Final = """\
@@ -115,6 +96,11 @@ HISTORY_DESCRIPTION: Final = """\
 List the policies that have answered for a lender, newest first: since when, which, who activated
 it and why. Times are UTC."""
 
+EXPORT_DESCRIPTION: Final = """\
+Write a policy that any score of this installation names to a file, as it was kept: whoever has
+the receipt of the score replays it with this file and its model. The id is that of the receipt,
+of `alama scores show` or of `alama policy history`, whole."""
+
 _FROM_WHEN: Final = {
     True: "in every process within a second",
     False: "as soon as a model of its own does",
@@ -154,7 +140,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     _add_book(listed)
     listed.set_defaults(run=history)
-    register_export(actions)
+    _register_export(actions)
 
 
 def _register_init(actions: Subparsers) -> None:
@@ -193,6 +179,15 @@ def _register_activate(actions: Subparsers) -> None:
     activated.set_defaults(run=activate)
 
 
+def _register_export(actions: Subparsers) -> None:
+    exported = actions.add_parser(
+        "export", help="the policy that a score names, as a file", description=EXPORT_DESCRIPTION
+    )
+    exported.add_argument("id", metavar="ID", help="sha256: and 64 digits")
+    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="a TOML file")
+    exported.set_defaults(run=export)
+
+
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lender", default="demo", metavar="ID", help="default: %(default)s")
     parser.add_argument(
@@ -223,8 +218,8 @@ def init(args: argparse.Namespace) -> int:
         sys.stdout.write(text)
         return 0
     write_new_text(args.out, text)
-    words.say(f"{args.out}: a draft for {place.name}, in {currency}.")
-    words.remark(f"Next: change what is yours, then alama policy check {args.out}")
+    terminal.say(f"{args.out}: a draft for {place.name}, in {currency}.")
+    terminal.remark(f"Next: change what is yours, then alama policy check {args.out}")
     return 0
 
 
@@ -238,27 +233,27 @@ def check(args: argparse.Namespace) -> int:
     except InvalidPolicy as error:
         if not error.faults:
             raise
-        words.say(f"{named(args.file)} is not sound:\n")
-        words.say(policy_words.fault_table(error.faults))
+        terminal.say(f"{named(args.file)} is not sound:\n")
+        terminal.say(fault_table(error.faults))
         if error.hint:
-            words.remark(f"hint: {error.hint}")
+            terminal.remark(f"hint: {error.hint}")
         return NOT_SOUND
     ready = ReadyPolicy(policy, priced)
-    words.say(f"{named(args.file)} is sound.\n")
-    words.say(f"{policy.name}, version {policy.version}\n{policy.id}\n")
-    words.say(policy_words.summary(ready))
-    tables = [policy_words.tier_table(policy), policy_words.price_table(ready)]
+    terminal.say(f"{named(args.file)} is sound.\n")
+    terminal.say(f"{policy.name}, version {policy.version}\n{policy.id}\n")
+    terminal.say(summary(ready))
+    tables = [tier_table(policy), price_table(ready)]
     if policy.rules:
-        tables.insert(0, policy_words.rule_table(policy.rules))
+        tables.insert(0, rule_table(policy.rules))
     for table in tables:
-        words.say("")
-        words.say(table)
+        terminal.say("")
+        terminal.say(table)
     if doubts := list(doubts_about(policy, model.catalogue, jurisdictions())):
-        words.say("")
-        words.say(policy_words.doubt_table(policy_text.located(text, doubts)))
+        terminal.say("")
+        terminal.say(doubt_table(policy_text.located(text, doubts)))
     unsteady = list(policy_check.unsteady(policy, model.catalogue))
-    words.say("")
-    words.say(policy_words.certificate(policy, unsteady))
+    terminal.say("")
+    terminal.say(certificate(policy, unsteady))
     return 0
 
 
@@ -285,7 +280,6 @@ def show(args: argparse.Namespace) -> int:
 
 
 def activate(args: argparse.Namespace) -> int:
-    """Let a policy answer, and say what answered before."""
     book = Book(args.lender, Mode(args.mode))
     _require_name(args.by, book)
     with existing_installation() as opened:
@@ -305,16 +299,16 @@ def activate(args: argparse.Namespace) -> int:
         when = _FROM_WHEN[is_open(registry, book)]
     where = f"for {book.lender} in {book.mode} mode"
     if before is not None and now.id == before.id:
-        words.say(f"{_named(now)} answers {where}, as it did before.")
+        terminal.say(f"{_named(now)} answers {where}, as it did before.")
         return 0
-    words.say(f"{_named(now)} answers {where}, {when}.")
+    terminal.say(f"{_named(now)} answers {where}, {when}.")
     if before is None:
-        words.remark("Before it was one that cannot be read any more.")
+        terminal.remark("Before it was one that cannot be read any more.")
         return 0
-    words.remark(f"Before it was {_named(before)}.")
-    back = f"{policy_words.short_id(before.id)} --lender {book.lender} --mode {book.mode}"
+    terminal.remark(f"Before it was {_named(before)}.")
+    back = f"{short_id(before.id)} --lender {book.lender} --mode {book.mode}"
     signature = "" if args.by is None else f" --by {shlex.quote(args.by)}"
-    words.remark(f"To go back: alama policy activate {back}{signature}")
+    terminal.remark(f"To go back: alama policy activate {back}{signature}")
     if namesake is not None:
         terminal.warn(
             f"{_named(namesake)} answered here too, by the same name; give each its own version"
@@ -344,7 +338,6 @@ def _namesake(registry: Registry, book: Book, policy: Policy) -> Policy | None:
 
 
 def history(args: argparse.Namespace) -> int:
-    """List what has answered in a book, newest first."""
     book = Book(args.lender, Mode(args.mode))
     table = plain_table("since (UTC)", "id", "policy", "by", "note")
     for column in table.columns[:2]:
@@ -353,17 +346,28 @@ def history(args: argparse.Namespace) -> int:
         opened.registry.lender(book.lender)
         for step in reversed(policies.history(opened.registry, book)):
             table.add_row(
-                words.minute(step.signed.at_us),
+                terminal.minute(step.signed.at_us),
                 *_id_and_title(opened.registry, book, step.policy_id),
                 visible(step.signed.by or ""),
                 visible(step.signed.note or ""),
             )
     if not table.row_count:
-        words.remark(
+        terminal.remark(
             f"{book.lender} has had no policy of its own in {args.mode} mode: the default answers."
         )
         return 0
-    words.say(table)
+    terminal.say(table)
+    return 0
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write the text of a policy, having seen that it is the one of that id."""
+    with existing_installation() as opened:
+        text = opened.registry.policy(args.id)
+    policy = policy_text.decode(text, args.id)
+    with promised(args.out) as output:
+        output.write(text)
+    terminal.remark(f"{args.out}: {titled(policy)}.")
     return 0
 
 
@@ -386,3 +390,214 @@ def _in_force(registry: Registry, book: Book) -> Policy | None:
 
 def _named(policy: Policy) -> str:
     return f"{titled(policy)} ({short_id(policy.id)})"
+
+
+_DIGITS: Final = 12
+_AT_CAP: Final = "*"
+_LOSES: Final = "!"
+_MEANINGS: Final = {
+    _AT_CAP: "at the cap: the margin is cut",
+    _LOSES: "below break-even at the cap: such a loan is not offered",
+}
+
+
+def short_id(policy_id: str) -> str:
+    """Give the digits by which a person can name a policy."""
+    return policy_id.removeprefix("sha256:")[:_DIGITS]
+
+
+def fault_table(faults: Sequence[PolicyFault]) -> Table:
+    """List what is wrong, in the order of the text."""
+    table = plain_table("line", "key", "what is wrong")
+    table.columns[0].justify = "right"
+    for fault in faults:
+        table.add_row("" if fault.line is None else str(fault.line), fault.key, fault.fault)
+    return table
+
+
+def doubt_table(doubts: Sequence[PolicyFault]) -> Table:
+    """List what is sound and deserves a second look."""
+    table = fault_table(doubts)
+    table.columns[2].header = "worth a second look"
+    return table
+
+
+# ------------------------------------------------------------------------ what it says
+
+
+def summary(ready: ReadyPolicy) -> Table:
+    """Say where a policy lends, for how long, at what price at most and how much in a day."""
+    policy = ready.policy
+    rows = [
+        ("jurisdiction", policy.jurisdiction),
+        ("terms", _terms(ready)),
+        ("price at most", _caps(policy.caps)),
+        ("in a day", _daily(policy.currency, policy.daily)),
+        ("to a person", _referrals(policy)),
+    ]
+    if not policy.rules:
+        rows.append(("own rules", "none"))
+    return facts(rows)
+
+
+def _referrals(policy: Policy) -> str:
+    """Say which applications are left to a person whatever their tier."""
+    asked, ratio = policy.sufficiency, policy.affordability.outflow_ratio_max
+    found = []
+    if ratio is not None:
+        found.append(f"outflow above {number(ratio)} times the inflow")
+    if asked.fields_min:
+        found.append(f"fewer than {asked.fields_min} fields")
+    if asked.outside_times is not None:
+        found.append(f"a value {number(asked.outside_times)} times beyond training")
+    if asked.unlike_share is not None:
+        found.append(f"stranger than all but {number(100 * asked.unlike_share)} % of training")
+    said = "; ".join(found) or "nothing beside tiers and rules"
+    return said if asked != Sufficiency() else f"{said}; [sufficiency] asks for nothing"
+
+
+def _terms(ready: ReadyPolicy) -> str:
+    said = f"{_listed(ready.terms_days)} days"
+    if unknown := [days for days in ready.policy.terms_days if days not in ready.terms_days]:
+        said += f"; {_listed(unknown)} not offered: the model learned on no such loans"
+    return said
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _caps(caps: Caps) -> str:
+    said = f"{number(caps.apr_max)} % a year"
+    if caps.charges_max is not None:
+        said += f"; interest and fees together {number(100 * caps.charges_max)} % of the amount"
+    return said
+
+
+def _daily(currency: str, daily: Daily) -> str:
+    bounds = []
+    if daily.volume_max is not None:
+        bounds.append(f"{currency} {number(daily.volume_max)} approved")
+    if daily.expected_loss_max is not None:
+        bounds.append(f"{currency} {number(daily.expected_loss_max)} expected to be lost")
+    if not bounds:
+        return "no bound"
+    return f"at most {' and '.join(bounds)}; it begins at midnight of UTC{_offset(daily)}"
+
+
+def day_so_far(policy: Policy, approved: Approved) -> str:
+    """Say what was approved of what a day may bring; nothing where the policy bounds no day."""
+    daily, currency = policy.daily, policy.currency
+    parts, reached = [], False
+    for most, so_far, what in (
+        (daily.volume_max, approved.volume, "approved"),
+        (daily.expected_loss_max, approved.expected_loss, "expected to be lost"),
+    ):
+        if most is not None:
+            parts.append(f"{currency} {so_far:,.0f} of {number(most)} {what}")
+            reached = reached or so_far >= most
+    said = ", ".join(parts)
+    return f"{said}; every decision is REVIEW until the next day" if reached else said
+
+
+def _offset(daily: Daily) -> str:
+    return f"{daily.utc_offset_hours:+}" if daily.utc_offset_hours else ""
+
+
+def rule_table(rules: Sequence[OwnRule]) -> Table:
+    table = plain_table("rule", "decision", "when")
+    table.columns[1].no_wrap = True
+    for rule in rules:
+        table.add_row(rule.name, rule.decision.value, rule.when)
+    return table
+
+
+def tier_table(policy: Policy) -> Table:
+    """Show who is in each tier, and how they are treated."""
+    limit = f"limit, {policy.currency}"
+    table = plain_table("tier", "score", "default", "decision", "of inflow", limit)
+    for place in (4, 5):
+        table.columns[place].justify = "right"
+    for tier, score, chance in zip(
+        policy.tiers, _scores(policy.tiers), _chances(policy.tiers), strict=True
+    ):
+        table.add_row(
+            tier.name,
+            score,
+            chance,
+            tier.decision.value,
+            f"{number(100 * tier.inflow_share)}%",
+            f"up to {number(tier.limit_max)}",
+        )
+    return table
+
+
+def _scores(tiers: Sequence[Tier]) -> Iterator[str]:
+    yield f"from {tiers[0].score_min}"
+    for better, tier in pairwise(tiers):
+        yield f"{tier.score_min} to {better.score_min - 1}"
+
+
+def _chances(tiers: Sequence[Tier]) -> Iterator[str]:
+    """Give the default probabilities of each tier, from its best score to its worst."""
+    yield f"up to {_edge_probability(tiers[0]):.1%}"
+    for better, tier in pairwise(tiers):
+        yield f"{100 * _edge_probability(better):.1f} to {_edge_probability(tier):.1%}"
+
+
+# ------------------------------------------------------------------------ what its loans cost
+
+
+def price_table(policy: ReadyPolicy) -> Table:
+    """Show what the standard loan costs at the lowest score of each tier that lends, by term.
+
+    That is where a tier is riskiest: a price that loses money there does so for a part of the tier.
+    """
+    amount = policy.standard_loan.amount
+    table = plain_table("tier", "score", "default", *(f"{d} days" for d in policy.terms_days))
+    money = f"{policy.currency} {number(amount)}"
+    table.title = f"APR of {money} at the lowest score of each tier, percent"
+    table.title_justify = table.caption_justify = "left"
+    table.title_style = table.caption_style = ""
+    for column in table.columns[1:]:
+        column.justify = "right"
+    marks = set()
+    for tier in policy.tiers:
+        if tier.decision is not Decision.DECLINED:
+            chance = _edge_probability(tier)
+            cells = [_price(tariff, chance, amount) for tariff in policy.tariffs]
+            marks |= {cell.plain[-1] for cell in cells}
+            table.add_row(tier.name, str(tier.score_min), f"{chance:.1%}", *cells)
+    said = [f"{mark} {meaning}" for mark, meaning in _MEANINGS.items() if mark in marks]
+    table.caption = "\n".join(said) or None
+    return table
+
+
+def _edge_probability(tier: Tier) -> Probability:
+    return calibration.shown_probability(Points(float(tier.score_min)))
+
+
+def _price(tariff: Tariff, probability: Probability, amount: float) -> Text:
+    apr = tariff.apr(probability, amount)
+    if amount < tariff.amount_min(probability):
+        return Text(f"{apr:.1f}{_LOSES}", style="red")
+    return Text(f"{apr:.1f}{_AT_CAP}" if apr >= tariff.apr_max else f"{apr:.1f} ")
+
+
+# ------------------------------------------------------------------------ the certificate
+
+
+def certificate(policy: Policy, unsteady: Sequence[Unsteady]) -> Text:
+    """Say whether a better value can worsen a decision."""
+    if unsteady:
+        lines = ["Not certified as monotone: a better value can worsen a decision."]
+        lines += [f"  rule {one.rule}: {one.why}" for one in unsteady]
+        return Text("\n".join(lines))
+    said = (
+        "Certified as monotone: a better value of a field that has a direction never worsens the "
+        "decision."
+    )
+    asked = policy.sufficiency
+    if asked.outside_times is not None or asked.unlike_share is not None:
+        said += " Apart from values that training hardly saw: they are left to a person."
+    return Text(said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import gc
 import sys
@@ -19,16 +18,7 @@ from alama.core.errors import FileProblem, InvalidPolicy
 from alama.core.lending import draft, policy_text
 from alama.core.lending.policy import SEVERITY, Decision, Policy, changes
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.lending.simulation import (
-    Case,
-    Figures,
-    Group,
-    Portfolio,
-    Simulation,
-    offer_changes,
-    simulate,
-    told,
-)
+from alama.core.lending.simulation import Case, Simulation, offer_changes, simulate, told
 from alama.core.model import Model, ReadyModel
 from alama.lenders.installation import Installation, existing_installation, installation_at_hand
 from alama.platform import clock
@@ -38,7 +28,7 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
+from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import LOWERS, RAISES, plain_table
 from alama.policies import policies
 from alama.policies.page import policy_page
@@ -47,22 +37,21 @@ from alama.scoring.replay import StoredCases
 from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    import argparse
+    from collections.abc import Callable, Iterator
 
-    from rich.console import Console
     from rich.table import Table
 
     from alama.batch.deciding import TableCases
-    from alama.platform.terminal.command import Subparsers
     from alama.platform.terminal.terminal import Progress
 
 
 DESCRIPTION: Final = """\
 Decide applications by two policies and say what changes: how many are
 approved, declined or left to a person, how much is lent, what it is expected
-to lose and at what price, by tier, region and device, which rules objected,
-and which applications change decision or offer. Nothing is stored, and nobody's
-decision changes.
+to lose and at what price, which rules objected, and which applications change
+decision or offer; the page of --output also tells it by tier, region and
+device. Nothing is stored, and nobody's decision changes.
 
 The applications are those that the service has scored (--on scores, the
 newest first) or those of a file (--on FILE: CSV or Parquet, one row an
@@ -134,7 +123,7 @@ def register(actions: Subparsers) -> None:
     )
     add(
         "--limit",
-        type=_count,
+        type=whole(1, _LIMIT_MAX),
         metavar="N",
         help=f"applications at most (default: {_SCORES_LIMIT:,} scores, or the whole file)",
     )
@@ -160,16 +149,18 @@ def run(args: argparse.Namespace) -> int:
         table = held.enter_context(promised(args.switched)) if args.switched else None
         simulation, described = _simulated(args)
         if page is not None:
-            made_on = words.day(clock.wall_us())
+            made_on = terminal.day(clock.wall_us())
             page.write(policy_page(simulation, described, made_on).encode())
         if table is not None:
             changed = chain(simulation.switches, simulation.reoffered)
             table.write(as_csv(changed).encode())
-    _show_summary(simulation, described, terminal.stdout())
+    _show_summary(simulation, described)
     if args.output:
-        words.remark(f"{args.output}: the whole comparison")
+        terminal.remark(f"{args.output}: the whole comparison")
+    else:
+        terminal.remark("By tier, region and device, from decision to decision: --output PAGE")
     if args.switched:
-        words.remark(
+        terminal.remark(
             f"{args.switched}: the {len(simulation.switches):,} that change decision, then the "
             f"{len(simulation.reoffered):,} that keep it with another offer"
         )
@@ -177,7 +168,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
-    """Simulate, and say on what."""
     with _installed(args) as opened:
         question = _question(args, opened)
         model = ReadyModel(question.model, question.new.currency)
@@ -305,12 +295,6 @@ def _watched(cases: Iterator[Case], progress: Progress) -> Iterator[Case]:
     progress.advance(passed)
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _LIMIT_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_LIMIT_MAX:,}")
-    return int(text)
-
-
 # -------------------------------------------------------------------------------------- the summary
 
 
@@ -319,34 +303,23 @@ _CHANGES_MAX: Final = 12
 _RULES_MAX: Final = 12
 _ID_LENGTH: Final = len("sha256:") + 12
 _NOTHING: Final = "-"
-_WIDTH_UNBOUNDED: Final = 10_000
-_COLUMNS_MIN: Final = 4
-"""A name, how many, how many of them are approved, and the change."""
 
 
-def _show_summary(simulation: Simulation, described: str, console: Console) -> None:
-    """Print the totals, the groups, the rules and the first that change decision."""
+def _show_summary(simulation: Simulation, described: str) -> None:
+    """Print the totals, the rules and the first that change decision; the page has the rest."""
     old, new = simulation.old.policy, simulation.new.policy
-    _line(console, f"old  {_named(old)}")
-    _line(console, f"new  {_named(new)}")
-    _line(console, f"on   {_applications(simulation.count)}: {described}")
-    _section(console, "What the new policy changes", _changes(old, new))
-    _section(console, "In total", _totals(simulation))
-    tiers = _by_tier(simulation.old, simulation.new)
-    _section(console, "By tier", _fitted(_groups("tier", tiers, new.currency), console))
-    for noun, groups in (("region", simulation.regions), ("device", simulation.devices)):
-        if len(groups) > 1:
-            listed = [(group.name, group.old, group.new) for group in groups]
-            table = _groups(noun, listed, new.currency)
-            _section(console, f"By {noun}", _fitted(table, console))
+    terminal.say(f"old  {_named(old)}")
+    terminal.say(f"new  {_named(new)}")
+    terminal.say(f"on   {_applications(simulation.count)}: {described}")
+    terminal.section("What the new policy changes", _changes(old, new))
+    terminal.section("In total", _totals(simulation))
     if simulation.old.rules or simulation.new.rules:
-        _section(console, "Rules that objected", _rules(simulation))
-    _section(console, "Decisions, old (rows) and new (columns)", _moves(simulation))
+        terminal.section("Rules that objected", _rules(simulation))
     count = len(simulation.switches)
     if count:
         shown = f", the first {SWITCHES_MAX} of {count:,}" if count > SWITCHES_MAX else ""
-        _section(console, f"Applications that change decision{shown}", _switches(simulation))
-    _line(console, f"\n{_sentence(simulation)}")
+        terminal.section(f"Applications that change decision{shown}", _switches(simulation))
+    terminal.say(f"\n{_sentence(simulation)}")
 
 
 def _named(policy: Policy) -> str:
@@ -416,31 +389,6 @@ def _add_money(table: Table, name: str, was: float | None, would: float | None) 
     table.add_row(name, _whole(was), _whole(would), f"{grown:+.1%}" if grown else "")
 
 
-def _by_tier(old: Portfolio, new: Portfolio) -> list[tuple[str, Figures, Figures]]:
-    names = {**new.tiers, **old.tiers}
-    return [(n, old.tiers.get(n, Figures()), new.tiers.get(n, Figures())) for n in names]
-
-
-def _groups(
-    noun: str, listed: Sequence[tuple[str, Figures, Figures]] | Sequence[Group], currency: str
-) -> Table:
-    table = _numbers_table(
-        noun, "applications", "approved", "change", f"limits, {currency}", "loss", "APR"
-    )
-    for name, was, would in listed:
-        before, after = was.share(Decision.APPROVED), would.share(Decision.APPROVED)
-        table.add_row(
-            Text(visible(name)),
-            _pair(f"{was.count:,}", f"{would.count:,}"),
-            _pair(_percent(before), _percent(after)),
-            _points(before, after),
-            _pair(_short(was.volume), _short(would.volume)),
-            _pair(_percent(was.loss_share), _percent(would.loss_share)),
-            _pair(_percent(_hundredth(was.apr_mean)), _percent(_hundredth(would.apr_mean))),
-        )
-    return table
-
-
 def _rules(simulation: Simulation) -> Table:
     old, new = simulation.old.rules, simulation.new.rules
     codes = sorted({*old, *new}, key=lambda code: (-max(old[code], new[code]), code))
@@ -451,16 +399,6 @@ def _rules(simulation: Simulation) -> Table:
             Text(code), f"{old[code]:,}", f"{new[code]:,}", f"{change:+,}" if change else ""
         )
     _mention_rest(table, len(codes), _RULES_MAX)
-    return table
-
-
-def _moves(simulation: Simulation) -> Table:
-    table = _numbers_table("", *Decision)
-    for was in Decision:
-        cells = [
-            Text(f"{simulation.moves[was, would]:,}", _style(was, would)) for would in Decision
-        ]
-        table.add_row(was.value, *cells)
     return table
 
 
@@ -497,24 +435,6 @@ def _numbers_table(first: str, *heads: str) -> Table:
     return table
 
 
-def _fitted(table: Table, console: Console) -> Table:
-    """Leave out the last columns of a table that is too wide: figures stay whole, or are not there.
-
-    The page has them all.
-    """
-    unbounded = console.options.update(width=_WIDTH_UNBOUNDED)
-    left_out: list[str] = []
-    while (
-        len(table.columns) > _COLUMNS_MIN
-        and console.measure(table, options=unbounded).maximum > console.width
-    ):
-        left_out.insert(0, str(table.columns.pop().header))
-    if left_out:
-        table.caption = f"a wider terminal also shows: {'; '.join(left_out)}"
-        table.caption_justify = "left"
-    return table
-
-
 def _mention_rest(table: Table, count: int, shown: int) -> None:
     if count > shown:
         table.add_row(Text(f"and {count - shown} more", style="dim"))
@@ -542,19 +462,3 @@ def _hundredth(percent: float | None) -> float | None:
 
 def _whole(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:,.0f}"
-
-
-def _short(value: float) -> str:
-    for size, unit in ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.1f}{unit}"
-    return f"{value:.0f}"
-
-
-def _section(console: Console, title: str, table: Table) -> None:
-    console.print(Text(f"\n{title}", style="bold"), soft_wrap=True)
-    console.print(table)
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, markup=False, soft_wrap=True)

@@ -149,7 +149,6 @@ def erase(args: argparse.Namespace) -> int:
 
 
 def hold(args: argparse.Namespace) -> int:
-    """Place a hold and say how it ends."""
     with existing_installation() as opened:
         book = _book(args)
         opened.registry.lender(book.lender)
@@ -160,7 +159,6 @@ def hold(args: argparse.Namespace) -> int:
 
 
 def release(args: argparse.Namespace) -> int:
-    """End a hold."""
     with existing_installation() as opened:
         ended = Applicants.at(opened).release(args.number, args.by)
         others = [one for one in Applicants.at(opened).holds() if one.key_id == ended.key_id]
@@ -172,7 +170,6 @@ def release(args: argparse.Namespace) -> int:
 
 
 def show_holds(_: argparse.Namespace) -> int:
-    """List the holds that stand."""
     with existing_installation() as opened:
         standing = Applicants.at(opened).holds()
     if not standing:

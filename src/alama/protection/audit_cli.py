@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from alama.lenders.installation import existing_installation
 from alama.platform.acts import FOR_PROGRAMS, Act, Detail, heads_in
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
+from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import facts, plain_table
 from alama.protection.audit import verify as verifying
 from alama.protection.audit.chains import OF_CHAINS, Done, heads_to_keep, newest_first
@@ -71,6 +71,7 @@ them to `alama audit verify --head`."""
 
 _LIMIT: Final = 20
 _LIMIT_MAX: Final = 10_000
+_NUMBER_MAX: Final = 10**18
 _SHOWN_MAX: Final = 20
 """Findings of one kind: a damaged table may have millions."""
 
@@ -111,12 +112,17 @@ def register(parser: argparse.ArgumentParser) -> None:
     add = listed.add_argument
     add(
         "--limit",
-        type=_count,
+        type=whole(1, _LIMIT_MAX),
         default=_LIMIT,
         metavar="N",
         help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
     )
-    add("--before", type=_count, metavar="NUMBER", help="go on with those before this one")
+    add(
+        "--before",
+        type=whole(1, _NUMBER_MAX),
+        metavar="NUMBER",
+        help="go on with those before this one",
+    )
     add("--all", action="store_true", help="with the notes about chains")
     listed.set_defaults(run=show_log)
     head = actions.add_parser("head", help="hashes to keep elsewhere", description=HEAD_DESCRIPTION)
@@ -124,17 +130,18 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check everything, and say what is wrong."""
     with existing_installation() as opened:
         lenders, wanted = opened.registry.lenders(), frozenset(args.head)
         verdict = verifying.verify(Trail(opened.database), opened.vault, lenders, wanted, _bar)
     if verdict.findings:
         _say_findings(verdict)
         return _EXIT_DIFFERENT if verdict.can_be_told else _EXIT_UNTOLD
-    words.say("The audit holds.")
-    words.say(facts(_facts(verdict, len(wanted))))
+    terminal.say("The audit holds.")
+    terminal.say(facts(_facts(verdict, len(wanted))))
     if not wanted:
-        words.remark("Keep what `alama audit head` prints elsewhere, and name it here next time.")
+        terminal.remark(
+            "Keep what `alama audit head` prints elsewhere, and name it here next time."
+        )
     return 0
 
 
@@ -147,14 +154,16 @@ def show_log(args: argparse.Namespace) -> int:
         found = list(islice(chosen, args.limit + 1))
     shown = found[: args.limit]
     if not shown:
-        words.remark("Nothing was done yet." if args.before is None else "Nothing was done before.")
+        terminal.remark(
+            "Nothing was done yet." if args.before is None else "Nothing was done before."
+        )
         return 0
-    words.say(act_table(shown))
+    terminal.say(act_table(shown))
     if len(found) > len(shown):
-        words.remark(f"Older ones: --before {shown[-1].number}")
+        terminal.remark(f"Older ones: --before {shown[-1].number}")
     # Numbers have no gaps but for those.
     if shown[0].number - shown[-1].number >= len(shown):
-        words.remark("Left out: what the service notes about its own chains; --all shows it.")
+        terminal.remark("Left out: what the service notes about its own chains; --all shows it.")
     return 0
 
 
@@ -163,7 +172,7 @@ def show_heads(_: argparse.Namespace) -> int:
     with existing_installation() as opened:
         heads = heads_to_keep(Trail(opened.database))
     for head in heads:
-        words.say(f"{head.writer} {head.number} {head.hash.hex()}")
+        terminal.say(f"{head.writer} {head.number} {head.hash.hex()}")
     return 0
 
 
@@ -199,20 +208,20 @@ def _say_findings(verdict: Verdict) -> None:
     findings = verdict.findings
     if verdict.can_be_told:
         count = "one thing is" if len(findings) == 1 else f"{len(findings):,} things are"
-        words.say(f"The audit does not hold: {count} wrong.")
+        terminal.say(f"The audit does not hold: {count} wrong.")
         if len(findings) > 1:
-            words.say(f"The first of them: {findings[0].where}, {findings[0].what}.")
+            terminal.say(f"The first of them: {findings[0].where}, {findings[0].what}.")
     else:
-        words.say("It cannot be told whether the audit holds.")
+        terminal.say("It cannot be told whether the audit holds.")
     for trouble in Trouble:
         found = [finding for finding in findings if finding.trouble is trouble]
         if not found:
             continue
-        words.say(f"\n{trouble}")
-        words.say(facts((f"  {one.where}", one.what) for one in found[:_SHOWN_MAX]))
+        terminal.say(f"\n{trouble}")
+        terminal.say(facts((f"  {one.where}", one.what) for one in found[:_SHOWN_MAX]))
         if len(found) > _SHOWN_MAX:
-            words.say(f"  and {len(found) - _SHOWN_MAX:,} more")
-    words.remark(f"\n{_AFTER_FINDINGS if verdict.can_be_told else _AFTER_MISSING_KEY}")
+            terminal.say(f"  and {len(found) - _SHOWN_MAX:,} more")
+    terminal.remark(f"\n{_AFTER_FINDINGS if verdict.can_be_told else _AFTER_MISSING_KEY}")
 
 
 def _hash(text: str) -> bytes:
@@ -224,12 +233,6 @@ def _hash(text: str) -> bytes:
     if 2 * len(digest) != _HASH_LENGTH:
         raise argparse.ArgumentTypeError(f"a hash has {_HASH_LENGTH} hexadecimal digits")
     return digest
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 10**18):
-        raise argparse.ArgumentTypeError("a whole number from 1 on")
-    return int(text)
 
 
 # -------------------------------------------------------------------------------- the table of acts
@@ -259,7 +262,7 @@ def act_table(done: Iterable[Done]) -> Table:
 def _minute(at_us: int) -> str:
     """Give a time to the minute; what is listed was not verified, and may be none."""
     try:
-        return words.minute(at_us)
+        return terminal.minute(at_us)
     except (OverflowError, ValueError, OSError):
         return "at no time"
 

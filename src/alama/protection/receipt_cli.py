@@ -20,7 +20,6 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised_in_private
 from alama.platform.files.texts import named, read_bytes, told_of
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import facts, plain_table
 from alama.protection import receipts as replaying
 from alama.protection.receipts import Receipts, assessment_of
@@ -142,7 +141,7 @@ def verify(args: argparse.Namespace) -> int:
             raise
         # What was changed may be the very thing that cannot be replayed: say that first.
         _say_broken(args.file, broken, ())
-        words.remark(f"\nIt could not be replayed: {error}")
+        terminal.remark(f"\nIt could not be replayed: {error}")
         return _EXIT_BROKEN
     if broken or differences:
         _say_broken(args.file, broken, differences)
@@ -152,7 +151,6 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def make(args: argparse.Namespace) -> int:
-    """Write the receipt of a score."""
     with existing_installation() as opened:
         document = receipts.encode(Receipts.at(opened).of(find_score(opened, args.request_id)))
     if args.out is None:
@@ -171,9 +169,9 @@ def show_keys(args: argparse.Namespace) -> int:
         if args.current and key.retired_us is not None:
             continue
         assert key.public is not None  # it signs
-        until = f" until {words.minute(key.retired_us)}" if key.retired_us else ", and signs now"
-        words.say(key.public.hex())
-        words.remark(f"  {key.id}, since {words.minute(key.created_us)}{until}")
+        until = f" until {terminal.minute(key.retired_us)}" if key.retired_us else ", and signs now"
+        terminal.say(key.public.hex())
+        terminal.remark(f"  {key.id}, since {terminal.minute(key.created_us)}{until}")
     return 0
 
 
@@ -212,20 +210,20 @@ def _policy(path: Path | None, receipt: Receipt) -> Policy:
 def _say_held(path: Path, receipt: Receipt, known_keys: Sequence[str]) -> None:
     score, proof = receipt.score, receipt.proof
     signed = _SIGNED_BY_NAMED if known_keys else _SIGNED
-    words.say(Text(f"{named(path)} holds: {signed}, and its {_SAME_ANSWER}.\n"))
+    terminal.say(Text(f"{named(path)} holds: {signed}, and its {_SAME_ANSWER}.\n"))
     # No name longer than this: a hash beside it then fits into 80 columns.
     rows = [
         ("score", f"{score.score}, tier {score.tier}, {score.decision}"),
         ("request", score.request_id),
-        ("given", f"{words.second(score.created_us)} UTC to {score.lender}, {score.mode} mode"),
+        ("given", f"{terminal.second(score.created_us)} UTC to {score.lender}, {score.mode} mode"),
         ("model", score.model_id),
         ("policy", score.policy_id),
         ("log", f"entry {proof.entry.number} of {proof.entry.writer}"),
         ("key", proof.public_key),
     ]
-    words.say(facts([(name, visible(value)) for name, value in rows]))
+    terminal.say(facts([(name, visible(value)) for name, value in rows]))
     if not known_keys:
-        words.remark("")
+        terminal.remark("")
         terminal.warn(
             "nobody has said whose key this is. Hold it against the one that the lender has "
             "published, or name that by --key: anyone can sign with a key of their own"
@@ -235,15 +233,15 @@ def _say_held(path: Path, receipt: Receipt, known_keys: Sequence[str]) -> None:
 def _say_broken(
     path: Path, broken: Sequence[tuple[str, str]], differences: Sequence[Difference]
 ) -> None:
-    words.say(f"{named(path)} does not hold:\n")
+    terminal.say(f"{named(path)} does not hold:\n")
     if broken:
         table = plain_table("what", "why")
         for row in broken:
             table.add_row(*row)
-        words.say(table)
+        terminal.say(table)
     if differences:
-        words.say(_OTHER_ANSWER if broken else _OTHER_ANSWER_ALONE)
-        words.say(difference_table("receipt", differences))
+        terminal.say(_OTHER_ANSWER if broken else _OTHER_ANSWER_ALONE)
+        terminal.say(difference_table("receipt", differences))
 
 
 def _public_key(text: str) -> str:

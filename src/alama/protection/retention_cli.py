@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from alama.lenders.installation import existing_installation
 from alama.platform.errors import ClockLeapt, InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import plain_table
 from alama.platform.terminal.terminal import add_yes, confirm, say_journal
 from alama.protection.retention import LawUnknown, NoPeriod, Plan, Retention
@@ -62,7 +61,6 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def show(_: argparse.Namespace) -> int:
-    """List periods, and where they come from."""
     table = plain_table("lender", "mode", "kept for", "due now", "by itself", "because")
     for place in (2, 3):
         table.columns[place].justify = "right"
@@ -81,7 +79,7 @@ def show(_: argparse.Namespace) -> int:
                     kept, due = f"{plan.days:,} days", f"{plan.scores:,}"
                     alone = _by_itself(retention, plan)
             table.add_row(book.lender, book.mode.value, kept, due, alone, because)
-    words.say(table)
+    terminal.say(table)
     return 0
 
 
@@ -93,7 +91,6 @@ def _by_itself(retention: Retention, plan: Plan) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan everything, then delete it, book by book."""
     if args.days is not None and args.lender is None:
         raise InvalidName("--days wants a lender", hint="alama retention run LENDER --days N")
     with existing_installation() as opened:
@@ -109,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
                 confirm(_CONFIRMATION, "What is deleted cannot be brought back")
             _delete(Retention.at(opened), due, args.by)
     if plans and not due:
-        words.say("Nothing is due.")
+        terminal.say("Nothing is due.")
     return 0
 
 
@@ -121,7 +118,7 @@ def _plans(retention: Retention, lender: str | None, days: int | None) -> Iterat
         except (NoPeriod, LawUnknown) as error:
             if days is not None:
                 raise
-            words.remark(f"{book.lender}, {book.mode} mode, is left alone: {error.reason}.")
+            terminal.remark(f"{book.lender}, {book.mode} mode, is left alone: {error.reason}.")
 
 
 def _say_plans(due: Sequence[Plan]) -> None:
@@ -135,10 +132,10 @@ def _say_plans(due: Sequence[Plan]) -> None:
             plan.book.lender,
             plan.book.mode.value,
             f"{plan.days:,} days",
-            words.day(plan.before_us),
+            terminal.day(plan.before_us),
             f"{plan.scores:,}",
         )
-    words.say(table)
+    terminal.say(table)
 
 
 def _delete(retention: Retention, due: Sequence[Plan], by: str | None) -> None:
@@ -149,8 +146,8 @@ def _delete(retention: Retention, due: Sequence[Plan], by: str | None) -> None:
                 gone += batch
                 bar.advance(batch)
         scores = "score" if gone == 1 else "scores"
-        words.say(
+        terminal.say(
             f"{book.lender}, {book.mode} mode: {gone:,} {scores} deleted, whose loans "
-            f"were due before {words.day(plan.before_us)}, {plan.days:,} days ago."
+            f"were due before {terminal.day(plan.before_us)}, {plan.days:,} days ago."
         )
     say_journal(retention.finish())

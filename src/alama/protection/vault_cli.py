@@ -8,7 +8,6 @@ from alama.lenders.installation import existing_installation
 from alama.platform.book import Book, Mode
 from alama.platform.errors import MasterKeyMissing
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
 from alama.platform.terminal.tables import plain_table
 from alama.platform.terminal.terminal import add_yes, confirm, say_journal
 from alama.protection.applicants_cli import add_applicant, add_by, reference_from
@@ -133,18 +132,18 @@ def status(_: argparse.Namespace) -> int:
         applicants = Rotation.at(opened).count_applicants()
         endpoints = Rotation.at(opened).count_endpoints()
         at_hand, fits, advice = _masters(opened.vault, keys)
-    words.say(f"master key {at_hand}\n")
-    words.say(_table(keys, opened.clock()))
+    terminal.say(f"master key {at_hand}\n")
+    terminal.say(_table(keys, opened.clock()))
     named = "1 applicant has" if applicants == 1 else f"{applicants:,} applicants have"
-    words.say(f"\n{named} a key of their own.")
+    terminal.say(f"\n{named} a key of their own.")
     if endpoints:
         have = "endpoint has" if endpoints == 1 else "endpoints have"
-        words.say(f"{endpoints:,} webhook {have} secrets under the key of their lender.")
+        terminal.say(f"{endpoints:,} webhook {have} secrets under the key of their lender.")
     left = [*advice, *_interrupted(keys)]
     for line in left or ["Nothing is left to do."]:
-        words.remark(line)
+        terminal.remark(line)
     for line in _old(keys, opened.clock()):
-        words.remark(line)
+        terminal.remark(line)
     return 0 if fits else _EXIT_WRONG
 
 
@@ -187,13 +186,13 @@ def rotate_master(args: argparse.Namespace) -> int:
         emptied = opened.database.empty_journal()
     say_journal(emptied)
     if not count:
-        words.say(f"All keys are under the master key {master_id} already: nothing to do.")
-        words.remark(_UNSET_OLD if old else _SET_NEW)
+        terminal.say(f"All keys are under the master key {master_id} already: nothing to do.")
+        terminal.remark(_UNSET_OLD if old else _SET_NEW)
         return 0
     keys = "1 key is" if count == 1 else f"{count} keys are"
-    words.say(f"{keys} under the master key {master_id} now.")
-    words.remark("The old one opens nothing here any more: unset ALAMA_MASTER_KEY_OLD(_FILE).")
-    words.remark("Backups of before need it still: keep it for as long as you keep them.")
+    terminal.say(f"{keys} under the master key {master_id} now.")
+    terminal.remark("The old one opens nothing here any more: unset ALAMA_MASTER_KEY_OLD(_FILE).")
+    terminal.remark("Backups of before need it still: keep it for as long as you keep them.")
     return 0
 
 
@@ -206,31 +205,31 @@ def rotate_lender(args: argparse.Namespace) -> int:
             new_id = Rotation.at(opened).finish_lender(lender.id, progress.advance)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
-    words.say(f"{lender.id} seals under {new_id} now; the old key is destroyed.")
+    terminal.say(f"{lender.id} seals under {new_id} now; the old key is destroyed.")
     return 0
 
 
 def rotate_applicant(args: argparse.Namespace) -> int:
-    """Seal what one applicant sent under a new key."""
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         book = Book(lender.id, Mode(args.mode))
         count = Rotation.at(opened).applicant(book, reference_from(args), args.by)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
-    words.say(f"{count} records and replies are sealed under a new key.")
+    terminal.say(f"{count} records and replies are sealed under a new key.")
     return 0
 
 
 def rotate_signing(args: argparse.Namespace) -> int:
-    """Have the audit signed by a new key."""
     with existing_installation() as opened:
         new = Rotation.at(opened).signing(args.by)
         emptied = opened.database.empty_journal()
     say_journal(emptied)
     assert new.public is not None
-    words.say(f"{new.id} signs from now on: {new.public.hex()}")
-    words.remark("Whoever verifies receipts needs its public key: `alama receipt key` lists all.")
+    terminal.say(f"{new.id} signs from now on: {new.public.hex()}")
+    terminal.remark(
+        "Whoever verifies receipts needs its public key: `alama receipt key` lists all."
+    )
     return 0
 
 
@@ -243,8 +242,8 @@ def _table(keys: Iterable[VaultKey], now_us: int) -> Table:
             key.lender or "this installation",
             f"{key.purpose}{retired}",
             key.id,
-            words.minute(key.created_us),
-            words.span(now_us - key.created_us),
+            terminal.minute(key.created_us),
+            terminal.span(now_us - key.created_us),
         )
     return table
 

@@ -275,6 +275,11 @@ def test_no_command_loads_the_libraries_of_an_extra_before_it_runs() -> None:
     assert HEAVY.isdisjoint(loaded)
 
 
+def test_a_service_does_not_load_what_draws_in_a_terminal() -> None:
+    commands = "m.build_parser()._subparsers._group_actions[0].choices"
+    assert "rich" not in modules_after(f"{commands}['serve'].fill()")
+
+
 def modules_after(statement: str) -> set[str]:
     """What is imported once the front door has done something."""
     probe = f"import sys, alama.app.cli as m; {statement}; print('\\n', *sys.modules)"

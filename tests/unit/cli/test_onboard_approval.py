@@ -17,7 +17,7 @@ from alama.lenders import installation
 from alama.onboarding.records import NO_GATES, Candidate
 from alama.onboarding.records import Gate as KeptGate
 from alama.onboarding.steps import Stores
-from alama.onboarding.terminal import Judged, ShownGate
+from alama.onboarding.terminal import ShownGate, ShownPack
 from alama.platform import clock, settings
 from alama.platform.files.packaged import builtin
 from alama.training.validation.gates import Gate
@@ -63,7 +63,7 @@ def keep_candidate(
         created_us=clock.wall_us(),
         made_by="A. Wanjiru",
     )
-    pack = msgspec.json.encode(Judged(made.id, made.name, gates, questions))
+    pack = msgspec.json.encode(ShownPack(made.id, made.name, gates, questions))
     Stores.at(opened).candidates.add(candidate, document.encode(made), pack, PAGE)
     opened.close()
     return candidate

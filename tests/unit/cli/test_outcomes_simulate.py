@@ -13,8 +13,8 @@ from alama.app.cli import main
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.lenders.records import Pause
+from alama.monitoring import outcomes_cli
 from alama.monitoring import schema as monitoring_schema
-from alama.monitoring import simulate_cli
 from alama.monitoring.backdating import KEY_ID
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def simulate(*more: str) -> int:
     parser = argparse.ArgumentParser()
-    simulate_cli.register(parser.add_subparsers())
+    outcomes_cli._register_simulate(parser.add_subparsers())
     args = parser.parse_args(["simulate", "demo", *more])
     code: int = args.run(args)
     return code

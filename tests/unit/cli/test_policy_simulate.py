@@ -90,9 +90,8 @@ def test_a_file_is_simulated_against_the_default_where_nothing_is_installed(
     assert re.search(r"^new  shifted by -40, version 1, sha256:\w{12}$", out, re.MULTILINE)
     assert "on   40 applications: those in loans.csv\n" in out
     assert re.search(r"^tiers\.C\.score_min +605 +565 *$", out, re.MULTILINE)
-    for section in ("In total", "By tier", "By region", "Rules that objected", "Decisions, old"):
+    for section in ("In total", "Rules that objected", "Applications that change decision"):
         assert f"\n{section}" in out
-    assert "By device" not in out, "nobody gave one"
     assert re.search(r"The new policy would approve \d+\.\d% instead of \d+\.\d%, and", out)
     assert "Simulating: 40 applications in " in err
     assert "fields that the file lacks, taken as not given: " in err
@@ -262,7 +261,6 @@ def test_words_that_were_stored_with_escapes_do_not_steer_the_terminal(
     assert run(written(tmp_path, shifted(30)), "--on", "scores") == 0
     out = capsys.readouterr().out
     assert "on   2 applications" in out
-    assert "\na?[2j?b? " in out
     assert not {"\x1b", "\u202e"} & set(out)
 
 
@@ -341,7 +339,7 @@ def test_a_limit_has_its_bounds(limit: str, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as refused:
         run("new.toml", "--on", "scores", f"--limit={limit}")
     assert refused.value.code == EXIT_MISTAKE
-    assert "must be a whole number from 1 to 10,000,000" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 10,000,000" in capsys.readouterr().err
 
 
 def test_the_examples_of_the_help_can_be_parsed() -> None:
@@ -349,25 +347,3 @@ def test_the_examples_of_the_help_can_be_parsed() -> None:
     assert len(commands) == 3
     for command in commands:
         assert build_parser().parse_args(command[1:]).run is simulate_cli.run
-
-
-@pytest.mark.parametrize("width", [80, 100, 140])
-def test_names_and_figures_stay_whole_however_wide_the_terminal_is(
-    tmp_path: Path,
-    loans: Path,
-    width: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    text = loans.read_text().replace("Kiambu", "Uasin Gishu and beyond")
-    loans.write_text(text)
-    assert run(written(tmp_path, shifted(-40)), "--on", loans) == 0
-    out = capsys.readouterr().out
-    _, by_region = out.split("\nBy region\n")
-    head, _, row = by_region.splitlines()[:3]
-    assert re.match(r"region +applications +approved +change", head)
-    assert re.match(r"uasin gishu and beyond +20 +[\d.]+%( > [\d.]+%)? ", row)
-    assert ("APR" in head) == (width == 140)
-    assert ("a wider terminal also shows: " in by_region) == (width < 140)
-    assert max(map(len, by_region.split("\n\n")[0].splitlines())) <= width

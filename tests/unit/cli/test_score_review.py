@@ -10,7 +10,7 @@ from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.monitoring.news import News, State
 from alama.lenders import installation
 from alama.monitoring.outcomes import Outcomes, Sent
-from alama.monitoring.review_cli import facts_of
+from alama.monitoring.scores_cli import facts_of
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.days import date_of

@@ -18,8 +18,8 @@ from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.tally import seen
 from alama.lenders import installation
-from alama.monitoring import scores_cli, tally_cli
-from alama.monitoring.tally_cli import Met
+from alama.monitoring import scores_cli
+from alama.monitoring.scores_cli import Met
 from alama.platform import clock, settings
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin
@@ -87,7 +87,7 @@ def test_each_field_has_a_line_with_its_bands_and_those_of_training(
     assert row(out, "avg_balance") == ["100.0%"]
     assert row(out, "mm_months") == []
     assert "Of fewer than 500 scores (card full) it cannot be told" in err
-    monkeypatch.setattr(tally_cli, "ENOUGH", 1)
+    monkeypatch.setattr(scores_cli, "ENOUGH", 1)
     assert main(["scores", "tally"]) == 0
     out, err = capsys.readouterr()
     assert "cannot be told" not in err
@@ -196,7 +196,7 @@ def test_each_model_is_told_by_itself_the_one_that_gave_most_first(
 def test_days_are_a_whole_number_of_them(days: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["scores", "tally", "--days", days])
-    assert "must be a whole number from 1 to 3660" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 3,660" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------- drawing

@@ -236,4 +236,4 @@ def test_a_limit_has_its_bounds(limit: str, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as refused:
         main(["scores", "list", f"--limit={limit}"])
     assert refused.value.code == EXIT_MISTAKE
-    assert "--limit: must be a whole number from 1 to 1000" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 1,000" in capsys.readouterr().err

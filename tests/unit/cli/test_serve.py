@@ -121,8 +121,11 @@ def test_an_ipv6_address_is_shown_in_brackets() -> None:
         assert processes.url(listener).startswith("http://[::1]:")
 
 
-def test_the_welcome_fits_a_terminal_and_holds_what_one_needs() -> None:
-    text = serve_cli.text(ADDRESS, KEY, 7).plain
+def test_the_welcome_fits_a_terminal_and_holds_what_one_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    serve_cli.welcome(ADDRESS, KEY)
+    text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     assert serve_cli.curl(ADDRESS, KEY) in text
     assert f"{ADDRESS}/docs" in text

@@ -93,9 +93,6 @@ def test_a_model_and_its_report_are_written_and_summed_up(
     for part in ("compact", "as served", "AUC", "calibration slope", "calibration error"):
         assert part in out
     assert "-0.00050" in out, "what the bands cost"
-    assert "0.001000" in out, "the dearest direction"
-    assert "and 2 more" in out
-    assert "25.0%" in out, "who gains by withholding"
     assert "money in KES" in out
     assert f"wrote {report}" in out
     assert "ignored, not fields of the model: shoe_size" in err

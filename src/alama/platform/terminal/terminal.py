@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from rich.console import ConsoleOptions, RenderableType
+    from rich.table import Table
 
 
 # Where nobody is looking (a file, a pipe) tables get this width rather than rich's cramped 80.
@@ -221,6 +222,13 @@ _SPANS: Final = (("d", 86_400 * _US), ("h", 3_600 * _US), ("min", 60 * _US), ("s
 def say(result: RenderableType) -> None:
     """Print a result; brackets in a name of the lender's are not markup."""
     stdout().print(result, markup=False, soft_wrap=isinstance(result, str))
+
+
+def section(title: str, table: Table) -> None:
+    """Print a table under its title; nothing where it has no rows."""
+    if table.row_count:
+        stdout().print(Text(f"\n{title}", "bold"), soft_wrap=True)
+        stdout().print(table)
 
 
 def remark(text: str) -> None:

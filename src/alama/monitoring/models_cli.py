@@ -1,27 +1,36 @@
-"""`alama models challenge` and `compare`: a second model beside the one that decides."""
+"""`alama models challenge`, `compare` and `recalibrate`: models held against what came true."""
 
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from rich.text import Text
 
+from alama.core import model
+from alama.core.errors import FileProblem
 from alama.core.model import encode
+from alama.lenders import installation
 from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring import comparing, shadowing
 from alama.monitoring.comparing import UNKNOWN
+from alama.monitoring.page import recalibration_page
+from alama.monitoring.recalibration import Asked, NothingToSign, Recalibrations
 from alama.onboarding.cli import named_candidate
 from alama.onboarding.steps import Stores
+from alama.onboarding.terminal import ShownPack, Wording, show_gates
+from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import read_model
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal import terminal as words
+from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import facts, plain_table
 
 if TYPE_CHECKING:
@@ -30,8 +39,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from alama.core.monitoring.recalibration import Pack, Recalibration
     from alama.monitoring.records import Area, Comparison, Crossed, Judged, Rate, Realised
-    from alama.platform.terminal.command import Subparsers
+    from alama.onboarding.records import Candidate
 
 
 _YEAR_MIN: Final = 1970
@@ -66,8 +76,7 @@ examples:
   alama models compare demo --mode test --json -"""
 
 
-def register(actions: Subparsers) -> None:
-    """Add both to the actions of `alama models`."""
+def register_challengers(actions: Subparsers) -> None:
     parser = actions.add_parser(
         "challenge",
         help="let a second model score what a lender is sent, without deciding",
@@ -124,19 +133,20 @@ def _day(text: str) -> int:
 
 
 def challenge(args: argparse.Namespace) -> int:
-    """Begin or end a challenge."""
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
         challenges = comparing.challenges(opened)
         if args.end:
             ended = challenges.end(book, args.by, args.reason)
-            words.say(f"{ended.model_id} is asked no more; it has answered {ended.scored:,} times.")
+            terminal.say(
+                f"{ended.model_id} is asked no more; it has answered {ended.scored:,} times."
+            )
         else:
             _require_shadow(opened)
             document = _document(opened, args)
             begun = challenges.begin(book, document, args.by, args.reason, args.first_day)
-            words.say(f"{begun.model_id} scores what {book.lender} is sent in {book.mode} mode.")
-    words.remark(f"What it says: alama models compare {book.lender} --mode {book.mode}")
+            terminal.say(f"{begun.model_id} scores what {book.lender} is sent in {book.mode} mode.")
+    terminal.remark(f"What it says: alama models compare {book.lender} --mode {book.mode}")
     return 0
 
 
@@ -156,7 +166,6 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
 
 
 def compare(args: argparse.Namespace) -> int:
-    """Compare, and show or write it."""
     with existing_installation() as opened:
         found = comparing.comparing(opened).compare(Book(args.lender, Mode(args.mode)))
     if args.json is None:
@@ -330,3 +339,145 @@ def _section(console: Console, title: str, table: Table) -> None:
 
 def _line(console: Console, text: str) -> None:
     console.print(text, markup=False, soft_wrap=True)  # a command in it can be pasted
+
+
+# `alama models recalibrate`: a model moved to the level of its recent loans, to be signed.
+
+
+RECALIBRATE_DESCRIPTION: Final = """\
+Move the model that answers a lender to the level of its recent loans: every score by the same
+points, so that as many defaults are predicted as there were. Tables, contributions and the order
+of applicants stay as they are, so nothing is trained and it takes a second.
+
+It counts loans that are mature (as many days after the due date as make a default) and of which
+`POST /v1/outcomes` or `alama outcomes load` has told. Gates ask for enough of them, for a shift
+that is no chance and not so large that the model itself must be wrong, for a sound slope, and
+that the level of the earlier loans helps on the later ones. Where one fails nothing is kept.
+
+What passes is a candidate like every other: a person reads its pack and signs it with
+`alama onboard approve`, and `alama models rollback` is the way back. In test mode, where nobody
+signs, --out writes the model to a file and no more; so it does where nobody could sign, because
+the model is none of the lender's candidates or its terms have changed since. Exits with 1 where a
+gate failed or nobody could sign."""
+
+RECALIBRATE_EXAMPLES: Final = """\
+examples:
+  alama models recalibrate umoja --by "W. Mutua" --pack recalibration.html
+  alama onboard approve umoja --by "W. Mutua" --reason "level of the harvest, read on 16 November"
+
+  # the built-in model on synthetic outcomes
+  alama outcomes simulate demo --people 20000 --worse 1.5
+  alama models recalibrate demo --mode test --out moved.json"""
+
+
+TRIED: Final = "Tried in test mode, where nobody signs for a model: it answers nothing"
+
+
+def register_recalibrate(actions: Subparsers) -> None:
+    parser = actions.add_parser(
+        "recalibrate",
+        help="move a model to the level of its recent loans",
+        description=RECALIBRATE_DESCRIPTION,
+        epilog=RECALIBRATE_EXAMPLES,
+    )
+    add = parser.add_argument
+    add("lender", metavar="LENDER", help="`alama lenders list` shows them")
+    add("--by", metavar="NAME", help="who makes it (default: the login name)")
+    add(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=Mode.LIVE.value,
+        help="default: %(default)s",
+    )
+    add(
+        "--since-days",
+        type=whole(1, 3_650),
+        default=365,
+        metavar="N",
+        help="take loans scored in the last N days, 3,650 at most (default: %(default)s)",
+    )
+    add("--out", type=Path, metavar="FILE", help="also write the new model, a JSON file")
+    add("--pack", type=Path, metavar="PAGE", help="also write its pack, an HTML page")
+    parser.set_defaults(run=recalibrate)
+
+
+def recalibrate(args: argparse.Namespace) -> int:
+    mode = Mode(args.mode)
+    if mode is Mode.TEST and args.out is None:
+        raise FileProblem(
+            "in test mode nobody signs for a model, so there is nowhere to keep it",
+            hint="write it to a file: --out FILE",
+        )
+    with ExitStack() as held:
+        out = held.enter_context(promised(args.out)) if args.out else None
+        page = held.enter_context(promised(args.pack)) if args.pack else None
+        opened = held.enter_context(existing_installation())
+        unsigned = _why_unsigned(opened, args)
+        if unsigned is not None and out is None:
+            raise unsigned
+        made = Recalibrations.at(opened).make(Asked(Book(args.lender, mode), args.since_days))
+        drawn = recalibration_page(made.pack, _why_nobody_signs(mode, unsigned)).encode()
+        if out is not None:
+            out.write(model.encode(made.model))
+        if page is not None:
+            page.write(drawn)
+        _show_pack(made.pack, mode)
+        if mode is Mode.TEST:
+            terminal.remark(f"\n{TRIED}.")
+        elif not made.pack.passed:
+            terminal.remark("\nNothing was kept as a candidate.")
+        elif unsigned is not None:
+            terminal.remark(f"\nNothing was kept as a candidate: {unsigned}.\n{unsigned.hint}.")
+        else:
+            _say_candidate(_kept(opened, args, made, drawn))
+    for path in (args.out, args.pack):
+        if path is not None:
+            terminal.remark(f"wrote {path}")
+    return 0 if made.pack.passed and unsigned is None else 1
+
+
+def _why_unsigned(opened: Installation, args: argparse.Namespace) -> NothingToSign | None:
+    """Say why nobody could sign for what will be made: before the work, not after it."""
+    if args.mode == Mode.LIVE.value:
+        try:
+            Recalibrations.at(opened).require_signable(args.lender)
+        except NothingToSign as error:
+            return error
+    return None
+
+
+def _why_nobody_signs(mode: Mode, unsigned: NothingToSign | None) -> str | None:
+    if mode is Mode.TEST:
+        return TRIED
+    return None if unsigned is None else f"Nobody can sign it: {unsigned}"
+
+
+def _kept(
+    opened: Installation, args: argparse.Namespace, made: Recalibration, page: bytes
+) -> Candidate:
+    by = args.by or installation.operator()
+    chance = urandom(ids.RANDOM_BYTES)
+    return Recalibrations.at(opened).keep(args.lender, made, page, by, chance)
+
+
+def _show_pack(pack: Pack, mode: Mode) -> None:
+    terminal.say(
+        f"{pack.from_name}: of {pack.loans:,} mature loans scored since {pack.since}, "
+        f"{pack.observed:.2%} defaulted and {pack.predicted:.2%} was predicted.\n"
+        f"Every score moves by {pack.points:+.1f} points ({pack.shift:+.3f} log-odds of default, "
+        f"give or take {1.96 * pack.shift_error:.3f})."
+    )
+    shown = msgspec.convert(pack, ShownPack, from_attributes=True)
+    wording = Wording(helps="docs/recalibrating.md")
+    if mode is Mode.TEST:
+        wording = wording._replace(failing="", asking="To be answered where somebody signs")
+    show_gates(shown, wording)
+
+
+def _say_candidate(candidate: Candidate) -> None:
+    terminal.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
+    terminal.remark(
+        "It answers once it is signed: read its pack, then\n"
+        f"  alama onboard approve {candidate.lender} --candidate {candidate.id} --by NAME "
+        '--reason "..."'
+    )
