@@ -158,16 +158,18 @@ def sound(
 
 
 def between(
-    connection: Connection, book: Book, kinds: Sequence[str], after_id: str, until_id: str
+    connection: Connection,
+    book: Book,
+    kinds: Sequence[str],
+    after_id: str,
+    until_id: str,
+    rows_max: int,
 ) -> int:
-    """Count events of some kinds between two ids that are yet to be dispatched.
-
-    Of more than `RESENT_COUNTED_MAX` rows no more are counted.
-    """
+    """Count events of some kinds between two ids that are yet to be dispatched, of so many rows."""
     first_id, last_id = _TABLE.c.first_id, _TABLE.c.id
     some = select(*COLUMNS).where(of(book), _TABLE.c.kind.in_(kinds))
     whole = some.where(first_id > after_id, last_id > after_id, last_id < until_id)
-    numbers = whole.with_only_columns(_TABLE.c.number).limit(RESENT_COUNTED_MAX).subquery()
+    numbers = whole.with_only_columns(_TABLE.c.number).limit(rows_max).subquery()
     inside = connection.execute(select(func.coalesce(func.sum(numbers.c.number), 0))).scalar_one()
     begin = some.where(first_id <= after_id, *_from(after_id))
     end = some.where(first_id > after_id, first_id < until_id, *_from(until_id))

@@ -59,7 +59,9 @@ def count(connection: Connection, endpoint: Endpoint, since_us: int, now_us: int
     """Count what an endpoint wants from a time until now, up to `RESENT_COUNTED_MAX`."""
     since_id, until_id = ids.beginning(PREFIX, max(since_us, 0)), _end(now_us)
     # Those that are yet to be dispatched are sent by that, whether or not the wish gets there.
-    coming = event_bundles.between(connection, endpoint.book, _kinds(endpoint), since_id, until_id)
+    coming = event_bundles.between(
+        connection, endpoint.book, _kinds(endpoint), since_id, until_id, RESENT_COUNTED_MAX
+    )
     some = _wanted(endpoint, since_id, until_id).limit(RESENT_COUNTED_MAX)
     return min(coming + _count(connection, some), RESENT_COUNTED_MAX)
 
