@@ -32,7 +32,7 @@ from alama.platform.database.database import Clash, Database
 from alama.platform.database.statements import insert_into, insert_new
 from alama.platform.database.tables import rates
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
-from alama.platform.event_bundles import BROUGHT, announce
+from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind, moment
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from alama.lenders.limits import Use
     from alama.platform.acts import Act, ActLog
     from alama.platform.clock import Clock
+
+
+BROUGHT: Final = "builtin"
+"""What an event calls a model or a policy that comes with the package."""
 
 
 def announce_deployment(

@@ -30,10 +30,11 @@ from alama.monitoring.records import DayTally, whole_days
 from alama.platform.acts import Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
+from alama.platform.database.books import NO_BOOK, books_after
 from alama.platform.database.statements import insert_new
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import StoreUnfit
-from alama.platform.event_bundles import NO_BOOK, announce, books_after
+from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind
 from alama.scoring.store import decoded
 

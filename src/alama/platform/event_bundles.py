@@ -13,17 +13,16 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import delete, func, literal_column, select, tuple_
+from sqlalchemy import delete, func, select, tuple_
 
 from alama.platform import ids
 from alama.platform.database import tables
-from alama.platform.database.webhook_tables import COMMON_KINDS
 from alama.platform.events import PREFIX, Event, EventKind, event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from alama.platform.book import Book
 
@@ -212,15 +211,6 @@ def _removed(connection: Connection, chosen: ColumnElement[bool]) -> dict[Any, i
     return {(lender, mode, one): number for lender, mode, one, number in connection.execute(gone)}
 
 
-# Events: written in the transaction of what they speak of, and chosen by their kinds.
-
-
-BROUGHT: Final = "builtin"
-"""What an event calls a model or a policy that comes with the package."""
-
-EVENT_COLUMNS: Final = [tables.events.c[name] for name in Event._fields]
-
-
 def announce(
     connection: Connection,
     book: Book,
@@ -232,68 +222,3 @@ def announce(
     """Write down what has just happened, in the transaction of it."""
     happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
     keep(connection, happened)
-
-
-def retained(query: Select[Any]) -> Select[Any]:
-    """Have the selected events stay until the commit: nobody forgets them meanwhile."""
-    return query.with_for_update(read=True, key_share=True)
-
-
-def of_kinds(kinds: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Choose events by their kinds; the rare ones have an index of ids of their own."""
-    kind = tables.events.c.kind
-    chosen = kind == kinds[0] if len(kinds) == 1 else kind.in_(kinds)
-    if any(common in kinds for common in COMMON_KINDS):
-        return [chosen]
-    return [chosen, *(kind != literal_column(f"'{common}'") for common in COMMON_KINDS)]
-
-
-EVENT_KEY: Final = tuple_(tables.events.c.lender, tables.events.c.mode, tables.events.c.id)
-"""What a `StoredKey` is compared with."""
-
-
-class StoredBook(NamedTuple):
-    """A book as rows have it."""
-
-    lender: str
-    mode: str
-
-
-class StoredKey(NamedTuple):
-    """What names an event among those of all books."""
-
-    lender: str
-    mode: str
-    id: str
-
-
-NO_BOOK: Final = StoredBook("", "")
-"""What comes before all of them."""
-
-
-def within(table: Table, book: StoredBook) -> ColumnElement[bool]:
-    """Choose the rows of a book."""
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode)
-
-
-def books_after(connection: Connection, table: Table, book: StoredBook) -> Iterator[StoredBook]:
-    """Go through the books after one that have rows in a table, by its key.
-
-    A step or two for each book, however many rows it has: where both columns are compared at
-    once, SQLite reads through the book that it is to leave.
-    """
-    lender, mode = table.c.lender, table.c.mode
-    query = select(lender, mode).order_by(lender, mode).limit(1)
-    while True:
-        other_mode = query.where(lender == book.lender, mode > book.mode)
-        row = connection.execute(other_mode).first()
-        if row is None:
-            row = connection.execute(query.where(lender > book.lender)).first()
-        if row is None:
-            return
-        book = StoredBook._make(row)
-        yield book
-
-
-RESENT_COUNTED_MAX: Final = 100_000
-"""What is to be sent again is counted so far."""

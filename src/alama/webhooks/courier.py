@@ -10,8 +10,7 @@ from alama import __version__
 from alama.core.errors import AlamaError
 from alama.platform.errors import StoreUnavailable
 from alama.webhooks import secrets
-from alama.webhooks.records import Due, Endpoint, SendError
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import DeliveryResult, Due, Endpoint, SendError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import delete, func, insert, select, update
 
 from alama.lenders.records import UnknownLender
+from alama.lenders.store import in_book
 from alama.platform.acts import ADDRESS, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.database import tables
 from alama.vault.store import LenderKeys
@@ -34,7 +35,7 @@ from alama.webhooks.records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy import Connection, Row, Select
 
     from alama.platform.book import Book
     from alama.platform.database.database import Database
@@ -48,10 +49,9 @@ _ATTEMPT: Final = [tables.webhook_attempts.c[name] for name in Attempt._fields]
 
 
 class EndpointStore:
-    """The endpoints in a database; see `alama.webhooks.ports.EndpointStore`."""
+    """The endpoints in a database; the vault knows which key of a lender stands."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database; the vault knows which key of a lender stands."""
         self._database = database
         self._log = log
         self._vault = vault
@@ -61,7 +61,7 @@ class EndpointStore:
         """Add one; `TooManyEndpoints` if the book has its twenty, `UnknownLender`."""
         table, lenders = tables.webhook_endpoints, tables.lenders
         lender = select(lenders.c.id).where(lenders.c.id == endpoint.book.lender)
-        count = select(func.count()).select_from(table).where(_in(endpoint.book))
+        count = select(func.count()).select_from(table).where(in_book(table, endpoint.book))
         with self._database.writing() as connection:
             # Two that are added at once are not both the last that there is room for.
             if connection.execute(lender.with_for_update()).first() is None:
@@ -74,7 +74,7 @@ class EndpointStore:
 
     def of(self, book: Book) -> Sequence[Endpoint]:
         """Those of a book, oldest first."""
-        query = ENDPOINTS.where(_in(book)).order_by(tables.webhook_endpoints.c.id)
+        query = _of(book).order_by(tables.webhook_endpoints.c.id)
         with self._database.reading() as connection:
             return [endpoint_of(row) for row in connection.execute(query)]
 
@@ -141,11 +141,7 @@ class EndpointStore:
         table = tables.webhook_attempts
         query = (
             select(*_ATTEMPT)
-            .where(
-                table.c.lender == book.lender,
-                table.c.mode == book.mode.value,
-                table.c.endpoint_id == endpoint_id,
-            )
+            .where(in_book(table, book), table.c.endpoint_id == endpoint_id)
             .order_by(table.c.id.desc())
             .limit(limit)
         )
@@ -239,14 +235,13 @@ def _changed(endpoint: Endpoint, change: Change, now_us: int) -> dict[str, Any]:
     return values
 
 
-def _in(book: Book) -> ColumnElement[bool]:
-    table = tables.webhook_endpoints
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
+def _of(book: Book) -> Select[Any]:
+    return ENDPOINTS.where(in_book(tables.webhook_endpoints, book))
 
 
 def one_of(book: Book, endpoint_id: str) -> Select[Any]:
     """Select one endpoint of a book."""
-    return ENDPOINTS.where(_in(book), tables.webhook_endpoints.c.id == endpoint_id)
+    return _of(book).where(tables.webhook_endpoints.c.id == endpoint_id)
 
 
 def locked(query: Select[Any]) -> Select[Any]:

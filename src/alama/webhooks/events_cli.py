@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from alama.platform.errors import InvalidName
-from alama.platform.event_bundles import RESENT_COUNTED_MAX
 from alama.platform.events import PREFIX
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words
@@ -23,7 +22,7 @@ from alama.webhooks.arguments import (
     use_cases,
     warn_if_overdue,
 )
-from alama.webhooks.records import ATTEMPT_PREFIX, KEPT_US, Attempt
+from alama.webhooks.records import ATTEMPT_PREFIX, KEPT_US, RESENT_COUNTED_MAX, Attempt
 
 if TYPE_CHECKING:
     import argparse

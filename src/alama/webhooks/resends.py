@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import case, func, select, update
 
+from alama.lenders.store import in_book
 from alama.platform import event_bundles, ids
 from alama.platform.database import tables
 from alama.platform.database.statements import insert_into
-from alama.platform.event_bundles import RESENT_COUNTED_MAX, of_kinds, retained
 from alama.platform.events import PREFIX, EventKind
-from alama.webhooks.deliveries import delivery, has_enough, send_again
+from alama.webhooks.deliveries import delivery, has_enough, of_kinds, retained, send_again
 from alama.webhooks.endpoint_store import ENDPOINTS, end_resend, endpoint_of, held
+from alama.webhooks.records import RESENT_COUNTED_MAX, Endpoint
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
     from alama.platform.database.database import Database
-    from alama.webhooks.records import Endpoint
 
 
 DUE_MAX: Final = 500
@@ -132,8 +132,7 @@ def _wanted(endpoint: Endpoint, after_id: str, until_id: str) -> Select[Any]:
     return (
         select(table.c.id)
         .where(
-            table.c.lender == endpoint.book.lender,
-            table.c.mode == endpoint.book.mode.value,
+            in_book(table, endpoint.book),
             table.c.id > after_id,
             table.c.id < until_id,
             *of_kinds(_kinds(endpoint)),

@@ -25,8 +25,8 @@ from yarl import URL
 from alama.core.application import visible_lines
 from alama.platform import addresses
 from alama.platform import addresses as urls
-from alama.webhooks import records as schedule
-from alama.webhooks.records import SendError
+from alama.webhooks import schedule
+from alama.webhooks.records import DeliveryResult, SendError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,20 +209,6 @@ IDLE_S: Final = 2.0
 Less than servers do, most of which wait for five seconds or more: one that closes it while the next
 event is on its way would have failed an attempt for nothing.
 """
-
-
-class DeliveryResult(NamedTuple):
-    """What came of an attempt: a status, or else the code of what went wrong.
-
-    `text` is the beginning of what the receiver said, at most `KEPT_BYTES_MAX` in UTF-8, fit to
-    be shown. `retry_after_s` is how long it asks to be left alone.
-    """
-
-    status: int | None
-    error: SendError | None
-    text: str
-    took_ms: int
-    retry_after_s: int | None = None
 
 
 class Sender:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from alama.webhooks.records import LEFT_ALONE_S_MAX, Endpoint
+from alama.webhooks.schedule import LEFT_ALONE_S_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from alama.webhooks.records import Endpoint
 
 
 _One = TypeVar("_One")

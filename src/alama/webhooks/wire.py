@@ -10,12 +10,11 @@ from msgspec import UNSET, Meta, UnsetType
 
 from alama.core.application import HIDDEN
 from alama.platform import addresses
-from alama.platform.event_bundles import RESENT_COUNTED_MAX
 from alama.platform.events import EventKind
 from alama.platform.http.fields import Rule
 from alama.scoring.wire import Decision, ModelHash, PolicyHash, RequestId, Score, Tier
 from alama.webhooks import records as descriptions
-from alama.webhooks.records import COUNTED_MAX
+from alama.webhooks.records import COUNTED_MAX, RESENT_COUNTED_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from alama.platform import ids
 from alama.platform.errors import StoreUnavailable
-from alama.webhooks import records as schedule
+from alama.webhooks import schedule
 from alama.webhooks.records import (
     ATTEMPT_PREFIX,
     KEPT_US,
     LEASE_US,
     Attempt,
     Backlog,
+    DeliveryResult,
     Due,
     Endpoint,
     Forgotten,
     Listed,
     SendError,
     Settled,
-    Tried,
     Verdict,
 )
-from alama.webhooks.sender import SEND_TIMEOUT_S, DeliveryResult
+from alama.webhooks.schedule import Tried
+from alama.webhooks.sender import SEND_TIMEOUT_S
 from alama.webhooks.slots import Slots
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from alama.platform import addresses
 from alama.platform.addresses import DEVELOPMENT, Reach
 from alama.webhooks import sender as guard
 from alama.webhooks import sender as names
-from alama.webhooks.records import SendError
-from alama.webhooks.sender import DeliveryResult, Sender
+from alama.webhooks.records import DeliveryResult, SendError
+from alama.webhooks.sender import Sender
 from tests.raw_receivers import OK_AND_CLOSE, Trap, receiving
 
 PATIENCE_S = 5.0

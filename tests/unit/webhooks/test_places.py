@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from alama.webhooks.records import LEFT_ALONE_S_MAX, Endpoint
+from alama.webhooks.records import Endpoint
+from alama.webhooks.schedule import LEFT_ALONE_S_MAX
 from alama.webhooks.slots import ENDPOINT_MAX, MORE_MAX, PAUSE_S_MAX, TOTAL_MAX, Slots
 from tests.outboxes import an_endpoint
 

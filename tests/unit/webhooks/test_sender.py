@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from alama.platform.addresses import DEVELOPMENT
 from alama.webhooks import courier
 from alama.webhooks import sender as names
-from alama.webhooks.records import SendError
-from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, DeliveryResult, Sender
+from alama.webhooks.records import DeliveryResult, SendError
+from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, Sender
 from tests.ports import HOST, free_port
 from tests.raw_receivers import (
     OK,

@@ -10,7 +10,8 @@ import pytest
 
 from alama.platform import addresses
 from alama.platform.addresses import Reach
-from alama.webhooks.sender import DeliveryResult, Sender
+from alama.webhooks.records import DeliveryResult
+from alama.webhooks.sender import Sender
 from tests.certificates import Authority
 from tests.ports import HOST
 from tests.raw_receivers import OK_AND_CLOSE, Receiver, receiving

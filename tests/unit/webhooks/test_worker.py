@@ -16,8 +16,8 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable
 from alama.webhooks.courier import Ready
 from alama.webhooks.event_store import EventStore
-from alama.webhooks.records import FAILING_US_MAX, Due, SendError
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import DeliveryResult, Due, SendError
+from alama.webhooks.schedule import FAILING_US_MAX
 from alama.webhooks.slots import ENDPOINT_MAX
 from tests.outboxes import BUSY, GONE, OK
 from tests.unit.webhooks.setting import PACE, Given, answers, fails, now_us, stalls
