@@ -301,7 +301,7 @@ class WebhookEndpoints:
 
 
 def _one_line(text: str) -> None:
-    if not descriptions.fits(text):
+    if not descriptions.is_description(text):
         raise ValueError
 
 

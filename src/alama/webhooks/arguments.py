@@ -71,7 +71,7 @@ def add_description(parser: argparse.ArgumentParser) -> None:
         "--description",
         type=_description,
         metavar="TEXT",
-        help=f"what it is for, in a line of at most {descriptions.LENGTH_MAX} characters",
+        help=f"what it is for, in a line of at most {descriptions.DESCRIPTION_MAX} characters",
     )
 
 
@@ -139,8 +139,8 @@ def moment_us(text: str) -> int:
 
 
 def _description(text: str) -> str:
-    if not descriptions.fits(text):
-        message = f"one line of at most {descriptions.LENGTH_MAX} characters"
+    if not descriptions.is_description(text):
+        message = f"one line of at most {descriptions.DESCRIPTION_MAX} characters"
         raise argparse.ArgumentTypeError(message)
     return text
 

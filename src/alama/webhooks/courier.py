@@ -68,7 +68,6 @@ class Courier:
     """Delivers, one attempt at a time."""
 
     def __init__(self, sender: Sender, vault: Vault, clock: Time) -> None:
-        """Take what sends, what opens secrets, and the time."""
         self._sender = sender
         self._vault = vault
         self._clock = clock
@@ -83,7 +82,7 @@ class Courier:
         return [Ready(due, secrets[due.endpoint.id]) for due in claimed]
 
     async def deliver(self, ready: Ready) -> DeliveryResult:
-        """Try once; what goes wrong on the way is an outcome too."""
+        """Try once; what goes wrong on the way is a result too."""
         endpoint, event = ready.due.endpoint, ready.due.event
         if not ready.secrets:
             return DeliveryResult(None, SendError.SECRET_UNREADABLE, "", 0)

@@ -16,6 +16,7 @@ from sqlalchemy import delete, func, insert, select, update
 from alama.lenders.records import UnknownLender
 from alama.lenders.store import in_book
 from alama.platform.acts import ADDRESS, Act, ActKind, ActLog, Detail, act_in_book
+from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.vault.store import LenderKeys
 from alama.webhooks import secrets as webhook_secrets
@@ -29,7 +30,6 @@ from alama.webhooks.records import (
     Secrets,
     TooManyEndpoints,
     UnknownEndpoint,
-    book_of,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row, Select
 
-    from alama.platform.book import Book
     from alama.platform.database.database import Database
     from alama.vault.vault import Vault
 
@@ -171,7 +170,7 @@ def endpoint_of(row: Row[Any]) -> Endpoint:
     """Read an endpoint from its row."""
     return Endpoint(
         id=row.id,
-        book=book_of(row.lender, row.mode),
+        book=Book(row.lender, Mode(row.mode)),
         url=row.url,
         kinds=tuple(row.kinds.split()),
         description=row.description,

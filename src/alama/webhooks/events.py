@@ -24,7 +24,6 @@ class NotYet(AlamaError):
     """Events are wanted since a time that has not come."""
 
     def __init__(self) -> None:
-        """Say what would do."""
         super().__init__(
             "the time is in the future: nothing has happened since",
             hint="name one that has passed; events are kept for 30 days",
@@ -35,7 +34,6 @@ class Events:
     """What can be done with the events of a book. Nothing of another book is ever found."""
 
     def __init__(self, store: EventStore, endpoints: EndpointStore, clock: Clock) -> None:
-        """Keep what it needs."""
         self._store = store
         self._endpoints = endpoints
         self._clock = clock

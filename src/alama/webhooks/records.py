@@ -1,4 +1,4 @@
-"""Endpoints, deliveries and attempts, as they are kept, and what follows from an attempt."""
+"""Endpoints, deliveries and attempts as they are kept, and the errors of this room."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from alama.core.application import is_visible
 from alama.core.errors import AlamaError
-from alama.platform.book import Book, Mode
+from alama.platform.book import Book
 from alama.platform.errors import Kind
 
 if TYPE_CHECKING:
@@ -19,8 +19,24 @@ if TYPE_CHECKING:
     from alama.platform.events import Event, EventKind
 
 
+ENDPOINT_PREFIX: Final = "we_"
+ATTEMPT_PREFIX: Final = "att_"
+ENDPOINTS_MAX: Final = 20
+"""Of one book: every event is sent to each of them."""
+ROTATION_OVERLAP_US: Final = 24 * 3_600 * 1_000_000
+"""For how long the secret before signs too."""
+KEPT_US: Final = 30 * 86_400 * 1_000_000
+"""For how long events, and what became of them, can be read and sent again."""
+LEASE_US: Final = 60 * 1_000_000
+"""For which a delivery that a worker has claimed is nobody else's."""
+ANSWER_OF_SUCCESS_MAX: Final = 256
+"""Characters that are kept of what a receiver said to a delivery that went well."""
+COUNTED_MAX: Final = 10_000
+"""What waits for an endpoint is counted so far: the answer must not wait for it."""
 RESENT_COUNTED_MAX: Final = 100_000
 """What is to be sent again is counted so far."""
+DESCRIPTION_MAX: Final = 200
+"""Characters of what somebody says an endpoint is for."""
 
 
 class UnknownEndpoint(AlamaError):
@@ -29,7 +45,7 @@ class UnknownEndpoint(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_webhook_endpoint", "Unknown webhook endpoint")
 
     def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
+        # No more than that: whether another lender has it is not the caller's business.
         super().__init__("there is no webhook endpoint with this id")
 
 
@@ -39,7 +55,7 @@ class UnknownEvent(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_event", "Unknown event")
 
     def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
+        # No more than that: whether another lender has it is not the caller's business.
         super().__init__("there is no event with this id", hint="events are kept for 30 days")
 
 
@@ -49,7 +65,6 @@ class EndpointDisabled(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "webhook_endpoint_disabled", "Webhook endpoint disabled")
 
     def __init__(self) -> None:
-        """Say what to do first."""
         super().__init__(
             "this webhook endpoint is disabled", hint="enable it, and then have it sent"
         )
@@ -61,16 +76,13 @@ class TooManyEndpoints(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "too_many_endpoints", "Too many webhook endpoints")
 
     def __init__(self, most: int) -> None:
-        """Say how many that are."""
         super().__init__(
             f"there are {most} webhook endpoints already",
             hint="remove one, or have one of them pass events on",
         )
 
 
-# Why nothing arrived, and why an endpoint is disabled: the closed sets of this release.
-#
-# Rows hold them as text, for one may be of a newer release.
+# Rows hold these two as text, for one may be of a newer release.
 
 
 class DisabledReason(StrEnum):
@@ -116,36 +128,6 @@ def told_to_lenders(error: str | None) -> str | None:
     and one that may not be spoken to are the same.
     """
     return ADDRESS_REFUSED if error in _OF_OUR_NETWORK else error
-
-
-class Verdict(NamedTuple):
-    """What follows: delivered; or due again at `next_us`; or, with neither, given up.
-
-    `disable` says why the endpoint is to be sent nothing more, if it is. It is a proposal, and
-    `next_us` stands beside it: meanwhile something may have arrived, or the endpoint may have
-    another URL. `ours`: the fault is ours, and nothing follows from it for the endpoint.
-    """
-
-    delivered: bool
-    next_us: int | None = None
-    disable: DisabledReason | None = None
-    ours: bool = False
-
-
-ENDPOINT_PREFIX: Final = "we_"
-ATTEMPT_PREFIX: Final = "att_"
-ENDPOINTS_MAX: Final = 20
-"""Of one book: every event is sent to each of them."""
-ROTATION_OVERLAP_US: Final = 24 * 3_600 * 1_000_000
-"""For how long the secret before signs too."""
-KEPT_US: Final = 30 * 86_400 * 1_000_000
-"""For how long events, and what became of them, can be read and sent again."""
-LEASE_US: Final = 60 * 1_000_000
-"""For which a delivery that a worker has claimed is nobody else's."""
-ANSWER_OF_SUCCESS_MAX: Final = 256
-"""Characters that are kept of what a receiver said to a delivery that went well."""
-COUNTED_MAX: Final = 10_000
-"""What waits for an endpoint is counted so far: the answer must not wait for it."""
 
 
 class Secrets(NamedTuple):
@@ -195,12 +177,45 @@ class Change(NamedTuple):
     enabled: bool | None = None
 
 
+def is_description(text: str) -> bool:
+    """Say whether a text may be the description of an endpoint: one line, and not long."""
+    return len(text) <= DESCRIPTION_MAX and is_visible(text)
+
+
 class Due(NamedTuple):
     """A delivery that a worker has claimed: the event, where to, and how often it was tried."""
 
     endpoint: Endpoint
     event: Event
     attempts: int
+
+
+class DeliveryResult(NamedTuple):
+    """What came of an attempt: a status, or else the code of what went wrong.
+
+    `text` is the beginning of what the receiver said, some kilobytes at most, fit to be
+    shown. `retry_after_s` is how long it asks to be left alone.
+    """
+
+    status: int | None
+    error: SendError | None
+    text: str
+    took_ms: int
+    retry_after_s: int | None = None
+
+
+class Verdict(NamedTuple):
+    """What follows: delivered; or due again at `next_us`; or, with neither, given up.
+
+    `disable` says why the endpoint is to be sent nothing more, if it is. It is a proposal, and
+    `next_us` stands beside it: meanwhile something may have arrived, or the endpoint may have
+    another URL. `ours`: the fault is ours, and nothing follows from it for the endpoint.
+    """
+
+    delivered: bool
+    next_us: int | None = None
+    disable: DisabledReason | None = None
+    ours: bool = False
 
 
 class Attempt(NamedTuple):
@@ -284,34 +299,3 @@ class Forgotten(NamedTuple):
             self.undelivered + more.undelivered,
             more.some_left,
         )
-
-
-def book_of(lender: str, mode: str) -> Book:
-    """Give the book that a row belongs to."""
-    return Book(lender, Mode(mode))
-
-
-# Descriptions of endpoints: a line for people, whoever writes it and wherever.
-
-
-LENGTH_MAX: Final = 200
-"""Characters."""
-
-
-def fits(text: str) -> bool:
-    """Say whether a text may be a description."""
-    return len(text) <= LENGTH_MAX and is_visible(text)
-
-
-class DeliveryResult(NamedTuple):
-    """What came of an attempt: a status, or else the code of what went wrong.
-
-    `text` is the beginning of what the receiver said, at most `KEPT_BYTES_MAX` in UTF-8, fit to
-    be shown. `retry_after_s` is how long it asks to be left alone.
-    """
-
-    status: int | None
-    error: SendError | None
-    text: str
-    took_ms: int
-    retry_after_s: int | None = None

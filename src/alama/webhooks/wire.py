@@ -52,7 +52,7 @@ Kinds = Annotated[
 Description = Annotated[
     str,
     Meta(
-        max_length=descriptions.LENGTH_MAX,
+        max_length=descriptions.DESCRIPTION_MAX,
         pattern=rf"^[^{HIDDEN}]*$",
         description="What the endpoint is for, in your own words: one line.",
         examples=["the loan system"],
@@ -80,7 +80,9 @@ RULES: Final = {
         "it out or send [] for all",
         tuple(EventKind),
     ),
-    "description": Rule(str, f"must be one line of at most {descriptions.LENGTH_MAX} characters"),
+    "description": Rule(
+        str, f"must be one line of at most {descriptions.DESCRIPTION_MAX} characters"
+    ),
     "enabled": Rule(bool, "must be true or false"),
     "expire_previous": Rule(bool, "must be true or false"),
     "since": Rule(str, "must be a time with its zone, such as 2026-11-15T10:00:00Z"),

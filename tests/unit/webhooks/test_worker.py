@@ -231,7 +231,7 @@ def test_what_signs_is_made_ready_once_for_each_endpoint_of_a_claim(given: Given
     asyncio.run(scenario())
 
 
-def test_a_receiver_that_asks_for_patience_is_sent_nothing_else_meanwhile(given: Given) -> None:
+def test_a_receiver_that_asks_us_to_wait_is_sent_nothing_else_meanwhile(given: Given) -> None:
     async def busy() -> DeliveryResult:
         return BUSY
 
@@ -259,7 +259,7 @@ def test_a_receiver_that_is_down_is_not_tried_with_all_that_waits_for_it(given: 
     asyncio.run(scenario())
 
 
-def test_those_who_have_nothing_due_hold_no_places(given: Given) -> None:
+def test_those_who_have_nothing_due_hold_no_slots(given: Given) -> None:
     quiet = {f"quiet{number}": answers for number in range(10)}
 
     async def scenario() -> None:
