@@ -12,8 +12,9 @@ from rich.text import Text
 
 from alama.core.model import encode
 from alama.lenders.installation import Installation, existing_installation
-from alama.monitoring import comparing, shadowing
-from alama.monitoring.comparing import UNKNOWN
+from alama.monitoring import shadowing
+from alama.monitoring.challengers import Challenges
+from alama.monitoring.comparing import UNKNOWN, Comparing
 from alama.onboarding.cli import named_candidate
 from alama.onboarding.steps import Stores
 from alama.platform.book import Book, Mode
@@ -127,7 +128,7 @@ def challenge(args: argparse.Namespace) -> int:
     """Begin or end a challenge."""
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
-        challenges = comparing.challenges(opened)
+        challenges = Challenges.at(opened)
         if args.end:
             ended = challenges.end(book, args.by, args.reason)
             words.say(f"{ended.model_id} is asked no more; it has answered {ended.scored:,} times.")
@@ -158,7 +159,7 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
 def compare(args: argparse.Namespace) -> int:
     """Compare, and show or write it."""
     with existing_installation() as opened:
-        found = comparing.comparing(opened).compare(Book(args.lender, Mode(args.mode)))
+        found = Comparing.at(opened).compare(Book(args.lender, Mode(args.mode)))
     if args.json is None:
         _show_comparison(found, terminal.stdout())
         return 0

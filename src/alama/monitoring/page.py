@@ -22,7 +22,6 @@ from alama.core.monitoring.rates import wilson
 from alama.monitoring import charts as monitoring_charts
 from alama.monitoring.charts import ChartBand, Column, Named, movements
 from alama.platform.pages import charts, numbers
-from alama.platform.pages import render as templates
 from alama.platform.pages.charts import Rate
 from alama.platform.pages.render import Markup, join, render, tag
 
@@ -199,14 +198,12 @@ def _trimmed(listed: list[ChartBand]) -> list[ChartBand]:
     return listed[filled[0] : filled[-1] + 1] if filled else listed
 
 
-# The monitoring report of a book as one page: what to look at, and the figures behind it.
-#
-# The template has the words, `monitoring_figures` the drawings.
+# ------------------------------------------------------------------------------- the pages
 
 
 def monitoring_page(report: MonitoringReport) -> str:
     """Give the report as one self-contained HTML page, without script."""
-    return templates.render(
+    return render(
         "monitoring/templates/monitoring.html",
         report=report,
         headline=headline(report),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import and_, case, exists, func, inspect, or_, select, text
 
-from alama.monitoring.backdating import KEY_ID as SIMULATED_KEY_ID
+from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.platform.book import Mode
 from alama.platform.database import tables as schema
 from alama.platform.database.database import Database, patiently

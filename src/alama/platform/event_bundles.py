@@ -1,9 +1,4 @@
-"""Events, written in the transaction of what they speak of: those of one commit in one row.
-
-The key of an event begins with its book, and so does that of a bundle. So whatever is asked names
-the book of each, and which books there are is found by going from one to the next, whatever lies
-between.
-"""
+"""Events, written in the transaction of what they speak of: those of one commit in one row."""
 
 from __future__ import annotations
 
@@ -60,6 +55,10 @@ class _Event(msgspec.Struct, frozen=True, array_like=True):
     payload: bytes
 
 
+_belongs: Final = attrgetter("lender", "mode", "kind")
+_place: Final = attrgetter("lender", "mode", "kind", "id")
+_content: Final = attrgetter("id", "subject_id", "created_us", "payload")
+
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[_Event]).decode
 
@@ -71,20 +70,11 @@ def bundles(events: Iterable[Event]) -> list[Bundle]:
         ordered = list(some)
         for first in range(0, len(ordered), EVENTS_MAX):
             for held in _near(ordered[first : first + EVENTS_MAX]):
-                told = _encode([_told(one) for one in held])
+                encoded = _encode([_content(one) for one in held])
                 begin, end = held[0], held[-1]
-                row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, told)
+                row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, encoded)
                 rows.append(Bundle._make(row))
     return rows
-
-
-_TABLE: Final = tables.bundles
-_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
-COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
-
-_belongs: Final = attrgetter("lender", "mode", "kind")
-_place: Final = attrgetter("lender", "mode", "kind", "id")
-_told: Final = attrgetter("id", "subject_id", "created_us", "payload")
 
 
 def _near(events: list[Event]) -> list[list[Event]]:
@@ -115,9 +105,14 @@ def unfolded(bundle: Bundle) -> list[Event]:
 # ------------------------------------------------------------------------------- reading
 
 
+_TABLE: Final = tables.bundles
+_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
+COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
+
+
 def find(connection: Connection, book: Book, event_id: str) -> Bundle | None:
     """Give the row that holds an event, if one does."""
-    around = select(*COLUMNS).where(of(book), _TABLE.c.first_id <= event_id, *_from(event_id))
+    around = select(*COLUMNS).where(_in(book), _TABLE.c.first_id <= event_id, *_from(event_id))
     found = (Bundle._make(row) for row in connection.execute(around))
     return next((one for one in found if event_id in (e.id for e in unfolded(one))), None)
 
@@ -129,7 +124,7 @@ def newest(
 
     Any of another row is older than the last ones of so many rows.
     """
-    query = select(*COLUMNS).where(of(book)).order_by(_TABLE.c.id.desc())
+    query = select(*COLUMNS).where(_in(book)).order_by(_TABLE.c.id.desc())
     if kind is not None:
         query = query.where(_TABLE.c.kind == kind)
     if before is None:
@@ -166,7 +161,7 @@ def between(
 ) -> int:
     """Count events of some kinds between two ids that are yet to be dispatched, of so many rows."""
     first_id, last_id = _TABLE.c.first_id, _TABLE.c.id
-    some = select(*COLUMNS).where(of(book), _TABLE.c.kind.in_(kinds))
+    some = select(*COLUMNS).where(_in(book), _TABLE.c.kind.in_(kinds))
     whole = some.where(first_id > after_id, last_id > after_id, last_id < until_id)
     numbers = whole.with_only_columns(_TABLE.c.number).limit(rows_max).subquery()
     inside = connection.execute(select(func.coalesce(func.sum(numbers.c.number), 0))).scalar_one()
@@ -182,7 +177,7 @@ def _from(event_id: str) -> tuple[ColumnElement[bool], ...]:
     return (_TABLE.c.id >= event_id, _TABLE.c.id < _beyond(event_id))
 
 
-def of(book: Book) -> ColumnElement[bool]:
+def _in(book: Book) -> ColumnElement[bool]:
     """Choose the rows of a book."""
     return (_TABLE.c.lender == book.lender) & (_TABLE.c.mode == book.mode.value)
 
@@ -193,6 +188,19 @@ def of(book: Book) -> ColumnElement[bool]:
 def keep(connection: Connection, event: Event) -> None:
     """Write down an event to be dispatched; it stands if and only if the transaction does."""
     connection.execute(_TABLE.insert(), [row._asdict() for row in bundles([event])])
+
+
+def announce(
+    connection: Connection,
+    book: Book,
+    kind: EventKind,
+    subject_id: str,
+    data: dict[str, Any],
+    at_us: int,
+) -> None:
+    """Write down what has just happened, in the transaction of it."""
+    happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
+    keep(connection, happened)
 
 
 def remove_free(connection: Connection, keys: Sequence[tuple[str, ...]]) -> dict[Any, int]:
@@ -209,16 +217,3 @@ def remove(connection: Connection, key: tuple[str, str, str]) -> dict[Any, int]:
 def _removed(connection: Connection, chosen: ColumnElement[bool]) -> dict[Any, int]:
     gone = delete(_TABLE).where(chosen).returning(*_KEY, _TABLE.c.number)
     return {(lender, mode, one): number for lender, mode, one, number in connection.execute(gone)}
-
-
-def announce(
-    connection: Connection,
-    book: Book,
-    kind: EventKind,
-    subject_id: str,
-    data: dict[str, Any],
-    at_us: int,
-) -> None:
-    """Write down what has just happened, in the transaction of it."""
-    happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
-    keep(connection, happened)
