@@ -148,7 +148,8 @@ class Challengers:
     def begin(self, challenger: Challenger, document: bytes) -> None:
         """Keep one with its model; `ChallengerThere`, `UnknownLender`."""
         book, model_id, since_us = challenger.book, challenger.model_id, challenger.since_us
-        row = _columns(challenger)
+        row = challenger._asdict()
+        del row["book"]
         with self._database.writing() as connection:
             _lock(connection, book)
             there = _open_in(connection, book)
@@ -271,12 +272,6 @@ def _is(challenger: Challenger) -> ColumnElement[bool]:
         _C.model_id == challenger.model_id,
         _C.since_us == challenger.since_us,
     )
-
-
-def _columns(challenger: Challenger) -> dict[str, object]:
-    columns = challenger._asdict()
-    del columns["book"]
-    return columns
 
 
 def _challenger(row: Row[Any]) -> Challenger:

@@ -165,7 +165,10 @@ def _scored(
         )
         for first in range(0, len(whole), _AT_ONCE):
             some = whole[first : first + _AT_ONCE]
-            past = [_past(body, at_us) for body, _, _, at_us in some]
+            past = [
+                _Past(ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES)), at_us, body)
+                for body, _, _, at_us in some
+            ]
             said = asyncio.run(backdating.score(past))
             yield [
                 _Scored(
@@ -179,10 +182,6 @@ def _scored(
                 )
                 for request, given, (_, risk, is_lucky, _) in zip(past, said, some, strict=True)
             ]
-
-
-def _past(body: bytes, at_us: int) -> _Past:
-    return _Past(ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES)), at_us, body)
 
 
 def _arrivals(source: np.random.Generator, asked: Asked, now_us: int) -> Sequence[int]:

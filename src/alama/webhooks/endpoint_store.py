@@ -69,7 +69,8 @@ class EndpointStore:
                 raise TooManyEndpoints(ENDPOINTS_MAX)
             secrets = self._under_standing_key(connection, endpoint, endpoint.secrets)
             connection.execute(insert(table), _row(endpoint) | _kept(secrets))
-            self._log.append(connection, endpoint_added(endpoint, by))
+            act = _act(ActKind.ENDPOINT_ADDED, endpoint, _terms(endpoint), by)
+            self._log.append(connection, act)
 
     def of(self, book: Book) -> Sequence[Endpoint]:
         """Those of a book, oldest first."""
@@ -95,7 +96,8 @@ class EndpointStore:
             if values:
                 _update(connection, endpoint_id, values)
                 endpoint = _found(connection, one_of(book, endpoint_id))
-                self._log.append(connection, endpoint_changed(endpoint, by))
+                act = _act(ActKind.ENDPOINT_CHANGED, endpoint, _terms(endpoint), by)
+                self._log.append(connection, act)
             if endpoint.disabled_us is not None:
                 end_resend(connection, endpoint_id)
         return endpoint
@@ -110,7 +112,8 @@ class EndpointStore:
             endpoint = _found(connection, locked(one_of(book, endpoint_id)))
             connection.execute(delete(table).where(table.c.id == endpoint_id))
             end_resend(connection, endpoint_id)
-            self._log.append(connection, endpoint_removed(endpoint, by))
+            act = _act(ActKind.ENDPOINT_REMOVED, endpoint, whereabouts(endpoint.url), by)
+            self._log.append(connection, act)
 
     def replace_secrets(
         self, book: Book, endpoint_id: str, secrets: Secrets, now_us: int, by: str | None = None
@@ -130,7 +133,9 @@ class EndpointStore:
                 new = webhook_secrets.following(endpoint, new, keys, now_us)
             write_secrets(connection, endpoint_id, new)
             endpoint = _found(connection, one_of(book, endpoint_id))
-            self._log.append(connection, endpoint_secret_rotated(endpoint, by))
+            until: dict[str, Detail] = {"previous_until_us": endpoint.secrets.previous_until_us}
+            act = _act(ActKind.ENDPOINT_SECRET_ROTATED, endpoint, until, by)
+            self._log.append(connection, act)
         return endpoint
 
     def attempts(
@@ -279,29 +284,13 @@ def end_resend(connection: Connection, endpoint_id: str) -> None:
     connection.execute(delete(table).where(table.c.endpoint_id == endpoint_id))
 
 
+# ------------------------------------------------------------------------------- acts
+
+
 _DIGITS: Final = 16
 
 WORKER: Final = "the webhook worker"
 """Who disables endpoints, where no person does."""
-
-
-def endpoint_added(endpoint: Endpoint, by: str | None) -> Act:
-    return _on(ActKind.ENDPOINT_ADDED, endpoint, _terms(endpoint), by)
-
-
-def endpoint_changed(endpoint: Endpoint, by: str | None) -> Act:
-    """Say what an endpoint has become."""
-    return _on(ActKind.ENDPOINT_CHANGED, endpoint, _terms(endpoint), by)
-
-
-def endpoint_removed(endpoint: Endpoint, by: str | None) -> Act:
-    return _on(ActKind.ENDPOINT_REMOVED, endpoint, whereabouts(endpoint.url), by)
-
-
-def endpoint_secret_rotated(endpoint: Endpoint, by: str | None) -> Act:
-    """Say until when the secret before signs too; None: not at all."""
-    until_us = endpoint.secrets.previous_until_us
-    return _on(ActKind.ENDPOINT_SECRET_ROTATED, endpoint, {"previous_until_us": until_us}, by)
 
 
 def endpoint_disabled(endpoint: Endpoint) -> Act:
@@ -310,10 +299,10 @@ def endpoint_disabled(endpoint: Endpoint) -> Act:
         "failing_since_us": endpoint.failing_since_us,
         "disabled_us": endpoint.disabled_us,
     }
-    return _on(ActKind.ENDPOINT_DISABLED, endpoint, details, WORKER)
+    return _act(ActKind.ENDPOINT_DISABLED, endpoint, details, WORKER)
 
 
-def _on(kind: ActKind, endpoint: Endpoint, details: dict[str, Detail], by: str | None) -> Act:
+def _act(kind: ActKind, endpoint: Endpoint, details: dict[str, Detail], by: str | None) -> Act:
     return act_in_book(kind, endpoint.book, endpoint.id, details, by)
 
 

@@ -52,7 +52,9 @@ class Events:
 
     def find(self, book: Book, event_id: str) -> Event:
         """Give one of a book, or raise `UnknownEvent`."""
-        return self._store.find(book, _require_event_id(event_id))
+        if not ids.is_sortable(events.PREFIX, event_id):
+            raise UnknownEvent
+        return self._store.find(book, event_id)
 
     def resend(self, book: Book, event_id: str) -> int:
         """Have an event sent again to each endpoint that wants its kind; how many that are.
@@ -92,9 +94,3 @@ class Events:
         Each that is asked for takes its time: much may wait, and is counted.
         """
         return self._store.waiting(book, endpoint_ids, self._clock())
-
-
-def _require_event_id(text: str) -> str:
-    if not ids.is_sortable(events.PREFIX, text):
-        raise UnknownEvent
-    return text

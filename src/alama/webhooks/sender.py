@@ -40,7 +40,7 @@ class AddressForbidden(OSError):
     """Nothing may be sent to this address."""
 
     def __init__(self) -> None:
-        """Say always the same: aiohttp shows the reason of several addresses if it is one."""
+        # Always the same: aiohttp shows the reason of several addresses if it is one.
         super().__init__("nothing may be sent to this address")
 
 
@@ -124,8 +124,7 @@ class Names(AbstractResolver):
     """Looks names up for aiohttp. Lives in one event loop."""
 
     def __init__(self, lookup: Lookup, timeout_s: float = LOOKUP_TIMEOUT_S) -> None:
-        """Take how names are looked up; it may be called on many threads at once."""
-        self._lookup = lookup
+        self._lookup = lookup  # called on many threads at once
         self._timeout_s = timeout_s
         self._under_way: dict[str, _Asked] = {}
 

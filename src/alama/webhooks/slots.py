@@ -145,7 +145,8 @@ class Slots:
         free = TOTAL_MAX - self.taken
         firsts = ((one, min(more, 1)) for one, more in room if not self._state(one).taken)
         offered = {one.id: 1 for one in islice(self._first_turns.order(firsts), free)}
-        free = min(free - len(offered), max(MORE_MAX - self._more_taken(), 0))
+        more_taken = sum(max(one.taken - 1, 0) for one in self._states.values())
+        free = min(free - len(offered), max(MORE_MAX - more_taken, 0))
         others = ((one, more - offered.get(one.id, 0)) for one, more in room)
         for one in islice(self._more_turns.order(others), free):
             offered[one.id] = offered.get(one.id, 0) + 1
@@ -214,9 +215,6 @@ class Slots:
         assert state.taken
         state.taken -= 1
         return state if state.receiver == receiver else _State(receiver)
-
-    def _more_taken(self) -> int:
-        return sum(max(one.taken - 1, 0) for one in self._states.values())
 
 
 def _receiver(endpoint: Endpoint) -> _Receiver:

@@ -117,10 +117,7 @@ class Worker:
         chance: Callable[[], bytes],
         pace: Pace = Pace(),  # noqa: B008  a tuple
     ) -> None:
-        """Take what it works with; `name` is that of no other worker.
-
-        `chance` gives `ids.RANDOM_BYTES` random bytes.
-        """
+        """Take a name that no other worker has; `chance` gives `ids.RANDOM_BYTES` random bytes."""
         self._name = name
         self._outbox = outbox
         self._courier = courier
@@ -384,7 +381,7 @@ class Chores:
         self._failing: set[str] = set()
 
     async def run(self) -> None:
-        """Do them until cancelled."""
+        """Forget and count, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._forget())
             if self._watch.counts:
