@@ -19,8 +19,15 @@ from alama.platform.event_bundles import Bundle, unfolded
 from alama.platform.events import Event, EventKind, event
 from alama.webhooks import deliveries, schema
 from alama.webhooks.outbox import Outbox
-from alama.webhooks.records import Backlog, Due, Endpoint, Forgotten, Secrets, Settled
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import (
+    Backlog,
+    DeliveryResult,
+    Due,
+    Endpoint,
+    Forgotten,
+    Secrets,
+    Settled,
+)
 from tests.databases import sqlite_url
 from tests.stores import acts_in, lenders_in
 from tests.webhooked import Hooks

@@ -19,8 +19,7 @@ import msgspec
 from alama.core import model
 from alama.lenders import installation, keys
 from alama.lenders import keys as lenders
-from alama.monitoring import comparing
-from alama.monitoring.challengers import Challengers
+from alama.monitoring.challengers import Challengers, Challenges
 from alama.monitoring.shadowing import SETTLED_US
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
@@ -132,7 +131,7 @@ def _prepared(
         issued.append(replace(server, key=key))
     challenger = model.seal(msgspec.structs.replace(builtin(), name="challenger"))
     document = model.encode(challenger)
-    comparing.challenges(installed).begin(books[1], document, "bench", "to see what it costs")
+    Challenges.at(installed).begin(books[1], document, "bench", "to see what it costs")
     clients = {NOBODY: issued[0], CHALLENGER: issued[1], CROWDED: issued[1]}
     return Stage(here, worker, installed, books[1]), clients
 

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from alama.core.document import encode
 from alama.core.monitoring.news import News, State
-from alama.monitoring.challengers import Challengers, Shadow, Step
+from alama.monitoring.challengers import Challengers, Progress, Shadow
 from alama.monitoring.outcomes import Outcomes, OutcomeStore, Sent
 from alama.platform.acts import ActKind
 from alama.platform.book import Book, Mode
@@ -321,7 +321,7 @@ def test_an_export_tells_how_the_loan_went_and_what_other_models_would_have_said
     shadows = [Shadow(one, 512, "D", 0.25, "DECLINED", *given) for one in (request_id, other)]
     challengers = Challengers(house.database, house.log)
     challengers.begin(challenger, encode(MODEL))
-    assert challengers.advance(challenger, Step(live, shadows))
+    assert challengers.advance(challenger, Progress(live, shadows))
     (score,) = house.applicants.export(DEMO, "A-1").scores
     assert score.outcome is not None
     assert (score.outcome.outcome, score.outcome.date) == ("repaid", later)

@@ -9,7 +9,13 @@ from sqlalchemy import update
 from alama.core import document
 from alama.lenders import schema as lenders_schema
 from alama.lenders.records import UnknownLender
-from alama.monitoring.challengers import Challengers, ChallengerThere, NoChallenger, Shadow, Step
+from alama.monitoring.challengers import (
+    Challengers,
+    ChallengerThere,
+    NoChallenger,
+    Progress,
+    Shadow,
+)
 from alama.monitoring.shadowing import SETTLED_US, Round
 from alama.platform import ids
 from alama.platform.acts import ActKind
@@ -161,7 +167,7 @@ def test_of_two_workers_that_ask_about_the_same_scores_one_counts(house: House) 
     (request_id,) = house.score()
     assert house.asking.round(read).scored == 1
     assert house.asking.round(read) == Round(0, 0, None, lag_us=0, some_left=False)
-    assert not house.challengers.advance(read, Step(request_id, failed=1, error="KeyError"))
+    assert not house.challengers.advance(read, Progress(request_id, failed=1, error="KeyError"))
     assert (house.now().scored, house.now().failed) == (1, 0)
     assert len(house.shadows()) == 1
 
@@ -171,7 +177,7 @@ def test_nothing_is_kept_of_a_round_that_ends_after_the_challenger_did(house: Ho
     (request_id,) = house.score()
     house.challengers.end(DEMO, NOON_US, "W. Mutua", "enough")
     shadow = Shadow(request_id, 600, "B", 0.1, "APPROVED", "m", 610, "B", 0.1, "APPROVED")
-    assert not house.challengers.advance(read, Step(request_id, [shadow]))
+    assert not house.challengers.advance(read, Progress(request_id, [shadow]))
     assert house.shadows() == []
 
 

@@ -12,7 +12,7 @@ from alama.core import document
 from alama.core.monitoring.rates import wilson
 from alama.lenders.records import UnknownLender
 from alama.monitoring import comparing, schema
-from alama.monitoring.challengers import NoChallenger, Step, how_to_end
+from alama.monitoring.challengers import NoChallenger, Progress, how_to_end
 from alama.monitoring.records import Crossed
 from alama.platform.database.database import Database
 from alama.platform.files.packaged import builtin
@@ -230,11 +230,11 @@ def test_a_book_without_a_challenger_has_nothing_to_compare(house: House) -> Non
 def test_a_model_that_challenged_twice_is_compared_on_all_of_it(house: House) -> None:
     house.begin()
     first = house.now()
-    assert house.challengers.advance(first, Step(a_request_id(), failed=2, error="KeyError"))
+    assert house.challengers.advance(first, Progress(a_request_id(), failed=2, error="KeyError"))
     keep(house, [a_pair(APPROVED, APPROVED)], [])
     house.challengers.end(DEMO, NOON_US, "W. Mutua", "a pause")
     house.begin(since_us=NOON_US + 1)
-    assert house.challengers.advance(house.now(), Step(a_request_id(), failed=1))
+    assert house.challengers.advance(house.now(), Progress(a_request_id(), failed=1))
     keep(house, [a_pair(APPROVED, APPROVED)], [])
     found = house.comparing.compare(DEMO)
     assert (found.count, found.failed) == (2, 3)

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 
 from alama.core.document import encode
 from alama.core.monitoring.news import News, State
-from alama.monitoring.challengers import Challengers, Shadow, Step
+from alama.monitoring.challengers import Challengers, Progress, Shadow
 from alama.monitoring.outcomes import Outcomes, OutcomeStore, Sent
 from alama.platform.database import tables
 from alama.platform.database.database import Database
@@ -97,7 +97,7 @@ def test_what_a_challenger_says_to_a_score_that_is_gone_is_not_kept(house: House
     # It has read both, and thinks.
     shadows = [Shadow(one, 512, "D", 0.25, "DECLINED", *GIVEN) for one in (old, young)]
     assert delete_all(house) == 1
-    assert challengers.advance(challenger, Step(young, shadows))
+    assert challengers.advance(challenger, Progress(young, shadows))
     assert ids_in(house, "shadow_scores") == {young}
     (there,) = challengers.of(DEMO)
     assert (there.reached, there.scored) == (young, 2)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from alama.webhooks.records import Change, DisabledReason, Tried, verdict
+from alama.webhooks.records import Change, DisabledReason
+from alama.webhooks.schedule import Tried, verdict
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried
 

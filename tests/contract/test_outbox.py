@@ -23,10 +23,9 @@ from alama.webhooks.records import (
     DisabledReason,
     Due,
     Settled,
-    Tried,
     Verdict,
-    verdict,
 )
+from alama.webhooks.schedule import Tried, verdict
 from tests.audited import verdict_on
 from tests.entries import DEMO, LIVE, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed, settled, tried

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from alama.webhooks.outbox import RECALL_EVERY_US
-from alama.webhooks.records import JITTER, LEASE_US, WAITS_S, Change
+from alama.webhooks.records import LEASE_US, Change
+from alama.webhooks.schedule import JITTER, WAITS_S
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import Hooks, an_event, delivered, failed
 

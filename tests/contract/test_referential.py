@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 from alama.lenders import keys as lenders
-from alama.monitoring import backdating
 from alama.monitoring import schema as monitoring_schema
+from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.onboarding import schema as onboarding_schema
 from alama.operations import soundness
 from alama.operations.soundness import RULES, Rule
@@ -277,9 +277,7 @@ def test_simulated_scores_of_a_test_book_need_no_api_key(
     lenders.add_lender(registry_in(database), lambda: NOON_US, DEMO.lender, "Demo", "KES")
     Process(database).give(an_entry(DEMO))
     with database.writing() as connection:
-        connection.execute(
-            update(scoring_schema.scores).values(key_id=backdating.KEY_ID, mode=mode)
-        )
+        connection.execute(update(scoring_schema.scores).values(key_id=SIMULATED_KEY_ID, mode=mode))
     assert broken_in(database) & {("scores", "key_id")} == rules_broken
 
 

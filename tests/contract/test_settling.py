@@ -29,9 +29,9 @@ def test_many_are_noted_in_several_transactions(
         at_once.append(len(settled))
         return settling_in_fact(connection, log, worker, settled)
 
-    settling_in_fact = outbox.settle
+    settling_in_fact = outbox.settle_some
     monkeypatch.setattr(outbox, "SETTLED_AT_ONCE", 2)
-    monkeypatch.setattr(outbox, "settle", settle)
+    monkeypatch.setattr(outbox, "settle_some", settle)
     gone, endpoint = hooks.add(), hooks.add()
     hooks.dispatched(an_event(), an_event(), an_event())
     due = hooks.claim()

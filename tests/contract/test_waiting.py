@@ -120,7 +120,7 @@ def test_nothing_is_overdue_where_a_worker_works_for_somebody_else(hooks: Hooks)
 
 
 @pytest.mark.parametrize("status", [503, 429, 500])
-def test_nothing_is_overdue_where_a_receiver_has_asked_for_patience(
+def test_nothing_is_overdue_where_a_receiver_has_asked_us_to_wait(
     hooks: Hooks, status: int
 ) -> None:
     endpoint = hooks.add()

@@ -97,7 +97,7 @@ def test_whatever_was_said_changes_nothing_when_it_is_said_again(
     again: Sequence[News] = data.draw(st.permutations(news))
     verdicts, still = told(again, known)
     assert still == known
-    assert not any(verdict.is_written or verdict.is_told for verdict in verdicts)
+    assert not any(verdict.is_written or verdict.is_announced for verdict in verdicts)
     assert {verdict.answer for verdict in verdicts} <= {
         Answer.UNCHANGED,
         Answer.OLDER,
@@ -183,7 +183,7 @@ def test_what_is_written_is_what_has_changed(news: list[News]) -> None:
     for one in news:
         verdict = judge(one, SAID, known, HEARD)
         assert verdict.is_written is (verdict.outcome != known)
-        assert verdict.is_written or not verdict.is_told
+        assert verdict.is_written or not verdict.is_announced
         known = verdict.outcome
 
 

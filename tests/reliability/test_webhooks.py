@@ -75,7 +75,7 @@ def begun(stop):
 chosen = settings.read(os.environ)
 installed = open_installation(chosen)
 watch = watching_deliveries("json", 0)
-pace = Pace(lease_s=float(sys.argv[1]), patience_s=float(sys.argv[2]), drain_s=0.3)
+pace = Pace(lease_s=float(sys.argv[1]), send_timeout_s=float(sys.argv[2]), drain_s=0.3)
 asyncio.run(deliver(chosen, installed, watch, begun, pace))
 installed.close()
 """

@@ -13,8 +13,8 @@ from alama.app import delivering
 from alama.core.model import encode
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.monitoring import comparing, shadowing
-from alama.monitoring.challengers import Challengers
+from alama.monitoring import shadowing
+from alama.monitoring.challengers import Challengers, Challenges
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database
@@ -34,7 +34,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
     monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
     monkeypatch.setattr(shadowing, "SETTLED_US", 0)
     opened = installation.open_installation(settings.Settings(home=str(tmp_path)))
-    challenges = comparing.challenges(opened)
+    challenges = Challenges.at(opened)
     challenges.begin(TEST, encode(a_model(name="challenger")), "W. Mutua", "a trial")
     give_score()
     yield opened

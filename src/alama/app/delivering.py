@@ -59,7 +59,7 @@ async def deliver(
         installed.database.checkpoints.tell = watch.log.fail
     outbox = Outbox.at(installed)
     chosen = pace or Pace(drain_s=min(SEND_TIMEOUT_S, max(settings.stop_timeout - PUT_AWAY_S, 1)))
-    sender = Sender(settings.webhook_reach, installed.clock, patience_s=chosen.patience_s)
+    sender = Sender(settings.webhook_reach, installed.clock, timeout_s=chosen.send_timeout_s)
     courier = Courier(sender, installed.vault, installed.clock)
     name = f"worker_{os.urandom(8).hex()}"
     chance = RandomPool(ids.RANDOM_BYTES).draw

@@ -22,7 +22,7 @@ from alama.platform.database import tables
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.statements import insert_into, insert_new
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
-from alama.platform.event_bundles import BROUGHT, announce
+from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind, moment
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Table
 
     from alama.platform.acts import Act, ActLog
+
+
+BROUGHT: Final = "builtin"
+"""What an event calls a model or a policy that comes with the package."""
 
 
 def announce_deployment(

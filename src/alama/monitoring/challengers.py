@@ -31,6 +31,7 @@ from alama.platform.acts import REASON, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
 from alama.platform.database.statements import insert_into
 from alama.platform.errors import InvalidName
+from alama.platform.files.packaged import builtin
 from alama.policies import policies
 from alama.scoring import schema as scoring_schema
 from alama.scoring.store import stored_score, whole_scores
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row
 
+    from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
@@ -72,7 +74,6 @@ class ChallengerThere(AlamaError):
     """A book has a challenger already."""
 
     def __init__(self, book: Book, model_id: str) -> None:
-        """Say which, and how to end it."""
         super().__init__(
             f"{short(model_id)} challenges the model of {book.lender} in {book.mode} mode already",
             hint=f"end that first: {how_to_end(book)}",
@@ -83,7 +84,6 @@ class NoChallenger(AlamaError):
     """A book has no challenger."""
 
     def __init__(self, book: Book, hint: str) -> None:
-        """Say in which; the hint depends on what somebody was about."""
         super().__init__(
             f"no model challenges that of {book.lender} in {book.mode} mode", hint=hint
         )
@@ -128,7 +128,7 @@ class Shadow(NamedTuple):
     given_decision: str
 
 
-class Step(NamedTuple):
+class Progress(NamedTuple):
     """How far a challenger has come: up to which score, and what it said to those before it."""
 
     reached: str
@@ -137,90 +137,21 @@ class Step(NamedTuple):
     error: str | None = None
 
 
-class Challenges:
-    """Begins and ends them. Both are acts of the audit."""
-
-    def __init__(
-        self,
-        challengers: Challengers,
-        registry: Registry,
-        clock: Clock,
-        builtin: Callable[[], Model],
-    ) -> None:
-        """Keep what is asked; `builtin` gives the model of books that have none of their own."""
-        self._challengers = challengers
-        self._registry = registry
-        self._clock = clock
-        self._builtin = builtin
-
-    def begin(
-        self, book: Book, document: bytes, by: str, reason: str, from_us: int | None = None
-    ) -> Challenger:
-        """Have a model asked about every score of a book from now on.
-
-        Or about those that are stored from an earlier time on, and all that follow.
-        `ChallengerUnfit` where the policy in force does not fit it, or it decides there itself;
-        `ChallengerThere`, `UnknownLender`, `InvalidModel`; `InvalidName` also where that time is
-        yet to come, or before 1970.
-        """
-        by, reason = require_person(by), require_reason(reason)
-        model = self._fitting(book, document)
-        now_us = self._clock()
-        if from_us is not None and not 0 <= from_us <= now_us:
-            raise InvalidName(
-                "a challenger cannot begin on a day that is yet to come, or before 1970"
-            )
-        reached = ids.first_of(now_us if from_us is None else from_us)
-        challenger = Challenger(book, model.id, now_us, by, reason, reached)
-        self._challengers.begin(challenger, document)
-        return challenger
-
-    def end(self, book: Book, by: str, reason: str) -> Challenger:
-        """Ask it no more; what it has said stays.
-
-        `NoChallenger`, `UnknownLender`, `InvalidName`.
-        """
-        by, reason = require_person(by), require_reason(reason)
-        return self._challengers.end(book, self._clock(), by, reason)
-
-    def _fitting(self, book: Book, document: bytes) -> Model:
-        self._registry.lender(book.lender)
-        _, policy_id = self._registry.deployed(book) or (None, None)
-        policy = policies.policy_by_id(self._registry, book, policy_id)
-        try:
-            model = models.decode(document)
-            ReadyPolicy(policy, ReadyModel(model, policy.currency))
-        except (InvalidModel, InvalidPolicy, UnknownCurrency) as error:
-            raise ChallengerUnfit(
-                f"the model and the policy in force cannot answer together: {error}",
-                hint=error.hint,
-            ) from error
-        if model.id == answering(self._registry, book, self._builtin):
-            raise ChallengerUnfit(
-                f"{short(model.id)} decides for {book.lender} in {book.mode} mode itself",
-                hint="a challenger is another model than the one that it is held against",
-            )
-        return model
-
-
-# Challengers in a database; see `alama.monitoring.challengers.Challengers`.
-
-
 _C: Any = schema.challengers.c
 
 
 class Challengers:
-    """Challengers in a database."""
+    """Challengers in a database; who begins and who ends one is written to the log of acts."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; who begins and who ends one is written to the log of acts."""
         self._database = database
         self._log = log
 
     def begin(self, challenger: Challenger, document: bytes) -> None:
         """Keep one with its model; `ChallengerThere`, `UnknownLender`."""
         book, model_id, since_us = challenger.book, challenger.model_id, challenger.since_us
-        row = _columns(challenger)
+        row = challenger._asdict()
+        del row["book"]
         with self._database.writing() as connection:
             _lock(connection, book)
             there = _open_in(connection, book)
@@ -282,19 +213,19 @@ class Challengers:
         with self._database.reading() as connection:
             return [stored_score(row) for row in connection.execute(query)]
 
-    def advance(self, challenger: Challenger, step: Step) -> bool:
+    def advance(self, challenger: Challenger, progress: Progress) -> bool:
+        """Keep how far it is; False, and nothing is kept, where it is ended or another was here."""
         # Whoever has read the same place and comes second finds another one there.
-        """Keep a step; False, and nothing is kept, where another worker was here or it is ended."""
         from_here = and_(_is(challenger), _C.reached == challenger.reached, _C.ended_us.is_(None))
         moved = {
-            "reached": step.reached,
-            "scored": _C.scored + len(step.shadows),
-            "failed": _C.failed + step.failed,
+            "reached": progress.reached,
+            "scored": _C.scored + len(progress.shadows),
+            "failed": _C.failed + progress.failed,
         }
-        if step.error is not None:
-            moved["error"] = step.error
+        if progress.error is not None:
+            moved["error"] = progress.error
         whose = deploying.of_book(challenger.book) | {"model_id": challenger.model_id}
-        shadows = {shadow.request_id: shadow for shadow in step.shadows}
+        shadows = {shadow.request_id: shadow for shadow in progress.shadows}
         with self._database.writing() as connection:
             moving = update(schema.challengers).where(from_here).values(moved)
             if connection.execute(moving).rowcount != 1:
@@ -345,12 +276,77 @@ def _is(challenger: Challenger) -> ColumnElement[bool]:
     )
 
 
-def _columns(challenger: Challenger) -> dict[str, object]:
-    columns = challenger._asdict()
-    del columns["book"]
-    return columns
-
-
 def _challenger(row: Row[Any]) -> Challenger:
     columns = dict(row._mapping)  # noqa: SLF001  public in spite of it
     return Challenger(Book(columns.pop("lender"), Mode(columns.pop("mode"))), **columns)
+
+
+class Challenges:
+    """Begins and ends them. Both are acts of the audit."""
+
+    def __init__(
+        self,
+        challengers: Challengers,
+        registry: Registry,
+        clock: Clock,
+        builtin: Callable[[], Model],
+    ) -> None:
+        self._challengers = challengers
+        self._registry = registry
+        self._clock = clock
+        self._builtin = builtin  # the model of books that have none of their own
+
+    @classmethod
+    def at(cls, installed: Installation) -> Challenges:
+        """Who begins and ends the challengers of an installation."""
+        challengers = Challengers(installed.database, installed.log)
+        return cls(challengers, installed.registry, installed.clock, builtin)
+
+    def begin(
+        self, book: Book, document: bytes, by: str, reason: str, from_us: int | None = None
+    ) -> Challenger:
+        """Have a model asked about every score of a book from now on.
+
+        Or about those that are stored from an earlier time on, and all that follow.
+        `ChallengerUnfit` where the policy in force does not fit it, or it decides there itself;
+        `ChallengerThere`, `UnknownLender`, `InvalidModel`; `InvalidName` also where that time is
+        yet to come, or before 1970.
+        """
+        by, reason = require_person(by), require_reason(reason)
+        model = self._fitting(book, document)
+        now_us = self._clock()
+        if from_us is not None and not 0 <= from_us <= now_us:
+            raise InvalidName(
+                "a challenger cannot begin on a day that is yet to come, or before 1970"
+            )
+        reached = ids.first_of(now_us if from_us is None else from_us)
+        challenger = Challenger(book, model.id, now_us, by, reason, reached)
+        self._challengers.begin(challenger, document)
+        return challenger
+
+    def end(self, book: Book, by: str, reason: str) -> Challenger:
+        """Ask it no more; what it has said stays.
+
+        `NoChallenger`, `UnknownLender`, `InvalidName`.
+        """
+        by, reason = require_person(by), require_reason(reason)
+        return self._challengers.end(book, self._clock(), by, reason)
+
+    def _fitting(self, book: Book, document: bytes) -> Model:
+        self._registry.lender(book.lender)
+        _, policy_id = self._registry.deployed(book) or (None, None)
+        policy = policies.policy_by_id(self._registry, book, policy_id)
+        try:
+            model = models.decode(document)
+            ReadyPolicy(policy, ReadyModel(model, policy.currency))
+        except (InvalidModel, InvalidPolicy, UnknownCurrency) as error:
+            raise ChallengerUnfit(
+                f"the model and the policy in force cannot answer together: {error}",
+                hint=error.hint,
+            ) from error
+        if model.id == answering(self._registry, book, self._builtin):
+            raise ChallengerUnfit(
+                f"{short(model.id)} decides for {book.lender} in {book.mode} mode itself",
+                hint="a challenger is another model than the one that it is held against",
+            )
+        return model

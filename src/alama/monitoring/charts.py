@@ -77,11 +77,11 @@ def volume(listed: Sequence[Column], title: str) -> Markup:
     marks: list[str] = []
     for place, one in enumerate(listed):
         left, wide = x(place), max(x(place + 1) - x(place) - 1.0, 0.6)
-        told = (
+        tooltip = (
             f"{one.name}: {numbers.plural(one.count, 'score')}, {numbers.count(one.part)} approved"
         )
-        marks.append(svg.box(left, y(one.count), wide, frame.y0 - y(one.count), "crowd", told))
-        marks.append(svg.box(left, y(one.part), wide, frame.y0 - y(one.part), "bar-plain", told))
+        marks.append(svg.box(left, y(one.count), wide, frame.y0 - y(one.count), "crowd", tooltip))
+        marks.append(svg.box(left, y(one.part), wide, frame.y0 - y(one.part), "bar-plain", tooltip))
     return svg.drawing(
         frame,
         title,
@@ -118,9 +118,9 @@ def shares(listed: Sequence[tuple[str, float, float, float]], title: str) -> Mar
     points = [(x(place + 0.5), y(one[1])) for place, one in enumerate(listed)]
     marks: list[str] = []
     for (at, height), (name, share, least, most) in zip(points, listed, strict=True):
-        told = f"{name}: {numbers.percent(share)} ({_between(least, most)})"
+        tooltip = f"{name}: {numbers.percent(share)} ({_between(least, most)})"
         marks.append(svg.line(at, y(least), at, y(most), "whisker"))
-        marks.append(svg.dot(at, height, "dot", told))
+        marks.append(svg.dot(at, height, "dot", tooltip))
     return svg.drawing(
         frame,
         title,
@@ -152,11 +152,11 @@ def rates(listed: Sequence[Named], title: str, caption: str) -> Markup:
         for place, one in enumerate(listed)
         if one.young
     ]
-    told = "; ".join(f"{one.name}: {_rate_told(one.rate)}" for one in listed)
+    summary = "; ".join(f"{one.name}: {_rate_text(one.rate)}" for one in listed)
     return svg.drawing(
         frame,
         title,
-        f"{told}.",
+        f"{summary}.",
         *ground,
         svg.left_axis(frame, y, y.ticks(5), _tick, "defaulted"),
         svg.bottom_axis(frame, x, [], str, caption),
@@ -172,17 +172,19 @@ def _rate(one: Named, at: float, half: float, y: svg.Linear) -> Markup:
         return svg.label(at, y(0.0) - 6.0, "none yet", "label tiny")
     off = rate.verdict in _OFF
     few = rate.verdict == "too_few"
-    told = f"{one.name}: {_rate_told(rate)}"
+    tooltip = f"{one.name}: {_rate_text(rate)}"
     style = "whisker-off" if off else "whisker"
     return join(
         # Of too few loans it would be longer than the drawing is high.
         svg.line(at, y(rate.low), at, y(rate.high), style) if not few else "",
         svg.line(at - half, y(rate.predicted), at + half, y(rate.predicted), "predicted"),
-        svg.dot(at, y(rate.realised), "dot-off" if off else "dot-few" if few else "dot", told, 4.6),
+        svg.dot(
+            at, y(rate.realised), "dot-off" if off else "dot-few" if few else "dot", tooltip, 4.6
+        ),
     )
 
 
-def _rate_told(rate: Rate) -> str:
+def _rate_text(rate: Rate) -> str:
     if rate.realised is None:
         return "no mature loans"
     return (
@@ -356,11 +358,11 @@ def movements(listed: Sequence[Moved], window: WindowFigure | None, title: str) 
         if window and one.name in window.psi:
             value = psi(window.psi[one.name])
             marks.append(svg.label(_MOVEMENTS_WIDTH - _VERDICT_PX, row.base, value, anchor="end"))
-    told = "; ".join(_told(one, window) for one in listed)
+    summary = "; ".join(_movement_text(one, window) for one in listed)
     return svg.drawing(
         frame,
         title,
-        f"{told}.",
+        f"{summary}.",
         svg.label(frame.x0, 14.0, "PSI in the period", "caption", "start"),
         svg.label(_MOVEMENTS_WIDTH - _VERDICT_PX, 14.0, "last window", "caption", "end")
         if window
@@ -392,18 +394,18 @@ def _bar(one: Moved, row: _Row) -> Markup:
     foot = top if in_the_way else top + _BAR_PX + 2.0
     start = row.x(0.0)
     return join(
-        svg.box(start, top, max(end - start, 0.8), _BAR_PX, style, _told(one, None)),
+        svg.box(start, top, max(end - start, 0.8), _BAR_PX, style, _movement_text(one, None)),
         svg.line(limit, row.top + 3.0, limit, foot, "limit-mark"),
         svg.label(limit + 4.0, top - 2.0, f"limit {psi(one.limit)}", "label tiny", "start"),
         svg.label(end + 5.0, row.base, value, "figure", "start"),
     )
 
 
-def _told(one: Moved, window: WindowFigure | None) -> str:
-    told = f"{one.name}: {numbers.fixed(one.psi)}, limit {numbers.fixed(one.limit)}"
+def _movement_text(one: Moved, window: WindowFigure | None) -> str:
+    text = f"{one.name}: {numbers.fixed(one.psi)}, limit {numbers.fixed(one.limit)}"
     if window and one.name in window.psi:
-        told += f", in the last window {numbers.fixed(window.psi[one.name])}"
-    return f"{told}, {one.verdict.value}"
+        text += f", in the last window {numbers.fixed(window.psi[one.name])}"
+    return f"{text}, {one.verdict.value}"
 
 
 def _names_below(frame: Frame, x: svg.Linear, names: Sequence[str]) -> list[Markup]:

@@ -21,7 +21,6 @@ from alama.monitoring import schema
 from alama.monitoring.challengers import (
     Challenger,
     Challengers,
-    Challenges,
     NoChallenger,
     how_to_begin,
     how_to_end,
@@ -106,6 +105,79 @@ class LoanRow(NamedTuple):
     shadow_predicted: float
 
 
+_S: Any = schema.shadow_scores.c
+_LOAN: Any = schema.outcomes.c
+_ENDS: Any = (func.min(_S.request_id), func.max(_S.request_id))
+_SUMS: Any = (func.sum(_S.given_default_probability), func.sum(_S.default_probability))
+
+
+class Comparisons:
+    """What a database can tell of two models in sums.
+
+    What the champion said stands beside what the challenger did, so no sealed record is read.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def crossed(self, book: Book, challenger_id: str) -> Sequence[CrossRow]:
+        """Count what a challenger said beside those that decided."""
+        groups = (_S.given_model_id, _S.given_decision, _S.decision, _S.given_tier, _S.tier)
+        query = (
+            select(*groups, func.count(), *_ENDS, *_SUMS)
+            .where(_of(book, challenger_id))
+            .group_by(*groups)
+            .order_by(*groups)
+        )
+        with self._database.reading() as connection:
+            return [CrossRow._make(row) for row in connection.execute(query)]
+
+    def loans(
+        self, book: Book, challenger_id: str, champion_id: str, due_before: int
+    ) -> Sequence[LoanRow]:
+        """Count the loans that were due before a day by what both said."""
+        groups = (
+            *(_S.given_score, _S.score, _S.given_decision, _S.decision),
+            *(_S.given_tier, _S.tier),
+        )
+        same_score = and_(
+            _LOAN.lender == _S.lender,
+            _LOAN.mode == _S.mode,
+            _LOAN.request_id == _S.request_id,
+        )
+        query = (
+            select(*groups, func.count(), func.count(_LOAN.defaulted_on), *_SUMS)
+            .select_from(schema.outcomes.join(schema.shadow_scores, same_score))
+            .where(
+                in_book(schema.outcomes, book),
+                _of(book, challenger_id),
+                _S.given_model_id == champion_id,
+                _LOAN.due_day < due_before,
+            )
+            .group_by(*groups)
+            .order_by(*groups)
+        )
+        with self._database.reading() as connection:
+            return [LoanRow._make(row) for row in connection.execute(query)]
+
+    def waiting(self, book: Book, after: str, before: str, limit: int) -> int:
+        """Count the scores of a book between two ids, up to a limit."""
+        request_id = scoring_schema.scores.c.request_id
+        # The bound is inside: counted is no more than what was read.
+        some = (
+            select(request_id)
+            .where(in_book(scoring_schema.scores, book), request_id > after, request_id < before)
+            .limit(limit)
+            .subquery()
+        )
+        with self._database.reading() as connection:
+            return connection.execute(select(func.count()).select_from(some)).scalar_one()
+
+
+def _of(book: Book, challenger_id: str) -> ColumnElement[bool]:
+    return and_(in_book(schema.shadow_scores, book), _S.model_id == challenger_id)
+
+
 class Comparing:
     """Compares the challenger of a book, or the last that it had, with the model that decides."""
 
@@ -117,12 +189,22 @@ class Comparing:
         clock: Clock,
         builtin: Callable[[], Model],
     ) -> None:
-        """Keep where both are; `builtin` answers where no other does."""
         self._challengers = challengers
         self._comparisons = comparisons
         self._registry = registry
         self._clock = clock
-        self._builtin = builtin
+        self._builtin = builtin  # answers where no other does
+
+    @classmethod
+    def at(cls, installed: Installation) -> Comparing:
+        """Who compares the challengers of an installation with what decides there."""
+        return cls(
+            Challengers(installed.database, installed.log),
+            Comparisons(installed.database),
+            installed.registry,
+            installed.clock,
+            builtin,
+        )
 
     def compare(self, book: Book) -> Comparison:
         """Compare; `NoChallenger` where the book never had one, `UnknownLender`.
@@ -329,92 +411,3 @@ def _swaps(rows: Sequence[LoanRow]) -> tuple[Swap, ...]:
         )
         for pair in pairs
     )
-
-
-# Sums over what two models said; see `alama.monitoring.comparing.Comparisons`.
-#
-# What the champion said stands beside what the challenger did, so no sealed record is read.
-
-
-_S: Any = schema.shadow_scores.c
-_LOAN: Any = schema.outcomes.c
-_ENDS: Any = (func.min(_S.request_id), func.max(_S.request_id))
-_SUMS: Any = (func.sum(_S.given_default_probability), func.sum(_S.default_probability))
-
-
-class Comparisons:
-    """What a database can tell of two models in sums."""
-
-    def __init__(self, database: Database) -> None:
-        """Use an open database."""
-        self._database = database
-
-    def crossed(self, book: Book, challenger_id: str) -> Sequence[CrossRow]:
-        """Count what a challenger said beside those that decided."""
-        groups = (_S.given_model_id, _S.given_decision, _S.decision, _S.given_tier, _S.tier)
-        query = (
-            select(*groups, func.count(), *_ENDS, *_SUMS)
-            .where(_of(book, challenger_id))
-            .group_by(*groups)
-            .order_by(*groups)
-        )
-        with self._database.reading() as connection:
-            return [CrossRow._make(row) for row in connection.execute(query)]
-
-    def loans(
-        self, book: Book, challenger_id: str, champion_id: str, due_before: int
-    ) -> Sequence[LoanRow]:
-        """Count the loans that were due before a day by what both said."""
-        groups = (
-            *(_S.given_score, _S.score, _S.given_decision, _S.decision),
-            *(_S.given_tier, _S.tier),
-        )
-        same_score = and_(
-            _LOAN.lender == _S.lender,
-            _LOAN.mode == _S.mode,
-            _LOAN.request_id == _S.request_id,
-        )
-        query = (
-            select(*groups, func.count(), func.count(_LOAN.defaulted_on), *_SUMS)
-            .select_from(schema.outcomes.join(schema.shadow_scores, same_score))
-            .where(
-                in_book(schema.outcomes, book),
-                _of(book, challenger_id),
-                _S.given_model_id == champion_id,
-                _LOAN.due_day < due_before,
-            )
-            .group_by(*groups)
-            .order_by(*groups)
-        )
-        with self._database.reading() as connection:
-            return [LoanRow._make(row) for row in connection.execute(query)]
-
-    def waiting(self, book: Book, after: str, before: str, limit: int) -> int:
-        """Count the scores of a book between two ids, up to a limit."""
-        request_id = scoring_schema.scores.c.request_id
-        # The bound is inside: counted is no more than what was read.
-        some = (
-            select(request_id)
-            .where(in_book(scoring_schema.scores, book), request_id > after, request_id < before)
-            .limit(limit)
-            .subquery()
-        )
-        with self._database.reading() as connection:
-            return connection.execute(select(func.count()).select_from(some)).scalar_one()
-
-
-def _of(book: Book, challenger_id: str) -> ColumnElement[bool]:
-    return and_(in_book(schema.shadow_scores, book), _S.model_id == challenger_id)
-
-
-def challenges(installed: Installation) -> Challenges:
-    """Give who begins and ends challengers."""
-    challengers = Challengers(installed.database, installed.log)
-    return Challenges(challengers, installed.registry, installed.clock, builtin)
-
-
-def comparing(installed: Installation) -> Comparing:
-    """Give who holds them against what decides."""
-    challengers = Challengers(installed.database, installed.log)
-    comparisons = Comparisons(installed.database)
-    return Comparing(challengers, comparisons, installed.registry, installed.clock, builtin)

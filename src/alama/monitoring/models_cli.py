@@ -17,8 +17,9 @@ from alama.core.errors import FileProblem
 from alama.core.model import encode
 from alama.lenders import installation
 from alama.lenders.installation import Installation, existing_installation
-from alama.monitoring import comparing, shadowing
-from alama.monitoring.comparing import UNKNOWN
+from alama.monitoring import shadowing
+from alama.monitoring.challengers import Challenges
+from alama.monitoring.comparing import UNKNOWN, Comparing
 from alama.monitoring.page import recalibration_page
 from alama.monitoring.recalibration import Asked, NothingToSign, Recalibrations
 from alama.onboarding.cli import named_candidate
@@ -135,7 +136,7 @@ def _day(text: str) -> int:
 def challenge(args: argparse.Namespace) -> int:
     book = Book(args.lender, Mode(args.mode))
     with existing_installation() as opened:
-        challenges = comparing.challenges(opened)
+        challenges = Challenges.at(opened)
         if args.end:
             ended = challenges.end(book, args.by, args.reason)
             terminal.say(
@@ -167,7 +168,7 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
 
 def compare(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
-        found = comparing.comparing(opened).compare(Book(args.lender, Mode(args.mode)))
+        found = Comparing.at(opened).compare(Book(args.lender, Mode(args.mode)))
     if args.json is None:
         _show_comparison(found, terminal.stdout())
         return 0

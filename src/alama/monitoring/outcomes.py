@@ -41,6 +41,46 @@ LAST_TO_SLEEP_US: Final = 12 * _HOUR_US
 
 _MARK_DIGITS: Final = 12
 
+BATCH_MAX: Final = 1_000
+"""News that are kept in one transaction: meanwhile SQLite lets nobody else write."""
+
+REFUSALS: Final[Mapping[Answer, str]] = {
+    Answer.CONFLICT: "Something else was said of this loan on the same date, or it was corrected "
+    "since, and that stands. If it is wrong, send this again with corrects: true, and with "
+    "defaulted_on if the loan was a default before: a correction replaces all that was said.",
+    Answer.UNKNOWN_SCORE: "There is no score with this request_id. Check the id, and that a test "
+    "key speaks of test scores and a live key of live ones.",
+    Answer.IN_THE_FUTURE: "The date is in the future. Send what has happened, once it has.",
+    Answer.BEFORE_THE_LOAN: "The date is before the application was scored. Check the date and the "
+    "request_id.",
+}
+"""What is said to whoever sent news that changed nothing and should have."""
+
+
+class Result(NamedTuple):
+    """What became of one piece of news. `is_default`: None where nothing is known of the loan."""
+
+    request_id: str
+    answer: Answer
+    is_default: bool | None
+
+    @property
+    def message(self) -> str | None:
+        """What to do about it, where it was refused."""
+        return REFUSALS.get(self.answer)
+
+
+class Sent(NamedTuple):
+    """How news came. `sha256` is that of the bytes they came in, in hexadecimal digits.
+
+    None: they came in none. So is `key_id` where no key came with them, and `by` where the audit
+    is to note who is logged in.
+    """
+
+    sha256: str | None = None
+    key_id: str | None = None
+    by: str | None = None
+
 
 class Heard(NamedTuple):
     """When news came, and by which key; None: by a person at a command line."""
@@ -52,14 +92,17 @@ class Heard(NamedTuple):
 class Verdict(NamedTuple):
     """What becomes of a piece of news. `outcome` is what is known from now on, if anything is.
 
-    `is_written`: it is not what was known before, and has to be kept. `is_told`: others would want
-    to hear of it.
+    `is_written`: it is not what was known before, and has to be kept. `is_announced`: others learn
+    something by it.
     """
 
     answer: Answer
     outcome: Outcome | None
     is_written: bool = False
-    is_told: bool = False
+    is_announced: bool = False
+
+
+# ------------------------------------------------------------------------------- judging
 
 
 def judge(news: News, said: Said | None, known: Outcome | None, heard: Heard) -> Verdict:
@@ -73,7 +116,7 @@ def judge(news: News, said: Said | None, known: Outcome | None, heard: Heard) ->
         return Verdict(refused, None)
     alone = _alone(news, heard)
     if known is None:
-        return Verdict(Answer.RECORDED, alone, is_written=True, is_told=True)
+        return Verdict(Answer.RECORDED, alone, is_written=True, is_announced=True)
     return _corrected(alone, known) if news.corrects else _compared(alone, known)
 
 
@@ -122,7 +165,7 @@ def _corrected(right: Outcome, known: Outcome) -> Verdict:
         settled_on=max(right.happened_on, known.happened_on, known.settled_on or 0),
         corrections=f"{known.corrections} {right.corrections}".strip(),
     )
-    return Verdict(Answer.CORRECTED, now, is_written=True, is_told=_differs(now, known))
+    return Verdict(Answer.CORRECTED, now, is_written=True, is_announced=_differs(now, known))
 
 
 def _compared(alone: Outcome, known: Outcome) -> Verdict:
@@ -162,7 +205,7 @@ def _added(answer: Answer, stands: Outcome, alone: Outcome, known: Outcome) -> V
     )
     if _says(now, known):
         return Verdict(Answer.UNCHANGED if answer is Answer.UPDATED else answer, known)
-    return Verdict(answer, now, is_written=True, is_told=_differs(now, known))
+    return Verdict(answer, now, is_written=True, is_announced=_differs(now, known))
 
 
 def _joined(alone: Outcome, known: Outcome) -> Outcome | None:
@@ -201,103 +244,12 @@ def _statement(outcome: Outcome) -> tuple[object, ...]:
 
 
 def _differs(now: Outcome, known: Outcome) -> bool:
-    """Say whether others would learn something: they are told neither amounts nor first days."""
-    told, before = ((one.state, one.happened_on, one.is_default) for one in (now, known))
-    return told != before
+    """Say whether others would learn something: events have neither amounts nor first days."""
+    after, before = ((one.state, one.happened_on, one.is_default) for one in (now, known))
+    return after != before
 
 
-# Recording what became of loans: news in, one answer for each piece of it.
-
-
-BATCH_MAX: Final = 1_000
-"""News that are kept in one transaction: meanwhile SQLite lets nobody else write."""
-
-REFUSALS: Final[Mapping[Answer, str]] = {
-    Answer.CONFLICT: "Something else was said of this loan on the same date, or it was corrected "
-    "since, and that stands. If it is wrong, send this again with corrects: true, and with "
-    "defaulted_on if the loan was a default before: a correction replaces all that was said.",
-    Answer.UNKNOWN_SCORE: "There is no score with this request_id. Check the id, and that a test "
-    "key speaks of test scores and a live key of live ones.",
-    Answer.IN_THE_FUTURE: "The date is in the future. Send what has happened, once it has.",
-    Answer.BEFORE_THE_LOAN: "The date is before the application was scored. Check the date and the "
-    "request_id.",
-}
-"""What is said to whoever sent news that changed nothing and should have."""
-
-
-class Result(NamedTuple):
-    """What became of one piece of news. `is_default`: None where nothing is known of the loan."""
-
-    request_id: str
-    answer: Answer
-    is_default: bool | None
-
-    @property
-    def message(self) -> str | None:
-        """What to do about it, where it was refused."""
-        return REFUSALS.get(self.answer)
-
-
-class Sent(NamedTuple):
-    """How news came. `sha256` is that of the bytes they came in, in hexadecimal digits.
-
-    None: they came in none. So is `key_id` where no key came with them, and `by` where the audit
-    is to note who is logged in.
-    """
-
-    sha256: str | None = None
-    key_id: str | None = None
-    by: str | None = None
-
-
-class Outcomes:
-    """What becomes of the loans of every book."""
-
-    def __init__(self, store: OutcomeStore, clock: Clock) -> None:
-        """Use a store; the clock says what lies in the future."""
-        self._store = store
-        self._clock = clock
-
-    @classmethod
-    def at(cls, installed: Installation) -> Outcomes:
-        """What became of the loans of an installation."""
-        return cls(OutcomeStore(installed.database, installed.log), installed.clock)
-
-    def record(self, book: Book, news: Sequence[News], sent: Sent) -> list[Result]:
-        """Keep what news say of loans, and answer each, in their order.
-
-        At most `BATCH_MAX`. To send the same again does no harm: nothing is counted twice.
-        """
-        assert len(news) <= BATCH_MAX
-        verdicts = self._store.record(book, news, sent, self._clock)
-        return [
-            Result(
-                one.request_id,
-                verdict.answer,
-                None if verdict.outcome is None else verdict.outcome.is_default,
-            )
-            for one, verdict in zip(news, verdicts, strict=True)
-        ]
-
-
-# What was said of loans, as the log of acts has it: how many, by what became of them, and a hash.
-#
-# Which loans they were is in the outcomes themselves. The hash is for a dispute: it is the SHA-256
-# of
-# the bytes as they were sent, so that a lender who kept them can show that it was these.
-
-
-def outcomes_recorded(
-    book: Book, answers: Iterable[Answer], sha256: str | None, by: str | None
-) -> Act:
-    """Say how many pieces of news of one batch were answered how."""
-    counted = Counter(answers)
-    details: dict[str, Detail] = {
-        answer.value: counted[answer] for answer in Answer if counted[answer]
-    }
-    if sha256 is not None:
-        details[SHA256] = sha256
-    return act_in_book(ActKind.OUTCOMES_RECORDED, book, None, details, by)
+# ------------------------------------------------------------------------------- keeping
 
 
 _SAID: Final = [
@@ -316,10 +268,9 @@ _SAID: Final = [
 
 
 class OutcomeStore:
-    """The outcomes in a database; see `alama.monitoring.outcomes.OutcomeStore`."""
+    """The outcomes in a database; every batch is written to the log of acts."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; every batch is written down."""
         self._database = database
         self._log = log
 
@@ -329,8 +280,8 @@ class OutcomeStore:
         """Judge news one after the other, and keep what comes of it, all of it or nothing.
 
         At most `BATCH_MAX`. No two that speak of the same loan are judged at once, whoever sent
-        them; the clock is asked once it is their turn. Those who want to be told are told, and the
-        audit notes how many there were and who said so; where nothing is written it notes nothing.
+        them; the clock is asked once it is their turn. What is new is announced where it is wanted,
+        and the audit notes how many there were and who said so, unless nothing is written.
         """
         named = sorted({one.request_id for one in news})
         with self._database.writing() as connection:
@@ -350,7 +301,7 @@ class OutcomeStore:
                 _write(connection, book, [(known[one], said[one]) for one in sorted(written)])
                 _announce(connection, book, verdicts, said, heard)
                 answers = [verdict.answer for verdict in verdicts]
-                act = outcomes_recorded(book, answers, sent.sha256, sent.by)
+                act = _recorded(book, answers, sent.sha256, sent.by)
                 self._log.append(connection, act)
         return verdicts
 
@@ -401,22 +352,22 @@ def _announce(
     said: Mapping[str, Said],
     heard: Heard,
 ) -> None:
-    """Tell of each loan of which something new is known, where somebody wants to hear of it.
+    """Announce each loan of which something new is known, where an endpoint wants it.
 
     As with scores: there are as many as loans, and mostly nobody does.
     """
     if not _is_wanted(connection, book):
         return
-    news = [one.outcome for one in verdicts if one.is_told and one.outcome is not None]
+    news = [one.outcome for one in verdicts if one.is_announced and one.outcome is not None]
     if not news:
         return
     # Ids of one moment sort by chance: in order, so that the events of one loan are.
     chances = sorted(os.urandom(ids.RANDOM_BYTES) for _ in news)
-    told = [
+    events = [
         _event(book, outcome, said[outcome.request_id], heard.at_us, chance)
         for outcome, chance in zip(news, chances, strict=True)
     ]
-    rows = [row._asdict() for row in event_bundles.bundles(told)]
+    rows = [row._asdict() for row in event_bundles.bundles(events)]
     connection.execute(tables.bundles.insert(), rows)
 
 
@@ -427,7 +378,7 @@ def _is_wanted(connection: Connection, book: Book) -> bool:
 
 
 def _event(book: Book, outcome: Outcome, said: Said, at_us: int, chance: bytes) -> Event:
-    """Tell how a loan stands now. What was lent and came back is not for others to know."""
+    """Make the event of how a loan stands now; no amounts: they are not for others to know."""
     data = {
         "request_id": outcome.request_id,
         "outcome": outcome.state.value,
@@ -437,3 +388,50 @@ def _event(book: Book, outcome: Outcome, said: Said, at_us: int, chance: bytes) 
         "model": said.model_id,
     }
     return event(book, EventKind.OUTCOME_RECORDED, outcome.request_id, data, at_us, chance)
+
+
+def _recorded(book: Book, answers: Iterable[Answer], sha256: str | None, by: str | None) -> Act:
+    """Say how many pieces of news of one batch were answered how, and nothing of which.
+
+    The hash is that of the bytes as they were sent: in a dispute a lender who kept them can show
+    that it was these.
+    """
+    counted = Counter(answers)
+    details: dict[str, Detail] = {
+        answer.value: counted[answer] for answer in Answer if counted[answer]
+    }
+    if sha256 is not None:
+        details[SHA256] = sha256
+    return act_in_book(ActKind.OUTCOMES_RECORDED, book, None, details, by)
+
+
+# ------------------------------------------------------------------------------- recording
+
+
+class Outcomes:
+    """What becomes of the loans of every book."""
+
+    def __init__(self, store: OutcomeStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Outcomes:
+        """What became of the loans of an installation."""
+        return cls(OutcomeStore(installed.database, installed.log), installed.clock)
+
+    def record(self, book: Book, news: Sequence[News], sent: Sent) -> list[Result]:
+        """Keep what news say of loans, and answer each, in their order.
+
+        At most `BATCH_MAX`. To send the same again does no harm: nothing is counted twice.
+        """
+        assert len(news) <= BATCH_MAX
+        verdicts = self._store.record(book, news, sent, self._clock)
+        return [
+            Result(
+                one.request_id,
+                verdict.answer,
+                None if verdict.outcome is None else verdict.outcome.is_default,
+            )
+            for one, verdict in zip(news, verdicts, strict=True)
+        ]

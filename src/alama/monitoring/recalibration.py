@@ -64,11 +64,10 @@ class Recalibrations:
         clock: Clock,
         builtin: Callable[[], Model],
     ) -> None:
-        """Keep what models and outcomes are kept in; `builtin` answers where no other does."""
         self._stores = stores
         self._monitoring = monitoring
         self._clock = clock
-        self._builtin = builtin
+        self._builtin = builtin  # answers where no other does
 
     @classmethod
     def at(cls, installed: Installation) -> Recalibrations:

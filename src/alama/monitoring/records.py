@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from alama.core.model import Model
     from alama.lenders.store import Registry
+
+
+SIMULATED_KEY_ID: Final = "simulated"
+"""What stands where the key of a caller would: no key has such a name."""
 
 
 class RateRow(msgspec.Struct, frozen=True):
@@ -153,7 +157,7 @@ class MonitoringStore(Protocol):
         ...
 
 
-# The report on a champion and a challenger: what `alama models compare` shows and writes.
+# ------------------------------------------------------------------------------- comparison
 
 
 class Crossed(msgspec.Struct, frozen=True):
@@ -255,7 +259,7 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-# Days of counts, put together, and those of which all scores are kept.
+# ------------------------------------------------------------------------------- days and models
 
 
 def whole_days(parts: Iterable[DayTally]) -> Iterator[DayTally]:

@@ -91,7 +91,6 @@ class Repayment:
     """The mature loans of one model in a book, as of a day."""
 
     def __init__(self, store: MonitoringStore, book: Book, model: Model, today: int) -> None:
-        """Take a model; what its days past due are says which loans are mature."""
         self._store = store
         self._book = book
         self._model = model

@@ -35,7 +35,7 @@ from alama.core.monitoring.rates import proportion, rate, together
 from alama.core.tally import Tally
 from alama.lenders.records import UnknownModel
 from alama.monitoring.challengers import Challenger, Challengers
-from alama.monitoring.drift import DriftStore, Window, Windows
+from alama.monitoring.drift import DriftStore, Window
 from alama.monitoring.records import KnownRow, MonitoringStore, answering, whole_days, whole_from
 from alama.monitoring.repayment import Repayment, due_before, loans_of, no_repayment
 from alama.monitoring.store import SqlMonitoring
@@ -61,8 +61,16 @@ _HELD_OUT: Final = "as served"
 """Under this name a model tells how it ranked, whichever of its cards answered."""
 
 
-class Trials(Protocol):
-    """Whoever knows which models were tried beside others."""
+class Windows(Protocol):
+    """The windows of drift that were cut."""
+
+    def windows(self, book: Book, model_id: str, card: str, limit: int) -> Sequence[Window]:
+        """Give the last windows of a card in a book, newest last."""
+        ...
+
+
+class ChallengerStore(Protocol):
+    """Which models were tried beside others."""
 
     def of(self, book: Book) -> Sequence[Challenger]:
         """All challengers of a book."""
@@ -95,7 +103,7 @@ class Counted(NamedTuple):
         return sum(tally.decisions.get(Decision.REVIEW.value, 0) for tally in kept)
 
 
-class Asked(NamedTuple):
+class ModelChoice(NamedTuple):
     """Which models there are to choose from: the one that answers, and how much there is of each.
 
     `seen` is by scores in the period, `of_loans` by loans of which anything is known.
@@ -114,17 +122,16 @@ class Monitoring:
         registry: Registry,
         store: MonitoringStore,
         windows: Windows,
-        trials: Trials,
+        challengers: ChallengerStore,
         clock: Clock,
         builtin: Callable[[], Model],
     ) -> None:
-        """Keep what a report is made of; `builtin` gives the model of test books."""
         self._registry = registry
         self._store = store
         self._windows = windows
-        self._trials = trials
+        self._challengers = challengers
         self._clock = clock
-        self._builtin = builtin
+        self._builtin = builtin  # the model of test books
         self._model = lru_cache(_MODELS_KEPT)(self._read_model)
 
     @classmethod
@@ -153,14 +160,14 @@ class Monitoring:
         currency = self._registry.lender(book.lender).currency
         known = self._store.known(book)
         counted = self._count(book, period, (row.month for row in known))
-        asked = self._asked(book, counted, known)
-        chosen = _chosen(asked) if model_id is None else self._known_here(book, model_id, asked)
+        choice = self._choice(book, counted, known)
+        chosen = _chosen(choice) if model_id is None else self._known_here(book, model_id, choice)
         repayment = no_repayment()
         stability: tuple[CardStability, ...] = ()
         described = None
         if chosen is not None:
             model = self._model(chosen)
-            described = _described(model, asked.answers)
+            described = _described(model, choice.answers)
             tally = counted.models.get(chosen, Tally())
             cards = self._stability(book, model, tally, currency, period)
             stability = tuple(sorted(cards, key=lambda card: -card.scores))
@@ -179,8 +186,8 @@ class Monitoring:
             last_day=date_of(period.last_day),
             findings=(),
             model=described,
-            other_models=self._others(book, chosen, asked, today),
-            challenger=self._challenger(book, asked.answers),
+            other_models=self._others(book, chosen, choice, today),
+            challenger=self._challenger(book, choice.answers),
             volume=_volume(counted.days, period),
             stability=stability,
             rates=repayment.rates,
@@ -212,16 +219,16 @@ class Monitoring:
         kept_from = whole_from(self._store, book, first_counted, period.last_day)
         return Counted(days, by_model, approved, kept_from)
 
-    def _asked(self, book: Book, counted: Counted, known: Sequence[KnownRow]) -> Asked:
+    def _choice(self, book: Book, counted: Counted, known: Sequence[KnownRow]) -> ModelChoice:
         seen = Counter({one: tally.count for one, tally in counted.models.items()})
         of_loans = Counter[str]()
         for row in known:
             of_loans[row.model_id] += row.count
-        return Asked(answering(self._registry, book, self._builtin), seen, of_loans)
+        return ModelChoice(answering(self._registry, book, self._builtin), seen, of_loans)
 
-    def _known_here(self, book: Book, model_id: str, asked: Asked) -> str:
+    def _known_here(self, book: Book, model_id: str, choice: ModelChoice) -> str:
         """Give a model that was named, if it answers here or ever did, or raise `UnknownModel`."""
-        if model_id in {asked.answers, *asked.seen, *asked.of_loans}:
+        if model_id in {choice.answers, *choice.seen, *choice.of_loans}:
             return model_id
         builtin_id = self._builtin().id
         deployed = {one.model_id or builtin_id for one in self._registry.deployments(book)}
@@ -230,28 +237,28 @@ class Monitoring:
         return model_id
 
     def _others(
-        self, book: Book, chosen: str | None, asked: Asked, today: int
+        self, book: Book, chosen: str | None, choice: ModelChoice, today: int
     ) -> tuple[OtherModel, ...]:
         """Tell of the other models: how much they gave, and how their loans went.
 
         Else a model that answers since yesterday would hide what became of a year of lending.
         """
-        with_loans = [one for one, _ in asked.of_loans.most_common(_MODELS_KEPT) if one != chosen]
+        with_loans = [one for one, _ in choice.of_loans.most_common(_MODELS_KEPT) if one != chosen]
         due = {one: due_before(self._model(one), today) for one in with_loans}
         rows = self._store.rates(book, due) if due else ()
         return tuple(
             OtherModel(
                 id=one,
-                scores=asked.seen[one],
-                answers=one == asked.answers,
+                scores=choice.seen[one],
+                answers=one == choice.answers,
                 loans=rate(together(loans_of(row) for row in rows if row.model_id == one)),
             )
-            for one in dict.fromkeys([*(one for one, _ in asked.seen.most_common()), *with_loans])
+            for one in dict.fromkeys([*(one for one, _ in choice.seen.most_common()), *with_loans])
             if one != chosen
         )
 
     def _challenger(self, book: Book, answers: str | None) -> RunningChallenger | None:
-        for one in self._trials.of(book):
+        for one in self._challengers.of(book):
             if one.ended_us is None:
                 since = date_of(one.since_us // DAY_US)
                 itself = one.model_id == answers
@@ -293,13 +300,13 @@ def _without_bands(tally: Tally) -> Tally:
     return total
 
 
-def _chosen(asked: Asked) -> str | None:
-    if asked.answers in {*asked.seen, *asked.of_loans}:
-        return asked.answers
-    for counts in (asked.seen, asked.of_loans):
+def _chosen(choice: ModelChoice) -> str | None:
+    if choice.answers in {*choice.seen, *choice.of_loans}:
+        return choice.answers
+    for counts in (choice.seen, choice.of_loans):
         if counts:
             return counts.most_common(1)[0][0]
-    return asked.answers
+    return choice.answers
 
 
 def _described(model: Model, answers: str | None) -> MonitoredModel:
@@ -342,7 +349,7 @@ def _history(windows: Sequence[Window], period: Period) -> History:
 
     Windows that ended before the period speak of applicants that the report does not.
     """
-    told = tuple(
+    figures = tuple(
         WindowFigure(
             date_of(one.first_day),
             date_of(one.last_day),
@@ -353,6 +360,6 @@ def _history(windows: Sequence[Window], period: Period) -> History:
         )
         for one in windows
     )
-    if len(told) < 2 or windows[-1].last_day < period.first_day:  # noqa: PLR2004  it takes two
-        return History(told)
-    return History(told, frozenset(told[-1].over) & frozenset(told[-2].over))
+    if len(figures) < 2 or windows[-1].last_day < period.first_day:  # noqa: PLR2004  it takes two
+        return History(figures)
+    return History(figures, frozenset(figures[-1].over) & frozenset(figures[-2].over))

@@ -42,13 +42,16 @@ if TYPE_CHECKING:
     from alama.vault.ring import ApplicantKey
 
 
+NOTE_MAX: Final = 500
+"""Letters of an officer's own words."""
+
+
 class AlreadyReviewed(AlamaError):
     """Somebody has decided on a score before, and otherwise."""
 
     kind = Kind(HTTPStatus.CONFLICT, "already_reviewed", "Already reviewed")
 
     def __init__(self, reviewed_us: int) -> None:
-        """Say when, UTC; the lender can read who it was and what they said."""
         when = datetime.fromtimestamp(reviewed_us / 1_000_000, UTC)
         super().__init__(
             f"this score was reviewed on {when:%Y-%m-%d at %H:%M} UTC, and the first review stands",
@@ -57,15 +60,29 @@ class AlreadyReviewed(AlamaError):
         self.reviewed_us = reviewed_us
 
 
-# What an officer noted, as it is sealed: behind a salt, for the audit is to prove it.
-#
-# The audit keeps a digest of the reason and the note under that salt. Once nobody can open the
-# note,
-# nobody can hold a guess at either against the digest.
+class Kept(NamedTuple):
+    """The review of a score that stands, and whether it was kept just now."""
+
+    stored: StoredReview
+    is_new: bool
+
+
+class Reviewed(NamedTuple):
+    """The same, with the note in clear."""
+
+    review: Review
+    is_new: bool
+
+
+# ------------------------------------------------------------------------------- notes
 
 
 class Noted(NamedTuple):
-    """A note in clear, and its salt."""
+    """A note in clear, and the salt that it is sealed behind.
+
+    The audit keeps a digest of the reason and the note under that salt: once nobody can open the
+    note, nobody can hold a guess at either against the digest.
+    """
 
     salt: bytes
     text: str
@@ -111,74 +128,6 @@ def open_noted(
         raise damaged(request_id) from None
 
 
-# Reviews: an officer decides where the service left it to a person, or otherwise than it did.
-#
-# The first review of a score stands. Two who decide at once would else undo each other unseen, and
-# what an officer has lent on could be rewritten later.
-
-
-NOTE_MAX: Final = 500
-"""Letters of an officer's own words."""
-
-
-class Kept(NamedTuple):
-    """The review of a score that stands, and whether it was kept just now."""
-
-    stored: StoredReview
-    is_new: bool
-
-
-class Reviewed(NamedTuple):
-    """The same, with the note in clear."""
-
-    review: Review
-    is_new: bool
-
-
-class Reviews:
-    """What officers decide, and what became of scores."""
-
-    def __init__(self, store: ReviewStore, vault: Vault, clock: Clock) -> None:
-        """Use a store, and the vault that opens what officers noted."""
-        self._store = store
-        self._vault = vault
-        self._clock = clock
-
-    @classmethod
-    def at(cls, installed: Installation) -> Reviews:
-        """What officers decided, and what became of the scores of an installation."""
-        store = ReviewStore(installed.database, installed.log, installed.vault)
-        return cls(store, installed.vault, installed.clock)
-
-    def review(
-        self, book: Book, request_id: str, said: Judgement, key_id: str | None = None
-    ) -> Reviewed:
-        """Keep what an officer decided. The same said again gives what was kept the first time.
-
-        `AlreadyReviewed` where something else was said before; `UnknownScore`; `Erased`, for nobody
-        can look any more at what would be decided on; `InvalidName` where the name or the note
-        cannot be one.
-        """
-        assert said.decision in RULINGS
-        note = require_note(said.note)
-        said = said._replace(person=require_person(said.person), note=note)
-        kept = self._store.keep(book, request_id, said, key_id, self._clock())
-        review = open_note(self._vault, kept.stored)
-        if review.judgement != said:
-            raise AlreadyReviewed(review.reviewed_us)
-        return Reviewed(review, kept.is_new)
-
-    def sequel(self, book: Book, request_id: str) -> Sequel:
-        """Give what became of a score, as far as it is known; `Erased` as in `open_note`."""
-        return opened(self._vault, self._store.sequel(book, request_id))
-
-
-def opened(vault: Vault, stored: StoredSequel) -> Sequel:
-    """Give what became of a score with the note in clear."""
-    review = None if stored.review is None else open_note(vault, stored.review)
-    return Sequel(review, stored.outcome)
-
-
 def require_note(note: str) -> str:
     """Give a note without the space around it, or raise `InvalidName`."""
     if not is_note(note):
@@ -198,24 +147,7 @@ def is_note(text: str) -> bool:
     return len(text) <= NOTE_MAX and visible_lines(text) == text
 
 
-# What officers decided, as the log of acts has it: the decision, and a digest of why.
-#
-# Neither the reason nor their own words: the log is kept for ever, and both tell of the applicant.
-
-
-def score_reviewed(book: Book, review: Review, digest: str) -> Act:
-    """Say who decided what on which score, and what the service had said.
-
-    `digest` is that of `Noted`.
-    """
-    details: dict[str, Detail] = {
-        "decision": review.decision,
-        "given_decision": review.given_decision,
-        "reviewed_us": review.reviewed_us,
-        "key_id": review.key_id,
-        DIGEST: digest,
-    }
-    return act_in_book(ActKind.SCORE_REVIEWED, book, review.request_id, details, review.person)
+# ------------------------------------------------------------------------------- keeping
 
 
 _SAID: Final = ("model_id", "score", "tier", "default_probability")
@@ -223,10 +155,9 @@ _SAID: Final = ("model_id", "score", "tier", "default_probability")
 
 
 class ReviewStore:
-    """The reviews in a database; see `alama.monitoring.reviews.ReviewStore`."""
+    """The reviews in a database; every one is written to the log of acts."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database and the keys of its lenders; every review is written down."""
         self._database = database
         self._log = log
         self._vault = vault
@@ -256,7 +187,7 @@ class ReviewStore:
             if is_new:
                 _announce(connection, kept, score.row)
                 digest = noted.digest(said.reason.value)
-                self._log.append(connection, score_reviewed(book, kept.review, digest))
+                self._log.append(connection, _reviewed(book, kept.review, digest))
             return Kept(kept, is_new)
 
     def sequel(self, book: Book, request_id: str) -> StoredSequel:
@@ -318,7 +249,7 @@ def _hold(connection: Connection, column: ColumnElement[str], this: ColumnElemen
 
 
 def _announce(connection: Connection, kept: StoredReview, row: ScoreRow) -> None:
-    """Tell what was decided. Neither who decided nor why is for others to know."""
+    """Announce what was decided. Neither who decided nor why is for others to know."""
     review = kept.review
     data = {
         "request_id": review.request_id,
@@ -330,3 +261,69 @@ def _announce(connection: Connection, kept: StoredReview, row: ScoreRow) -> None
     }
     kind = EventKind.SCORE_REVIEWED
     announce(connection, kept.book, kind, review.request_id, data, review.reviewed_us)
+
+
+def _reviewed(book: Book, review: Review, digest: str) -> Act:
+    """Say who decided what on which score, and what the service had said.
+
+    `digest` is that of `Noted`, for neither the reason nor the note: the log is kept for ever, and
+    both tell of the applicant.
+    """
+    details: dict[str, Detail] = {
+        "decision": review.decision,
+        "given_decision": review.given_decision,
+        "reviewed_us": review.reviewed_us,
+        "key_id": review.key_id,
+        DIGEST: digest,
+    }
+    return act_in_book(ActKind.SCORE_REVIEWED, book, review.request_id, details, review.person)
+
+
+# ------------------------------------------------------------------------------- reviewing
+
+
+class Reviews:
+    """What officers decide, and what became of scores.
+
+    The first review of a score stands. Two who decide at once would else undo each other unseen,
+    and what an officer has lent on could be rewritten later.
+    """
+
+    def __init__(self, store: ReviewStore, vault: Vault, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Reviews:
+        """What officers decided, and what became of the scores of an installation."""
+        store = ReviewStore(installed.database, installed.log, installed.vault)
+        return cls(store, installed.vault, installed.clock)
+
+    def review(
+        self, book: Book, request_id: str, said: Judgement, key_id: str | None = None
+    ) -> Reviewed:
+        """Keep what an officer decided. The same said again gives what was kept the first time.
+
+        `AlreadyReviewed` where something else was said before; `UnknownScore`; `Erased`, for nobody
+        can look any more at what would be decided on; `InvalidName` where the name or the note
+        cannot be one.
+        """
+        assert said.decision in RULINGS
+        note = require_note(said.note)
+        said = said._replace(person=require_person(said.person), note=note)
+        kept = self._store.keep(book, request_id, said, key_id, self._clock())
+        review = open_note(self._vault, kept.stored)
+        if review.judgement != said:
+            raise AlreadyReviewed(review.reviewed_us)
+        return Reviewed(review, kept.is_new)
+
+    def sequel(self, book: Book, request_id: str) -> Sequel:
+        """Give what became of a score, as far as it is known; `Erased` as in `open_note`."""
+        return opened(self._vault, self._store.sequel(book, request_id))
+
+
+def opened(vault: Vault, stored: StoredSequel) -> Sequel:
+    """Give what became of a score with the note in clear."""
+    review = None if stored.review is None else open_note(vault, stored.review)
+    return Sequel(review, stored.outcome)

@@ -19,7 +19,7 @@ from alama.core.intake import Intake
 from alama.core.lending import policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.monitoring.challengers import Challenger, Challengers, Shadow, Step
+from alama.monitoring.challengers import Challenger, Challengers, Progress, Shadow
 from alama.platform import ids
 from alama.platform.database.database import safe_for_several
 from alama.platform.errors import Erased, MasterKeyMissing, StoreUnavailable, StoreUnfit
@@ -59,7 +59,7 @@ class Round(NamedTuple):
     some_left: bool
 
 
-class Asked(NamedTuple):
+class ReadyChallenger(NamedTuple):
     """A challenger that is ready to be asked, and how it reads an application."""
 
     model: ReadyModel
@@ -83,7 +83,6 @@ class Shadowing:
         clock: Clock,
         at_once: int = AT_ONCE,
     ) -> None:
-        """Keep where scores, models and keys are."""
         self._challengers = challengers
         self._registry = registry
         self._vault = vault
@@ -110,14 +109,14 @@ class Shadowing:
         page = self._challengers.waiting(challenger, before, self._at_once)
         if not page:
             return Round(0, 0, None, lag_us=0, some_left=False)
-        step = self._step(asked, page)
-        if not self._challengers.advance(challenger, step):
+        progress = self._progress(asked, page)
+        if not self._challengers.advance(challenger, progress):
             return Round(0, 0, None, lag_us=0, some_left=False)
         some_left = len(page) == self._at_once
-        lag_us = self._clock() - ids.time_us(step.reached) if some_left else 0
-        return Round(len(step.shadows), step.failed, step.error, lag_us, some_left)
+        lag_us = self._clock() - ids.time_us(progress.reached) if some_left else 0
+        return Round(len(progress.shadows), progress.failed, progress.error, lag_us, some_left)
 
-    def _step(self, asked: Asked, page: Sequence[StoredScore]) -> Step:
+    def _progress(self, asked: ReadyChallenger, page: Sequence[StoredScore]) -> Progress:
         shadows, failed, error = [], 0, None
         for stored in page:
             if stored.row.model_id == asked.model.model.id:
@@ -134,7 +133,7 @@ class Shadowing:
                 shadows.append(_shadow(asked, policy, stored.row, sealed))
             except Exception as broken:  # noqa: BLE001  whatever a model does is its own affair
                 failed, error = failed + 1, type(broken).__name__
-        return Step(page[-1].row.request_id, shadows, failed, error)
+        return Progress(page[-1].row.request_id, shadows, failed, error)
 
     def _opened(self, stored: StoredScore) -> Sealed | None:
         """Read what was sent; None where nobody can any more."""
@@ -145,9 +144,9 @@ class Shadowing:
         except (Erased, StoreUnfit):
             return None
 
-    def _make_ready(self, model_id: str, currency: str) -> Asked:
+    def _make_ready(self, model_id: str, currency: str) -> ReadyChallenger:
         model = ReadyModel(models.stored(self._registry.model(model_id), model_id), currency)
-        return Asked(model, Intake(model.catalogue, may_have_been_word))
+        return ReadyChallenger(model, Intake(model.catalogue, may_have_been_word))
 
     def _lay_out(self, model: ReadyModel, policy_id: str) -> ReadyPolicy | _Unfit:
         """Lay a policy out for a challenger; where that fails once it fails for every score."""
@@ -158,7 +157,7 @@ class Shadowing:
             return _Unfit(type(error).__name__)
 
 
-def _shadow(asked: Asked, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) -> Shadow:
+def _shadow(asked: ReadyChallenger, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) -> Shadow:
     application = asked.intake.read(sealed.application)
     # What held then, such as a pause, holds for both: else two days would be compared.
     said = assess(asked.model, policy, application, sealed.assessment.holds)
@@ -176,11 +175,7 @@ def _shadow(asked: Asked, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) ->
     )
 
 
-# Beside deliveries: asks challengers about what was scored, a little at a time.
-#
-# On a thread of its own, and with a rest after each round: whatever a challenger costs is taken
-# from
-# what scoring leaves over.
+# ------------------------------------------------------------------------------- the worker
 
 
 LOOK_EVERY_S: Final = 5.0
@@ -207,8 +202,8 @@ class Asking(Protocol):
     def round(self, challenger: Challenger) -> Round: ...
 
 
-class Watch(Protocol):
-    """Whom the shadow tells how it goes."""
+class ShadowWatch(Protocol):
+    """What the worker reports to."""
 
     def challenged(self, rounds: Sequence[Round]) -> None: ...
     def challenger_failed(self, challenger: Challenger, error: Exception) -> None: ...
@@ -216,20 +211,20 @@ class Watch(Protocol):
 
 
 class ShadowWorker:
-    """Asks until cancelled. Lives in one event loop.
+    """Asks until cancelled. Lives in one event loop, and asks on a thread of its own.
 
-    A challenger that cannot be asked is told of once until it can, and tried again at every look. A
-    database that is away is no news: whoever delivers has told of it.
+    With a rest after each round: what a challenger costs is taken from what scoring leaves over.
+    One that cannot be asked is reported once until it can, and tried again at every look. A
+    database that is away is no news: whoever delivers has reported it.
     """
 
     def __init__(
         self,
         asking: Asking,
-        watch: Watch,
+        watch: ShadowWatch,
         look_every_s: float = LOOK_EVERY_S,
         look_s_min: float = LOOK_S_MIN,
     ) -> None:
-        """Take who asks, and whom to tell."""
         self._asking = asking
         self._watch = watch
         self._look_every_s = look_every_s

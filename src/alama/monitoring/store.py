@@ -54,7 +54,6 @@ class SqlMonitoring:
     """What a database can tell of a book in sums."""
 
     def __init__(self, database: Database) -> None:
-        """Use an open database."""
         self._database = database
 
     def rates(self, book: Book, due_before: Mapping[str, int]) -> Sequence[RateRow]:

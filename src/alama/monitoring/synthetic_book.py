@@ -19,25 +19,31 @@ from alama.core.intake import Intake
 from alama.core.lending.policy import Decision
 from alama.core.product import PRODUCT
 from alama.lenders import installation
-from alama.monitoring.backdating import Backdating, Past
+from alama.lenders.records import Key
 from alama.monitoring.outcomes import BATCH_MAX, Outcomes, Sent
+from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.monitoring.reviews import Reviews
 from alama.platform import clock, ids
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin
+from alama.platform.http.exchange import Arrival
 from alama.platform.terminal import terminal
-from alama.scoring.directory import ActiveModel, Directory
+from alama.scoring.directory import ActiveModel, Caller, Directory
+from alama.scoring.holds import Day
+from alama.scoring.scoring import Given, Scoring
 from alama.scoring.sequels import Judgement, ReviewReason
 from alama.scoring.store import Scores
 from alama.training.population import aftermath
 from alama.training.population.people import PopulationOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from alama.core.assess import Assessment
     from alama.core.monitoring.news import News
     from alama.lenders.installation import Installation
+    from alama.scoring.records import Earlier, Entry
     from alama.training.population.aftermath import Lent
 
 
@@ -101,7 +107,7 @@ class _Scored(NamedTuple):
 def fill(opened: Installation, asked: Asked) -> Kept:
     """Score everybody, lend, record what became of it, and have an officer decide on some."""
     book = Book(asked.lender, Mode.TEST)
-    active, now_us = _active(opened, book), opened.clock()
+    active, now_us = _active_model(opened, book), opened.clock()
     scored: list[_Scored] = []
     with terminal.progress("Scoring", asked.people, unit="applications") as bar:
         for some in _scored(opened, book, active, asked, now_us):
@@ -117,13 +123,13 @@ def fill(opened: Installation, asked: Asked) -> Kept:
     )
     with terminal.progress("Recording outcomes", len(news), unit="outcomes") as bar:
         for first in range(0, len(news), BATCH_MAX):
-            told = news[first : first + BATCH_MAX]
-            Outcomes.at(opened).record(book, told, Sent(by=installation.operator()))
-            bar.advance(len(told))
+            batch = news[first : first + BATCH_MAX]
+            Outcomes.at(opened).record(book, batch, Sent(by=installation.operator()))
+            bar.advance(len(batch))
     return Kept(lent, news, _review(opened, book, scored, asked.reviews_max))
 
 
-def _active(opened: Installation, book: Book) -> ActiveModel:
+def _active_model(opened: Installation, book: Book) -> ActiveModel:
     """Give what answers in the test book."""
     directory = Directory(
         opened.registry,
@@ -143,9 +149,7 @@ def _scored(
     opened: Installation, book: Book, active: ActiveModel, asked: Asked, now_us: int
 ) -> Iterator[Sequence[_Scored]]:
     """Score everybody, batch by batch, in the order of their arrival."""
-    backdating = Backdating(
-        Scores.at(opened), opened.vault, Intake(PRODUCT), book, active, time.perf_counter
-    )
+    backdating = _Backdating(opened, book, active)
     options = PopulationOptions(
         rows=asked.people, seed=asked.seed, currency=active.policy.policy.currency
     )
@@ -161,7 +165,10 @@ def _scored(
         )
         for first in range(0, len(whole), _AT_ONCE):
             some = whole[first : first + _AT_ONCE]
-            past = [_past(body, at_us) for body, _, _, at_us in some]
+            past = [
+                _Past(ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES)), at_us, body)
+                for body, _, _, at_us in some
+            ]
             said = asyncio.run(backdating.score(past))
             yield [
                 _Scored(
@@ -175,10 +182,6 @@ def _scored(
                 )
                 for request, given, (_, risk, is_lucky, _) in zip(past, said, some, strict=True)
             ]
-
-
-def _past(body: bytes, at_us: int) -> Past:
-    return Past(ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES)), at_us, body)
 
 
 def _arrivals(source: np.random.Generator, asked: Asked, now_us: int) -> Sequence[int]:
@@ -217,3 +220,62 @@ def _review(opened: Installation, book: Book, scored: Sequence[_Scored], reviews
             Reviews.at(opened).review(book, one.request_id, yes if one.is_lent else no)
             bar.advance()
     return len(newest)
+
+
+# ------------------------------------------------------------------------------- the past
+
+
+class _Past(NamedTuple):
+    """A request of the past: the id that it gets, when it came in, and what was sent."""
+
+    request_id: str
+    at_us: int
+    body: bytes
+
+
+class _Backdating:
+    """Scores the past of one test book.
+
+    By the code that answers requests, and kept as its scores are: sealed, counted, named in the
+    audit. Only the time is another, no bound of a day counts, and nothing is announced.
+    """
+
+    def __init__(self, opened: Installation, book: Book, active: ActiveModel) -> None:
+        assert book.mode is Mode.TEST
+        self._store = Scores.at(opened)
+        self._gathered = _GatheredEntries()
+        self._scoring = Scoring(Intake(PRODUCT), self._gathered, opened.vault)
+        free = active._replace(day=Day(), announces=False, always=())
+        key = Key(SIMULATED_KEY_ID, book.lender, book.mode, b"", "", (), 0)
+        self._caller = Caller(key, book, free, opened.vault.ring(book.lender))
+
+    async def score(self, requests: Iterable[_Past]) -> Sequence[Assessment]:
+        """Assess requests and keep them in one transaction; give what was said to each."""
+        said: list[Assessment] = []
+
+        def render(given: Given) -> bytes:
+            said.append(given.assessment)
+            return b""
+
+        for request in requests:
+            arrival = Arrival(request.request_id, request.at_us, time.perf_counter())
+            await self._scoring.score(self._caller, arrival, request.body, render, None)
+        self._store.commit(self._gathered.take())
+        return said
+
+
+class _GatheredEntries:
+    """A ledger that keeps nothing by itself: all of a batch is committed together."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+
+    async def append(self, entry: Entry) -> Earlier | None:
+        """Take an entry; no idempotency key stands for it, so none was there before."""
+        self._entries.append(entry)
+        return None
+
+    def take(self) -> Sequence[Entry]:
+        """Give what was gathered since the last time."""
+        taken, self._entries = self._entries, []
+        return taken

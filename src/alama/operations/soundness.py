@@ -8,7 +8,7 @@ from sqlalchemy import and_, case, exists, func, inspect, or_, select, text
 
 from alama.lenders import schema as lenders_schema
 from alama.monitoring import schema as monitoring_schema
-from alama.monitoring.backdating import KEY_ID as SIMULATED_KEY_ID
+from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.onboarding import schema as onboarding_schema
 from alama.platform.book import Mode
 from alama.platform.database import tables as schema

@@ -224,7 +224,7 @@ def _head(writer: str, said: str) -> Head | None:
         return None
 
 
-# The log of administrative acts: entries of the chain `main`, in the transactions of the deeds.
+# ------------------------------------------------------------------------------- the log
 
 
 _LOCK: Final = 0x616C616D61  # any number that nobody else locks: "alama"
@@ -247,12 +247,11 @@ class ActLog:
     def __init__(
         self, database: Database, signer: Callable[[], Signer], clock: Clock, by: str
     ) -> None:
-        """Know whose key signs now, and who acts where an act does not say."""
         self._embedded = database.embedded
         self._rows = Inserts(tables.audit_entries.name, Link._fields, database.parameter_mark)
         self._signer = signer
         self._clock = clock
-        self._by = by
+        self._by = by  # who acts where an act does not say
 
     def append(self, connection: Connection, act: Act) -> None:
         """Write an act down; it stands if and only if the transaction is committed."""

@@ -187,12 +187,10 @@ def _led_to(address: Address) -> tuple[IPv4Address, ...]:
     return ()
 
 
-# Addresses of receivers: what may be one, told at once to whoever enters it.
-#
-# These rules spare people surprises. What keeps the service from connecting to where it should not
-# is
-# the guard of the sender, which sees the address that a name has at that moment.
+# ------------------------------------------------------------------------------- URLs
 
+# These rules spare people surprises. What keeps the service from connecting to where it should not
+# is the guard of the sender, which sees the address that a name has at that moment.
 
 LENGTH_MAX: Final = 2_048
 
@@ -223,7 +221,6 @@ class InvalidUrl(AlamaError):
     """
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
-        """Name the rule that it breaks."""
         super().__init__(message, hint=hint)
         self.code = code
 

@@ -1,9 +1,4 @@
-"""Events, written in the transaction of what they speak of: those of one commit in one row.
-
-The key of an event begins with its book, and so does that of a bundle. So whatever is asked names
-the book of each, and which books there are is found by going from one to the next, whatever lies
-between.
-"""
+"""Events, written in the transaction of what they speak of: those of one commit in one row."""
 
 from __future__ import annotations
 
@@ -13,17 +8,16 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import delete, func, literal_column, select, tuple_
+from sqlalchemy import delete, func, select, tuple_
 
 from alama.platform import ids
 from alama.platform.database import tables
-from alama.platform.database.tables import COMMON_KINDS
 from alama.platform.events import PREFIX, Event, EventKind, event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from alama.platform.book import Book
 
@@ -61,6 +55,10 @@ class _Event(msgspec.Struct, frozen=True, array_like=True):
     payload: bytes
 
 
+_belongs: Final = attrgetter("lender", "mode", "kind")
+_place: Final = attrgetter("lender", "mode", "kind", "id")
+_content: Final = attrgetter("id", "subject_id", "created_us", "payload")
+
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[_Event]).decode
 
@@ -72,20 +70,11 @@ def bundles(events: Iterable[Event]) -> list[Bundle]:
         ordered = list(some)
         for first in range(0, len(ordered), EVENTS_MAX):
             for held in _near(ordered[first : first + EVENTS_MAX]):
-                told = _encode([_told(one) for one in held])
+                encoded = _encode([_content(one) for one in held])
                 begin, end = held[0], held[-1]
-                row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, told)
+                row = (lender, mode, end.id, begin.id, kind, len(held), begin.created_us, encoded)
                 rows.append(Bundle._make(row))
     return rows
-
-
-_TABLE: Final = tables.bundles
-_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
-COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
-
-_belongs: Final = attrgetter("lender", "mode", "kind")
-_place: Final = attrgetter("lender", "mode", "kind", "id")
-_told: Final = attrgetter("id", "subject_id", "created_us", "payload")
 
 
 def _near(events: list[Event]) -> list[list[Event]]:
@@ -116,9 +105,14 @@ def unfolded(bundle: Bundle) -> list[Event]:
 # ------------------------------------------------------------------------------- reading
 
 
+_TABLE: Final = tables.bundles
+_KEY: Final = (_TABLE.c.lender, _TABLE.c.mode, _TABLE.c.id)
+COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
+
+
 def find(connection: Connection, book: Book, event_id: str) -> Bundle | None:
     """Give the row that holds an event, if one does."""
-    around = select(*COLUMNS).where(of(book), _TABLE.c.first_id <= event_id, *_from(event_id))
+    around = select(*COLUMNS).where(_in(book), _TABLE.c.first_id <= event_id, *_from(event_id))
     found = (Bundle._make(row) for row in connection.execute(around))
     return next((one for one in found if event_id in (e.id for e in unfolded(one))), None)
 
@@ -130,7 +124,7 @@ def newest(
 
     Any of another row is older than the last ones of so many rows.
     """
-    query = select(*COLUMNS).where(of(book)).order_by(_TABLE.c.id.desc())
+    query = select(*COLUMNS).where(_in(book)).order_by(_TABLE.c.id.desc())
     if kind is not None:
         query = query.where(_TABLE.c.kind == kind)
     if before is None:
@@ -158,16 +152,18 @@ def sound(
 
 
 def between(
-    connection: Connection, book: Book, kinds: Sequence[str], after_id: str, until_id: str
+    connection: Connection,
+    book: Book,
+    kinds: Sequence[str],
+    after_id: str,
+    until_id: str,
+    rows_max: int,
 ) -> int:
-    """Count events of some kinds between two ids that are yet to be dispatched.
-
-    Of more than `RESENT_COUNTED_MAX` rows no more are counted.
-    """
+    """Count events of some kinds between two ids that are yet to be dispatched, of so many rows."""
     first_id, last_id = _TABLE.c.first_id, _TABLE.c.id
-    some = select(*COLUMNS).where(of(book), _TABLE.c.kind.in_(kinds))
+    some = select(*COLUMNS).where(_in(book), _TABLE.c.kind.in_(kinds))
     whole = some.where(first_id > after_id, last_id > after_id, last_id < until_id)
-    numbers = whole.with_only_columns(_TABLE.c.number).limit(RESENT_COUNTED_MAX).subquery()
+    numbers = whole.with_only_columns(_TABLE.c.number).limit(rows_max).subquery()
     inside = connection.execute(select(func.coalesce(func.sum(numbers.c.number), 0))).scalar_one()
     begin = some.where(first_id <= after_id, *_from(after_id))
     end = some.where(first_id > after_id, first_id < until_id, *_from(until_id))
@@ -181,7 +177,7 @@ def _from(event_id: str) -> tuple[ColumnElement[bool], ...]:
     return (_TABLE.c.id >= event_id, _TABLE.c.id < _beyond(event_id))
 
 
-def of(book: Book) -> ColumnElement[bool]:
+def _in(book: Book) -> ColumnElement[bool]:
     """Choose the rows of a book."""
     return (_TABLE.c.lender == book.lender) & (_TABLE.c.mode == book.mode.value)
 
@@ -192,6 +188,19 @@ def of(book: Book) -> ColumnElement[bool]:
 def keep(connection: Connection, event: Event) -> None:
     """Write down an event to be dispatched; it stands if and only if the transaction does."""
     connection.execute(_TABLE.insert(), [row._asdict() for row in bundles([event])])
+
+
+def announce(
+    connection: Connection,
+    book: Book,
+    kind: EventKind,
+    subject_id: str,
+    data: dict[str, Any],
+    at_us: int,
+) -> None:
+    """Write down what has just happened, in the transaction of it."""
+    happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
+    keep(connection, happened)
 
 
 def remove_free(connection: Connection, keys: Sequence[tuple[str, ...]]) -> dict[Any, int]:
@@ -208,90 +217,3 @@ def remove(connection: Connection, key: tuple[str, str, str]) -> dict[Any, int]:
 def _removed(connection: Connection, chosen: ColumnElement[bool]) -> dict[Any, int]:
     gone = delete(_TABLE).where(chosen).returning(*_KEY, _TABLE.c.number)
     return {(lender, mode, one): number for lender, mode, one, number in connection.execute(gone)}
-
-
-# Events: written in the transaction of what they speak of, and chosen by their kinds.
-
-
-BROUGHT: Final = "builtin"
-"""What an event calls a model or a policy that comes with the package."""
-
-EVENT_COLUMNS: Final = [tables.events.c[name] for name in Event._fields]
-
-
-def announce(
-    connection: Connection,
-    book: Book,
-    kind: EventKind,
-    subject_id: str,
-    data: dict[str, Any],
-    at_us: int,
-) -> None:
-    """Write down what has just happened, in the transaction of it."""
-    happened = event(book, kind, subject_id, data, at_us, os.urandom(ids.RANDOM_BYTES))
-    keep(connection, happened)
-
-
-def retained(query: Select[Any]) -> Select[Any]:
-    """Have the selected events stay until the commit: nobody forgets them meanwhile."""
-    return query.with_for_update(read=True, key_share=True)
-
-
-def of_kinds(kinds: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Choose events by their kinds; the rare ones have an index of ids of their own."""
-    kind = tables.events.c.kind
-    chosen = kind == kinds[0] if len(kinds) == 1 else kind.in_(kinds)
-    if any(common in kinds for common in COMMON_KINDS):
-        return [chosen]
-    return [chosen, *(kind != literal_column(f"'{common}'") for common in COMMON_KINDS)]
-
-
-EVENT_KEY: Final = tuple_(tables.events.c.lender, tables.events.c.mode, tables.events.c.id)
-"""What a `StoredKey` is compared with."""
-
-
-class StoredBook(NamedTuple):
-    """A book as rows have it."""
-
-    lender: str
-    mode: str
-
-
-class StoredKey(NamedTuple):
-    """What names an event among those of all books."""
-
-    lender: str
-    mode: str
-    id: str
-
-
-NO_BOOK: Final = StoredBook("", "")
-"""What comes before all of them."""
-
-
-def within(table: Table, book: StoredBook) -> ColumnElement[bool]:
-    """Choose the rows of a book."""
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode)
-
-
-def books_after(connection: Connection, table: Table, book: StoredBook) -> Iterator[StoredBook]:
-    """Go through the books after one that have rows in a table, by its key.
-
-    A step or two for each book, however many rows it has: where both columns are compared at
-    once, SQLite reads through the book that it is to leave.
-    """
-    lender, mode = table.c.lender, table.c.mode
-    query = select(lender, mode).order_by(lender, mode).limit(1)
-    while True:
-        other_mode = query.where(lender == book.lender, mode > book.mode)
-        row = connection.execute(other_mode).first()
-        if row is None:
-            row = connection.execute(query.where(lender > book.lender)).first()
-        if row is None:
-            return
-        book = StoredBook._make(row)
-        yield book
-
-
-RESENT_COUNTED_MAX: Final = 100_000
-"""What is to be sent again is counted so far."""

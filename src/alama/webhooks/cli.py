@@ -15,7 +15,6 @@ from alama.platform import ids, settings
 from alama.platform.addresses import InvalidUrl
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
-from alama.platform.event_bundles import RESENT_COUNTED_MAX
 from alama.platform.events import PREFIX, Event, EventKind
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, whole
@@ -29,6 +28,7 @@ from alama.webhooks.records import (
     ATTEMPT_PREFIX,
     COUNTED_MAX,
     KEPT_US,
+    RESENT_COUNTED_MAX,
     ROTATION_OVERLAP_US,
     Attempt,
     Change,
@@ -413,7 +413,7 @@ def add_description(parser: argparse.ArgumentParser) -> None:
         "--description",
         type=_description,
         metavar="TEXT",
-        help=f"what it is for, in a line of at most {descriptions.LENGTH_MAX} characters",
+        help=f"what it is for, in a line of at most {descriptions.DESCRIPTION_MAX} characters",
     )
 
 
@@ -481,8 +481,8 @@ def moment_us(text: str) -> int:
 
 
 def _description(text: str) -> str:
-    if not descriptions.fits(text):
-        message = f"one line of at most {descriptions.LENGTH_MAX} characters"
+    if not descriptions.is_description(text):
+        message = f"one line of at most {descriptions.DESCRIPTION_MAX} characters"
         raise argparse.ArgumentTypeError(message)
     return text
 

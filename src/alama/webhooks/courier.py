@@ -10,8 +10,7 @@ from alama import __version__
 from alama.core.errors import AlamaError
 from alama.platform.errors import StoreUnavailable
 from alama.webhooks import secrets
-from alama.webhooks.records import Due, Endpoint, SendError
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import DeliveryResult, Due, Endpoint, SendError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +68,6 @@ class Courier:
     """Delivers, one attempt at a time."""
 
     def __init__(self, sender: Sender, vault: Vault, clock: Time) -> None:
-        """Take what sends, what opens secrets, and the time."""
         self._sender = sender
         self._vault = vault
         self._clock = clock
@@ -84,7 +82,7 @@ class Courier:
         return [Ready(due, secrets[due.endpoint.id]) for due in claimed]
 
     async def deliver(self, ready: Ready) -> DeliveryResult:
-        """Try once; what goes wrong on the way is an outcome too."""
+        """Try once; what goes wrong on the way is a result too."""
         endpoint, event = ready.due.endpoint, ready.due.event
         if not ready.secrets:
             return DeliveryResult(None, SendError.SECRET_UNREADABLE, "", 0)

@@ -1,14 +1,15 @@
-"""Deliveries as rows: an event on its way to an endpoint, for the first time or again."""
+"""Events and deliveries as rows: chosen, made of what was announced, and begun anew."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, or_, select, tuple_
+from sqlalchemy import and_, literal_column, or_, select, tuple_
 
 from alama.platform import event_bundles
 from alama.platform.database import tables
 from alama.platform.database.statements import Prepared, insert_into
+from alama.platform.database.tables import COMMON_KINDS
 from alama.platform.event_bundles import Bundle, unfolded
 from alama.platform.events import Event
 from alama.webhooks import schema
@@ -17,9 +18,44 @@ from alama.webhooks.endpoint_store import ENABLED, ENDPOINTS, held, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from alama.webhooks.records import Endpoint
+
+
+# ------------------------------------------------------------------------------- events
+
+
+EVENT_COLUMNS: Final = [tables.events.c[name] for name in Event._fields]
+
+
+def retained(query: Select[Any]) -> Select[Any]:
+    """Have the selected events stay until the commit: nobody forgets them meanwhile."""
+    return query.with_for_update(read=True, key_share=True)
+
+
+def of_kinds(kinds: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Choose events by their kinds; the rare ones have an index of ids of their own."""
+    kind = tables.events.c.kind
+    chosen = kind == kinds[0] if len(kinds) == 1 else kind.in_(kinds)
+    if any(common in kinds for common in COMMON_KINDS):
+        return [chosen]
+    return [chosen, *(kind != literal_column(f"'{common}'") for common in COMMON_KINDS)]
+
+
+# What is there already stays: a database that somebody has put together is no reason to stop.
+_NEW_EVENT: Final = Prepared(
+    lambda connection: insert_into(connection, tables.events).on_conflict_do_nothing(),
+    Event._fields,
+)
+
+
+def keep(connection: Connection, events: Sequence[Event]) -> None:
+    """Write down events whose deliveries are made, or that have none."""
+    _NEW_EVENT.run(connection, [event._asdict() for event in events])
+
+
+# ------------------------------------------------------------------------------- deliveries
 
 
 KEY: Final = tuple_(schema.deliveries.c.endpoint_id, schema.deliveries.c.event_id)
@@ -53,7 +89,7 @@ def delivery(endpoint: Endpoint, event_id: str, due_us: int) -> dict[str, Any]:
     }
 
 
-_NEW: Final = Prepared(
+_NEW_DELIVERY: Final = Prepared(
     lambda connection: insert_into(connection, schema.deliveries).on_conflict_do_nothing(),
     ("endpoint_id", "event_id", "attempts", "generation", "next_us"),
 )
@@ -61,7 +97,7 @@ _NEW: Final = Prepared(
 
 def deliver_new(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Write deliveries down; those that are there already stay as they are."""
-    _NEW.run(connection, rows)
+    _NEW_DELIVERY.run(connection, rows)
 
 
 def send_again(connection: Connection, rows: Sequence[dict[str, Any]], now_us: int) -> None:
@@ -90,19 +126,7 @@ def send_again(connection: Connection, rows: Sequence[dict[str, Any]], now_us: i
     )
 
 
-# Dispatch: events get rows of their own, and a delivery for each endpoint that wants them.
-
-
-# What is there already stays: a database that somebody has put together is no reason to stop.
-_NEW_DELIVERY: Final = Prepared(
-    lambda connection: insert_into(connection, tables.events).on_conflict_do_nothing(),
-    Event._fields,
-)
-
-
-def keep(connection: Connection, events: Sequence[Event]) -> None:
-    """Write down events whose deliveries are made, or that have none."""
-    _NEW_DELIVERY.run(connection, [event._asdict() for event in events])
+# ------------------------------------------------------------------------------- dispatch
 
 
 def dispatch(connection: Connection, found: Sequence[Bundle], now_us: int) -> int:

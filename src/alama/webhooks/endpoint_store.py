@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 from sqlalchemy import delete, func, insert, select, update
 
 from alama.lenders.records import UnknownLender
+from alama.lenders.store import in_book
 from alama.platform.acts import ADDRESS, Act, ActKind, ActLog, Detail, act_in_book
+from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.vault.store import LenderKeys
 from alama.webhooks import schema
@@ -29,15 +31,13 @@ from alama.webhooks.records import (
     Secrets,
     TooManyEndpoints,
     UnknownEndpoint,
-    book_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy import Connection, Row, Select
 
-    from alama.platform.book import Book
     from alama.platform.database.database import Database
     from alama.vault.vault import Vault
 
@@ -49,10 +49,9 @@ _ATTEMPT: Final = [schema.webhook_attempts.c[name] for name in Attempt._fields]
 
 
 class EndpointStore:
-    """The endpoints in a database; see `alama.webhooks.ports.EndpointStore`."""
+    """The endpoints in a database; the vault knows which key of a lender stands."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database; the vault knows which key of a lender stands."""
         self._database = database
         self._log = log
         self._vault = vault
@@ -62,7 +61,7 @@ class EndpointStore:
         """Add one; `TooManyEndpoints` if the book has its twenty, `UnknownLender`."""
         table, lenders = tables.webhook_endpoints, tables.lenders
         lender = select(lenders.c.id).where(lenders.c.id == endpoint.book.lender)
-        count = select(func.count()).select_from(table).where(_in(endpoint.book))
+        count = select(func.count()).select_from(table).where(in_book(table, endpoint.book))
         with self._database.writing() as connection:
             # Two that are added at once are not both the last that there is room for.
             if connection.execute(lender.with_for_update()).first() is None:
@@ -71,11 +70,12 @@ class EndpointStore:
                 raise TooManyEndpoints(ENDPOINTS_MAX)
             secrets = self._under_standing_key(connection, endpoint, endpoint.secrets)
             connection.execute(insert(table), _row(endpoint) | _kept(secrets))
-            self._log.append(connection, endpoint_added(endpoint, by))
+            act = _act(ActKind.ENDPOINT_ADDED, endpoint, _terms(endpoint), by)
+            self._log.append(connection, act)
 
     def of(self, book: Book) -> Sequence[Endpoint]:
         """Those of a book, oldest first."""
-        query = ENDPOINTS.where(_in(book)).order_by(tables.webhook_endpoints.c.id)
+        query = _of(book).order_by(tables.webhook_endpoints.c.id)
         with self._database.reading() as connection:
             return [endpoint_of(row) for row in connection.execute(query)]
 
@@ -97,7 +97,8 @@ class EndpointStore:
             if values:
                 _update(connection, endpoint_id, values)
                 endpoint = _found(connection, one_of(book, endpoint_id))
-                self._log.append(connection, endpoint_changed(endpoint, by))
+                act = _act(ActKind.ENDPOINT_CHANGED, endpoint, _terms(endpoint), by)
+                self._log.append(connection, act)
             if endpoint.disabled_us is not None:
                 end_resend(connection, endpoint_id)
         return endpoint
@@ -112,7 +113,8 @@ class EndpointStore:
             endpoint = _found(connection, locked(one_of(book, endpoint_id)))
             connection.execute(delete(table).where(table.c.id == endpoint_id))
             end_resend(connection, endpoint_id)
-            self._log.append(connection, endpoint_removed(endpoint, by))
+            act = _act(ActKind.ENDPOINT_REMOVED, endpoint, whereabouts(endpoint.url), by)
+            self._log.append(connection, act)
 
     def replace_secrets(
         self, book: Book, endpoint_id: str, secrets: Secrets, now_us: int, by: str | None = None
@@ -132,7 +134,9 @@ class EndpointStore:
                 new = webhook_secrets.following(endpoint, new, keys, now_us)
             write_secrets(connection, endpoint_id, new)
             endpoint = _found(connection, one_of(book, endpoint_id))
-            self._log.append(connection, endpoint_secret_rotated(endpoint, by))
+            until: dict[str, Detail] = {"previous_until_us": endpoint.secrets.previous_until_us}
+            act = _act(ActKind.ENDPOINT_SECRET_ROTATED, endpoint, until, by)
+            self._log.append(connection, act)
         return endpoint
 
     def attempts(
@@ -142,11 +146,7 @@ class EndpointStore:
         table = schema.webhook_attempts
         query = (
             select(*_ATTEMPT)
-            .where(
-                table.c.lender == book.lender,
-                table.c.mode == book.mode.value,
-                table.c.endpoint_id == endpoint_id,
-            )
+            .where(in_book(table, book), table.c.endpoint_id == endpoint_id)
             .order_by(table.c.id.desc())
             .limit(limit)
         )
@@ -176,7 +176,7 @@ def endpoint_of(row: Row[Any]) -> Endpoint:
     """Read an endpoint from its row."""
     return Endpoint(
         id=row.id,
-        book=book_of(row.lender, row.mode),
+        book=Book(row.lender, Mode(row.mode)),
         url=row.url,
         kinds=tuple(row.kinds.split()),
         description=row.description,
@@ -240,14 +240,13 @@ def _changed(endpoint: Endpoint, change: Change, now_us: int) -> dict[str, Any]:
     return values
 
 
-def _in(book: Book) -> ColumnElement[bool]:
-    table = tables.webhook_endpoints
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
+def _of(book: Book) -> Select[Any]:
+    return ENDPOINTS.where(in_book(tables.webhook_endpoints, book))
 
 
 def one_of(book: Book, endpoint_id: str) -> Select[Any]:
     """Select one endpoint of a book."""
-    return ENDPOINTS.where(_in(book), tables.webhook_endpoints.c.id == endpoint_id)
+    return _of(book).where(tables.webhook_endpoints.c.id == endpoint_id)
 
 
 def locked(query: Select[Any]) -> Select[Any]:
@@ -286,29 +285,13 @@ def end_resend(connection: Connection, endpoint_id: str) -> None:
     connection.execute(delete(table).where(table.c.endpoint_id == endpoint_id))
 
 
+# ------------------------------------------------------------------------------- acts
+
+
 _DIGITS: Final = 16
 
 WORKER: Final = "the webhook worker"
 """Who disables endpoints, where no person does."""
-
-
-def endpoint_added(endpoint: Endpoint, by: str | None) -> Act:
-    return _on(ActKind.ENDPOINT_ADDED, endpoint, _terms(endpoint), by)
-
-
-def endpoint_changed(endpoint: Endpoint, by: str | None) -> Act:
-    """Say what an endpoint has become."""
-    return _on(ActKind.ENDPOINT_CHANGED, endpoint, _terms(endpoint), by)
-
-
-def endpoint_removed(endpoint: Endpoint, by: str | None) -> Act:
-    return _on(ActKind.ENDPOINT_REMOVED, endpoint, whereabouts(endpoint.url), by)
-
-
-def endpoint_secret_rotated(endpoint: Endpoint, by: str | None) -> Act:
-    """Say until when the secret before signs too; None: not at all."""
-    until_us = endpoint.secrets.previous_until_us
-    return _on(ActKind.ENDPOINT_SECRET_ROTATED, endpoint, {"previous_until_us": until_us}, by)
 
 
 def endpoint_disabled(endpoint: Endpoint) -> Act:
@@ -317,10 +300,10 @@ def endpoint_disabled(endpoint: Endpoint) -> Act:
         "failing_since_us": endpoint.failing_since_us,
         "disabled_us": endpoint.disabled_us,
     }
-    return _on(ActKind.ENDPOINT_DISABLED, endpoint, details, WORKER)
+    return _act(ActKind.ENDPOINT_DISABLED, endpoint, details, WORKER)
 
 
-def _on(kind: ActKind, endpoint: Endpoint, details: dict[str, Detail], by: str | None) -> Act:
+def _act(kind: ActKind, endpoint: Endpoint, details: dict[str, Detail], by: str | None) -> Act:
     return act_in_book(kind, endpoint.book, endpoint.id, details, by)
 
 

@@ -1,4 +1,4 @@
-"""Webhook endpoints: where a lender wants to be told, and the secrets that sign for it."""
+"""Webhook endpoints: where the events of a lender are sent, and the secrets that sign for it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ class Endpoints:
         clock: Clock,
         check_url: CheckUrl,
     ) -> None:
-        """Keep what it needs; the vault wraps secrets."""
         self._store = store
         self._events = events
         self._vault = vault
@@ -150,9 +149,9 @@ class Endpoints:
         """
         endpoint = require_enabled(self.find(book, endpoint_id))
         now_us = self._clock()
-        told = {"endpoint_id": endpoint.id, "message": TEST_MESSAGE}
+        data = {"endpoint_id": endpoint.id, "message": TEST_MESSAGE}
         chance = os.urandom(ids.RANDOM_BYTES)
-        sent = event(book, EventKind.TEST, endpoint.id, told, now_us, chance)
+        sent = event(book, EventKind.TEST, endpoint.id, data, now_us, chance)
         self._events.add_for_nobody(sent)
         self._events.send_to(book, sent.id, [endpoint.id], now_us)
         return sent

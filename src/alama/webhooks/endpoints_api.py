@@ -98,7 +98,7 @@ Kinds = Annotated[
 Description = Annotated[
     str,
     Meta(
-        max_length=records.LENGTH_MAX,
+        max_length=records.DESCRIPTION_MAX,
         pattern=rf"^[^{HIDDEN}]*$",
         description="What the endpoint is for, in your own words: one line.",
         examples=["the loan system"],
@@ -118,7 +118,7 @@ RULES: Final = {
         "it out or send [] for all",
         tuple(EventKind),
     ),
-    "description": Rule(str, f"must be one line of at most {records.LENGTH_MAX} characters"),
+    "description": Rule(str, f"must be one line of at most {records.DESCRIPTION_MAX} characters"),
     "enabled": Rule(bool, "must be true or false"),
     "expire_previous": Rule(bool, "must be true or false"),
     "since": Rule(str, "must be a time with its zone, such as 2026-11-15T10:00:00Z"),
@@ -725,5 +725,5 @@ class WebhookEndpoints:
 
 
 def _one_line(text: str) -> None:
-    if not records.fits(text):
+    if not records.is_description(text):
         raise ValueError

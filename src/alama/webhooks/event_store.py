@@ -6,30 +6,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import func, or_, select
 
+from alama.lenders.store import in_book
 from alama.platform import event_bundles, ids
 from alama.platform.database import tables
-from alama.platform.event_bundles import (
-    EVENT_COLUMNS,
-    StoredBook,
-    of_kinds,
-    retained,
-    unfolded,
-    within,
-)
+from alama.platform.event_bundles import unfolded
 from alama.platform.events import Event
 from alama.webhooks import deliveries, resends, schema
-from alama.webhooks.deliveries import delivery, send_again
+from alama.webhooks.deliveries import EVENT_COLUMNS, delivery, of_kinds, retained, send_again
 from alama.webhooks.endpoint_store import ENABLED, ENDPOINTS, endpoint_of, held, one_of
 from alama.webhooks.records import (
-    ASKS_FOR_PATIENCE,
     ATTEMPT_PREFIX,
     COUNTED_MAX,
-    LEFT_ALONE_S_MAX,
     Endpoint,
     UnknownEndpoint,
     UnknownEvent,
     Waiting,
 )
+from alama.webhooks.schedule import ASKS_TO_WAIT, LEFT_ALONE_S_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,10 +37,128 @@ OVERDUE_US: Final = 60 * 1_000_000
 SILENT_US: Final = 2 * OVERDUE_US
 """Where something has been due for the first, and nobody's delivery was tried for the second, no
 worker seems to run: workers look for what is due twice a second, and leave a receiver that fails
-alone for a minute at a time. Only one that has asked for patience is left alone for longer."""
+alone for a minute at a time. Only one that has asked us to wait is left alone for longer."""
 
 _LATEST: Final = 16
 """Attempts at an endpoint that may have been under way together: any of them may have asked."""
+
+
+class EventStore:
+    """The events in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, event: Event) -> None:
+        """Keep an event, to be sent to whoever wants it."""
+        with self._database.writing() as connection:
+            event_bundles.keep(connection, event)
+
+    def add_for_nobody(self, event: Event) -> None:
+        """Keep an event that is sent to nobody but those it is sent to by `send_to`."""
+        with self._database.writing() as connection:
+            deliveries.keep(connection, [event])
+
+    def page(self, book: Book, kind: str | None, before: str | None, limit: int) -> Sequence[Event]:
+        """Events of a book, newest first, from just before an id on."""
+        with self._database.reading() as connection:
+            undispatched = event_bundles.newest(connection, book, kind, before, limit)
+            rows = connection.execute(_newest(book, kind, before, limit))
+            found = {event.id: event for event in (*undispatched, *map(Event._make, rows))}
+        return sorted(found.values(), key=lambda event: event.id, reverse=True)[:limit]
+
+    def find(self, book: Book, event_id: str) -> Event:
+        """One of them, or `UnknownEvent`."""
+        with self._database.reading() as connection:
+            bundle = event_bundles.find(connection, book, event_id)
+            if bundle is not None:
+                return next(event for event in unfolded(bundle) if event.id == event_id)
+            return _found(connection, _one_of(book, event_id))
+
+    def send_to(self, book: Book, event_id: str, endpoint_ids: Sequence[str], now_us: int) -> int:
+        """Have an event sent, again or for the first time, at once; to how many it will be.
+
+        What is being sent at this moment is not sent twice at once. Endpoints that are disabled or
+        of another book are left out; `UnknownEvent`.
+        """
+        table = tables.webhook_endpoints
+        chosen = ENDPOINTS.where(in_book(table, book), table.c.id.in_(endpoint_ids), ENABLED)
+        # Looked for before anything is locked; what is there no more has been dispatched since.
+        with self._database.reading() as connection:
+            bundle = event_bundles.find(connection, book, event_id)
+        with self._database.writing() as connection:
+            if bundle is not None:
+                deliveries.dispatch_one(connection, bundle, now_us)
+            event = _found(connection, retained(_one_of(book, event_id)))
+            endpoints = [endpoint_of(row) for row in connection.execute(held(chosen))]
+            send_again(connection, [delivery(one, event.id, now_us) for one in endpoints], now_us)
+        return len(endpoints)
+
+    def send_since(self, book: Book, endpoint_id: str, since_us: int, now_us: int) -> int:
+        """Have everything from a time until now that an endpoint wants sent to it; how many.
+
+        They are counted up to `RESENT_COUNTED_MAX`, which stands for that many or more. The wish is
+        noted, and workers carry it on: see `Outbox.carry_on`. While it stands, asking again for the
+        same or for less begins nothing anew. Tests are left out, and so is everything where it is
+        disabled. `UnknownEndpoint` if it is not of the book.
+        """
+        with self._database.writing() as connection:
+            row = connection.execute(held(one_of(book, endpoint_id))).first()
+            if row is None:
+                raise UnknownEndpoint
+            endpoint = endpoint_of(row)
+            if endpoint.disabled_us is not None:
+                return 0
+            resends.note(connection, endpoint, since_us, now_us)
+        with self._database.reading() as connection:
+            return resends.count(connection, endpoint, since_us, now_us)
+
+    def waiting(
+        self, book: Book, endpoint_ids: Sequence[str], now_us: int
+    ) -> Mapping[str, Waiting]:
+        """What is on its way to some endpoints of a book, by their ids.
+
+        Those that are disabled, of another book, or wait for nothing are left out.
+        """
+        chosen = tables.webhook_endpoints.c.id.in_(endpoint_ids)
+        asked_for = ENDPOINTS.where(in_book(tables.webhook_endpoints, book), chosen, ENABLED)
+        with self._database.reading() as connection:
+            enabled = connection.execute(asked_for).all()
+            coming = _undispatched(connection, book)
+            found = {row.id: _at(connection, endpoint_of(row), coming, now_us) for row in enabled}
+        return {endpoint_id: some for endpoint_id, some in found.items() if some.count}
+
+
+def _newest(book: Book, kind: str | None, before: str | None, limit: int) -> Select[Any]:
+    # By their ids: an index has all that chooses these, and SQLite would sooner read a month of
+    # scores than look up what else there is of a few.
+    event_id = tables.events.c.id
+    chosen = (
+        select(event_id).where(in_book(tables.events, book)).order_by(event_id.desc()).limit(limit)
+    )
+    if kind is not None:
+        chosen = chosen.where(*of_kinds([kind]))
+    if before is not None:
+        chosen = chosen.where(event_id < before)
+    return _of(book).where(event_id.in_(chosen)).order_by(event_id.desc())
+
+
+def _found(connection: Connection, query: Select[Any]) -> Event:
+    row = connection.execute(query).first()
+    if row is None:
+        raise UnknownEvent
+    return Event._make(row)
+
+
+def _one_of(book: Book, event_id: str) -> Select[Any]:
+    return _of(book).where(tables.events.c.id == event_id)
+
+
+def _of(book: Book) -> Select[Any]:
+    return select(*EVENT_COLUMNS).where(in_book(tables.events, book))
+
+
+# ------------------------------------------------------------------------------- what waits
 
 
 class _Undispatched(NamedTuple):
@@ -56,19 +167,6 @@ class _Undispatched(NamedTuple):
     kind: str
     number: int
     oldest_us: int
-
-
-def waiting(
-    connection: Connection, book: Book, endpoint_ids: Sequence[str], now_us: int
-) -> dict[str, Waiting]:
-    """Give what waits, by endpoint; see `alama.webhooks.ports.EventStore`."""
-    table = tables.webhook_endpoints
-    in_book = (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
-    asked_for = ENDPOINTS.where(in_book, table.c.id.in_(endpoint_ids), ENABLED)
-    enabled = connection.execute(asked_for).all()
-    coming = _undispatched(connection, book)
-    found = {row.id: _at(connection, endpoint_of(row), coming, now_us) for row in enabled}
-    return {endpoint_id: some for endpoint_id, some in found.items() if some.count}
 
 
 def _at(
@@ -88,14 +186,14 @@ def _at(
         next_us,
         is_late
         and not _is_somebody_there(connection, now_us)
-        and not _asked_for_patience(connection, endpoint, now_us),
+        and not _asked_to_wait(connection, endpoint, now_us),
     )
 
 
 def _undispatched(connection: Connection, book: Book) -> list[_Undispatched]:
     table = tables.bundles
-    told = select(table.c.kind, table.c.number, table.c.created_us).where(event_bundles.of(book))
-    some = told.order_by(table.c.id).limit(COUNTED_MAX).subquery()
+    bundles = select(table.c.kind, table.c.number, table.c.created_us)
+    some = bundles.where(in_book(table, book)).order_by(table.c.id).limit(COUNTED_MAX).subquery()
     query = select(some.c.kind, func.sum(some.c.number), func.min(some.c.created_us))
     return [_Undispatched._make(row) for row in connection.execute(query.group_by(some.c.kind))]
 
@@ -134,136 +232,17 @@ def _is_somebody_there(connection: Connection, now_us: int) -> bool:
     return connection.execute(query.limit(1)).first() is not None
 
 
-def _asked_for_patience(connection: Connection, endpoint: Endpoint, now_us: int) -> bool:
+def _asked_to_wait(connection: Connection, endpoint: Endpoint, now_us: int) -> bool:
     """Say whether an endpoint may be left alone at its own wish."""
     table = schema.webhook_attempts
     latest = (
         select(table.c.status)
         .where(
-            table.c.lender == endpoint.book.lender,
-            table.c.mode == endpoint.book.mode.value,
+            in_book(table, endpoint.book),
             table.c.endpoint_id == endpoint.id,
             table.c.id >= ids.beginning(ATTEMPT_PREFIX, now_us - LEFT_ALONE_S_MAX * 1_000_000),
         )
         .order_by(table.c.id.desc())
         .limit(_LATEST)
     )
-    return not ASKS_FOR_PATIENCE.isdisjoint(connection.execute(latest).scalars())
-
-
-class EventStore:
-    """The events in a database; see `alama.webhooks.ports.EventStore`."""
-
-    def __init__(self, database: Database) -> None:
-        """Use an open database."""
-        self._database = database
-
-    def add(self, event: Event) -> None:
-        """Keep an event, to be sent to whoever wants it."""
-        with self._database.writing() as connection:
-            event_bundles.keep(connection, event)
-
-    def add_for_nobody(self, event: Event) -> None:
-        """Keep an event that is sent to nobody but those it is sent to by `send_to`."""
-        with self._database.writing() as connection:
-            deliveries.keep(connection, [event])
-
-    def page(self, book: Book, kind: str | None, before: str | None, limit: int) -> Sequence[Event]:
-        """Events of a book, newest first, from just before an id on."""
-        with self._database.reading() as connection:
-            undispatched = event_bundles.newest(connection, book, kind, before, limit)
-            rows = connection.execute(_newest(book, kind, before, limit))
-            found = {event.id: event for event in (*undispatched, *map(Event._make, rows))}
-        return sorted(found.values(), key=lambda event: event.id, reverse=True)[:limit]
-
-    def find(self, book: Book, event_id: str) -> Event:
-        """One of them, or `UnknownEvent`."""
-        with self._database.reading() as connection:
-            bundle = event_bundles.find(connection, book, event_id)
-            if bundle is not None:
-                return next(event for event in unfolded(bundle) if event.id == event_id)
-            return _found(connection, _one_of(book, event_id))
-
-    def send_to(self, book: Book, event_id: str, endpoint_ids: Sequence[str], now_us: int) -> int:
-        """Have an event sent, again or for the first time, at once; to how many it will be.
-
-        What is being sent at this moment is not sent twice at once. Endpoints that are disabled or
-        of another book are left out; `UnknownEvent`.
-        """
-        table = tables.webhook_endpoints
-        chosen = ENDPOINTS.where(
-            table.c.lender == book.lender,
-            table.c.mode == book.mode.value,
-            table.c.id.in_(endpoint_ids),
-            ENABLED,
-        )
-        # Looked for before anything is locked; what is there no more has been dispatched since.
-        with self._database.reading() as connection:
-            bundle = event_bundles.find(connection, book, event_id)
-        with self._database.writing() as connection:
-            if bundle is not None:
-                deliveries.dispatch_one(connection, bundle, now_us)
-            event = _found(connection, retained(_one_of(book, event_id)))
-            endpoints = [endpoint_of(row) for row in connection.execute(held(chosen))]
-            send_again(connection, [delivery(one, event.id, now_us) for one in endpoints], now_us)
-        return len(endpoints)
-
-    def send_since(self, book: Book, endpoint_id: str, since_us: int, now_us: int) -> int:
-        """Have everything from a time until now that an endpoint wants sent to it; how many.
-
-        They are counted up to `RESENT_COUNTED_MAX`, which stands for that many or more. The wish is
-        noted, and workers carry it on: see `Outbox.carry_on`. While it stands, asking again for the
-        same or for less begins nothing anew. Tests are left out, and so is everything where it is
-        disabled. `UnknownEndpoint` if it is not of the book.
-        """
-        with self._database.writing() as connection:
-            row = connection.execute(held(one_of(book, endpoint_id))).first()
-            if row is None:
-                raise UnknownEndpoint
-            endpoint = endpoint_of(row)
-            if endpoint.disabled_us is not None:
-                return 0
-            resends.note(connection, endpoint, since_us, now_us)
-        with self._database.reading() as connection:
-            return resends.count(connection, endpoint, since_us, now_us)
-
-    def waiting(
-        self, book: Book, endpoint_ids: Sequence[str], now_us: int
-    ) -> Mapping[str, Waiting]:
-        """What is on its way to some endpoints of a book, by their ids.
-
-        Those that are disabled, of another book, or wait for nothing are left out.
-        """
-        with self._database.reading() as connection:
-            return waiting(connection, book, endpoint_ids, now_us)
-
-
-def _newest(book: Book, kind: str | None, before: str | None, limit: int) -> Select[Any]:
-    # By their ids: an index has all that chooses these, and SQLite would sooner read a month of
-    # scores than look up what else there is of a few.
-    event_id = tables.events.c.id
-    chosen = select(event_id).where(_in(book)).order_by(event_id.desc()).limit(limit)
-    if kind is not None:
-        chosen = chosen.where(*of_kinds([kind]))
-    if before is not None:
-        chosen = chosen.where(event_id < before)
-    return _of(book).where(event_id.in_(chosen)).order_by(event_id.desc())
-
-
-def _found(connection: Connection, query: Select[Any]) -> Event:
-    row = connection.execute(query).first()
-    if row is None:
-        raise UnknownEvent
-    return Event._make(row)
-
-
-def _one_of(book: Book, event_id: str) -> Select[Any]:
-    return _of(book).where(tables.events.c.id == event_id)
-
-
-def _of(book: Book) -> Select[Any]:
-    return select(*EVENT_COLUMNS).where(_in(book))
-
-
-def _in(book: Book) -> ColumnElement[bool]:
-    return within(tables.events, StoredBook(book.lender, book.mode.value))
+    return not ASKS_TO_WAIT.isdisjoint(connection.execute(latest).scalars())

@@ -24,7 +24,6 @@ class NotYet(AlamaError):
     """Events are wanted since a time that has not come."""
 
     def __init__(self) -> None:
-        """Say what would do."""
         super().__init__(
             "the time is in the future: nothing has happened since",
             hint="name one that has passed; events are kept for 30 days",
@@ -35,7 +34,6 @@ class Events:
     """What can be done with the events of a book. Nothing of another book is ever found."""
 
     def __init__(self, store: EventStore, endpoints: EndpointStore, clock: Clock) -> None:
-        """Keep what it needs."""
         self._store = store
         self._endpoints = endpoints
         self._clock = clock
@@ -54,7 +52,9 @@ class Events:
 
     def find(self, book: Book, event_id: str) -> Event:
         """Give one of a book, or raise `UnknownEvent`."""
-        return self._store.find(book, _require_event_id(event_id))
+        if not ids.is_sortable(events.PREFIX, event_id):
+            raise UnknownEvent
+        return self._store.find(book, event_id)
 
     def resend(self, book: Book, event_id: str) -> int:
         """Have an event sent again to each endpoint that wants its kind; how many that are.
@@ -94,9 +94,3 @@ class Events:
         Each that is asked for takes its time: much may wait, and is counted.
         """
         return self._store.waiting(book, endpoint_ids, self._clock())
-
-
-def _require_event_id(text: str) -> str:
-    if not ids.is_sortable(events.PREFIX, text):
-        raise UnknownEvent
-    return text

@@ -12,7 +12,6 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.platform import events
 from alama.platform.book import Book, Scope
 from alama.platform.days import moment
-from alama.platform.event_bundles import RESENT_COUNTED_MAX
 from alama.platform.events import EventKind
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import optional_json_body
@@ -32,6 +31,7 @@ from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import Decision, ModelHash, PolicyHash, RequestId, Score, Tier
 from alama.webhooks import records
+from alama.webhooks.records import RESENT_COUNTED_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

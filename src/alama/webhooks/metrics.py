@@ -1,7 +1,4 @@
-"""Metrics of what is sent to webhooks, beside those of the service.
-
-A line names endpoints and events by their ids: an address may hold what its owner keeps to himself.
-"""
+"""Metrics of a worker: what is sent to webhooks, and what challengers are asked."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ class DeliveryMetrics:
     """The figures of one worker."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Make every metric in a registry that has none of them yet."""
         self._attempts = Counter(
             "alama_webhook_attempts",
             "Attempts to deliver an event to a webhook: delivered, failed, or given_up for good.",

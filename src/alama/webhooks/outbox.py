@@ -11,28 +11,23 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import bindparam, case, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy import bindparam, exists, func, select, tuple_, update
 
 from alama.lenders.installation import Installation, operator
-from alama.platform import event_bundles, ids
+from alama.platform import event_bundles
 from alama.platform.acts import ActLog
 from alama.platform.database import tables
+from alama.platform.database.books import NO_BOOK, StoredBook, books_after, within
 from alama.platform.database.statements import Prepared, insert_into
 from alama.platform.event_bundles import (
     COLUMNS,
-    EVENT_KEY,
-    NO_BOOK,
     Bundle,
-    StoredBook,
-    StoredKey,
     announce,
-    books_after,
-    within,
 )
-from alama.platform.events import PREFIX, Event, EventKind
-from alama.webhooks import deliveries as dispatching
+from alama.platform.events import Event, EventKind
+from alama.webhooks import deliveries as delivery_rows
 from alama.webhooks import endpoint_store, resends, schema
-from alama.webhooks.deliveries import KEY, has_enough, to_be_sent
+from alama.webhooks.deliveries import EVENT_COLUMNS, KEY, has_enough, to_be_sent
 from alama.webhooks.endpoint_store import (
     ENABLED,
     ENDPOINTS,
@@ -43,8 +38,6 @@ from alama.webhooks.endpoint_store import (
 )
 from alama.webhooks.records import (
     ANSWER_OF_SUCCESS_MAX,
-    ATTEMPT_PREFIX,
-    LEASE_US,
     Attempt,
     Backlog,
     DisabledReason,
@@ -53,420 +46,17 @@ from alama.webhooks.records import (
     Forgotten,
     Listed,
     Settled,
-    failing_too_long,
 )
+from alama.webhooks.schedule import failing_too_long
 from alama.webhooks.slots import rounds
+from alama.webhooks.upkeep import OldEvents, drop_attempts, put_away_waiting, recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select, Update
+    from sqlalchemy import ColumnElement, Connection, Update
 
     from alama.platform.database.database import Database
-
-
-_FIRST_WANTED: Final = case(
-    (ENABLED, tables.webhook_endpoints.c.generation),
-    else_=tables.webhook_endpoints.c.generation + 1,
-)
-"""The first generation that an endpoint is sent deliveries of: none that there is, if disabled.
-
-A bound that an index begins or ends at: by any other words all that waits would be read."""
-
-
-class OldEvents:
-    """Events whose time is over: they go with their deliveries, in one book after the other."""
-
-    def __init__(self, database: Database) -> None:
-        """Begin with the first book."""
-        self._database = database
-        self._book = NO_BOOK  # the one it goes on with
-
-    def drop(self, before_us: int, limit: int) -> Forgotten:
-        """Drop some from before a time, at most so many, of a book the oldest first.
-
-        Also bundles, until so many are gone; and when no events are left in any book, deliveries
-        as old whose event is gone: nothing could be sent of them.
-        """
-        end, numbers = ids.beginning(PREFIX, before_us), (0, 0)
-        undispatched = _drop_undispatched(self._database, end, limit)
-        with self._database.reading() as connection:
-            old = _old_events(connection, self._book, end, limit)
-        if old:
-            with self._database.writing() as connection:
-                numbers = _drop_events(connection, old)
-        events, undelivered = numbers
-        gone = Forgotten(events + undispatched, undispatched, undelivered, some_left=True)
-        if len(old) == limit:
-            self._book = StoredBook(old[-1].lender, old[-1].mode)
-            return gone
-        self._book = NO_BOOK
-        strays = _drop_strays(self._database, end, limit)
-        return gone._replace(some_left=undispatched >= limit or strays == limit)
-
-
-def _drop_undispatched(database: Database, end: str, limit: int) -> int:
-    """Drop bundles that end before an id, until so many events are gone; how many they were."""
-    table = tables.bundles
-    old: list[tuple[str, ...]] = []
-    left = limit
-    with database.reading() as connection:
-        for book in books_after(connection, table, NO_BOOK):
-            query = select(table.c.id, table.c.number).where(within(table, book), table.c.id < end)
-            for bundle_id, number in connection.execute(query.order_by(table.c.id).limit(limit)):
-                if left > 0:
-                    old.append((*book, bundle_id))
-                    left -= number
-            if left <= 0:
-                break
-    if not old:
-        return 0
-    with database.writing() as connection:
-        return sum(event_bundles.remove_free(connection, old).values())
-
-
-def _old_events(connection: Connection, begin: StoredBook, end: str, limit: int) -> list[StoredKey]:
-    """Give events with ids before one, at most so many, of a book and of those after it."""
-    table = tables.events
-    found: list[StoredKey] = []
-    for book in chain([begin], books_after(connection, table, begin)):
-        query = select(table.c.id).where(within(table, book), table.c.id < end).order_by(table.c.id)
-        some = connection.execute(query.limit(limit - len(found))).scalars()
-        found += [StoredKey(*book, event_id) for event_id in some]
-        if len(found) == limit:
-            break
-    return found
-
-
-def _drop_events(connection: Connection, old: Sequence[StoredKey]) -> tuple[int, int]:
-    """Drop those of some events that nobody else is at; how many, and of how much on its way."""
-    events, deliveries = tables.events, schema.deliveries
-    told = [events.c[name] for name in StoredKey._fields]
-    query = select(*told).where(EVENT_KEY.in_(old)).with_for_update(skip_locked=True)
-    keys = [tuple(row) for row in connection.execute(query)]
-    event_ids = [event_id for *_, event_id in keys]
-    undelivered = _undelivered(connection, event_ids)
-    connection.execute(delete(deliveries).where(deliveries.c.event_id.in_(event_ids)))
-    connection.execute(delete(events).where(EVENT_KEY.in_(keys)))
-    return len(keys), undelivered
-
-
-def _drop_strays(database: Database, end: str, limit: int) -> int:
-    """Drop deliveries with events before an id that are gone, at most so many; how many they were.
-
-    What is as old and has an event should be gone with that by now, so there is little to read. An
-    endpoint that was removed has no book in which to look for the event: its deliveries go at once.
-    """
-    events, endpoints, deliveries = tables.events, tables.webhook_endpoints, schema.deliveries
-    has_event = exists().where(
-        endpoints.c.id == deliveries.c.endpoint_id,
-        events.c.lender == endpoints.c.lender,
-        events.c.mode == endpoints.c.mode,
-        events.c.id == deliveries.c.event_id,
-    )
-    query = select(deliveries.c.endpoint_id, deliveries.c.event_id)
-    strays = query.where(deliveries.c.event_id < end, ~has_event).order_by(deliveries.c.event_id)
-    with database.reading() as connection:
-        found = [tuple(row) for row in connection.execute(strays.limit(limit))]
-    if found:
-        still = query.where(KEY.in_(found)).with_for_update(skip_locked=True)
-        with database.writing() as connection:
-            mine = [tuple(row) for row in connection.execute(still)]
-            connection.execute(delete(deliveries).where(KEY.in_(mine)))
-    return len(found)
-
-
-def _undelivered(connection: Connection, event_ids: Sequence[str]) -> int:
-    """Count what is still on its way of some events, to whoever would have it."""
-    table, deliveries = tables.webhook_endpoints, schema.deliveries
-    query = (
-        select(func.count())
-        .select_from(deliveries.join(table, table.c.id == deliveries.c.endpoint_id))
-        .where(
-            deliveries.c.event_id.in_(event_ids),
-            deliveries.c.next_us.is_not(None),
-            deliveries.c.generation == table.c.generation,
-            ENABLED,
-        )
-    )
-    return connection.execute(query).scalar_one()
-
-
-def drop_attempts(connection: Connection, before_us: int, limit: int) -> int:
-    """Drop attempts from before a time, oldest first, at most so many; how many they were."""
-    table = schema.webhook_attempts
-    is_old = table.c.id < ids.beginning(ATTEMPT_PREFIX, before_us)
-    query = select(table.c.id).where(is_old).order_by(table.c.id).limit(limit)
-    old = connection.execute(query.with_for_update(skip_locked=True)).scalars().all()
-    if old:
-        connection.execute(delete(table).where(table.c.id.in_(old)))
-    return len(old)
-
-
-def put_away_waiting(database: Database, now_us: int, limit: int) -> int:
-    """Give up some of what nobody is to be sent any more: of one endpoint; how many they were.
-
-    A claim on one of them stands: what arrives at this moment is still noted as delivered.
-    """
-    table, deliveries = tables.webhook_endpoints, schema.deliveries
-    waits = exists().where(
-        deliveries.c.endpoint_id == table.c.id,
-        deliveries.c.generation < _FIRST_WANTED,
-        deliveries.c.next_us.is_not(None),
-    )
-    concerned = select(table.c.id).where(or_(~ENABLED, table.c.generation > 0), waits).limit(1)
-    with database.reading() as connection:
-        endpoint_id = connection.execute(concerned).scalar()
-    if endpoint_id is None:
-        return 0
-    standing = select(_FIRST_WANTED).where(table.c.id == endpoint_id)
-    with database.writing() as connection:
-        # What it is may have changed since.
-        first_wanted = connection.execute(locked(standing)).scalar()
-        if first_wanted is None:
-            return 0
-        query = (
-            select(deliveries.c.event_id)
-            .where(
-                deliveries.c.endpoint_id == endpoint_id,
-                deliveries.c.generation < first_wanted,
-                deliveries.c.next_us.is_not(None),
-            )
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-        found = connection.execute(query).scalars().all()
-        over = update(deliveries).where(
-            deliveries.c.endpoint_id == endpoint_id, deliveries.c.event_id.in_(found)
-        )
-        connection.execute(over.values(next_us=None, failed_us=now_us))
-    return len(found)
-
-
-# What a clock that ran ahead has put off: it is due now, and not when that time comes.
-#
-# Times in the outbox are those of the worker that wrote them. One whose clock was a year ahead, and
-# that died, leaves claims that end in a year; what it tried in vain would be tried again in a year.
-
-
-CLAIM_US_MAX: Final = 2 * LEASE_US
-"""No claim of a clock that is nearly right ends later than this from now."""
-
-WAIT_US_MAX: Final = 27 * 3_600 * 1_000_000
-"""Nothing is put off for longer: the longest wait is a day, and a tenth more."""
-
-_KEYS: Final = select(schema.deliveries.c.endpoint_id, schema.deliveries.c.event_id)
-
-
-def recall(database: Database, now_us: int, limit: int) -> int:
-    """Have some of what is put off for too long due now, at most so many; how many they were."""
-    with database.reading() as connection:
-        found = _claimed_for_long(connection, now_us, limit) or _far_off(connection, now_us, limit)
-    if not found:
-        return 0
-    put_off = or_(_is_claimed_for_long(now_us), _is_far_off(now_us))
-    still = _KEYS.where(KEY.in_(found), put_off).with_for_update(skip_locked=True)
-    with database.writing() as connection:
-        keys = _all(connection, still)
-        back = update(schema.deliveries).where(KEY.in_(keys))
-        connection.execute(back.values(next_us=now_us, claimed_by=None))
-    return len(keys)
-
-
-def _claimed_for_long(connection: Connection, now_us: int, limit: int) -> Sequence[tuple[Any, ...]]:
-    return _all(connection, _KEYS.where(_is_claimed_for_long(now_us)).limit(limit))
-
-
-def _far_off(connection: Connection, now_us: int, limit: int) -> Sequence[tuple[Any, ...]]:
-    """Look at one endpoint after the other: each has the latest at the end of an index."""
-    table, deliveries = tables.webhook_endpoints, schema.deliveries
-    some = select(deliveries.c.event_id).where(to_be_sent(), _is_far_off(now_us)).exists()
-    concerned = select(table.c.id, table.c.generation).where(ENABLED, some).limit(1)
-    endpoint = connection.execute(concerned).first()
-    if endpoint is None:
-        return []
-    of_it = (deliveries.c.endpoint_id == endpoint.id) & (
-        deliveries.c.generation == endpoint.generation
-    )
-    return _all(connection, _KEYS.where(of_it, _is_far_off(now_us)).limit(limit))
-
-
-def _is_claimed_for_long(now_us: int) -> ColumnElement[bool]:
-    table = schema.deliveries
-    return table.c.claimed_by.is_not(None) & (table.c.next_us > now_us + CLAIM_US_MAX)
-
-
-def _is_far_off(now_us: int) -> ColumnElement[bool]:
-    return schema.deliveries.c.next_us > now_us + WAIT_US_MAX
-
-
-def _all(connection: Connection, query: Select[Any]) -> Sequence[tuple[Any, ...]]:
-    return [tuple(row) for row in connection.execute(query)]
-
-
-# What came of deliveries: written down, with what follows from it for their endpoints.
-
-
-_OVER: Final[dict[str, Any]] = {
-    "attempts": bindparam("number"),
-    "claimed_by": None,
-    "next_us": None,
-}
-
-
-def _mine(*more: ColumnElement[bool]) -> Update:
-    """Change a delivery, if the claim on it is still this worker's."""
-    table = schema.deliveries
-    return update(table).where(
-        table.c.endpoint_id == bindparam("to"),
-        table.c.event_id == bindparam("of"),
-        table.c.claimed_by == bindparam("worker"),
-        *more,
-    )
-
-
-_TOLD: Final = ("to", "of", "worker", "number")
-_DELIVERED: Final = Prepared(
-    lambda _: _mine().values(_OVER | {"delivered_us": bindparam("at_us"), "failed_us": None}),
-    (*_TOLD, "at_us"),
-)
-_AGAIN: Final = Prepared(
-    lambda _: _mine(schema.deliveries.c.next_us.is_not(None)).values(
-        _OVER | {"next_us": bindparam("due_us")}
-    ),
-    (*_TOLD, "due_us"),
-)
-_GIVEN_UP: Final = Prepared(
-    lambda _: _mine().values(_OVER | {"failed_us": bindparam("at_us")}), (*_TOLD, "at_us")
-)
-_ATTEMPTS: Final = Prepared(
-    # Once, though a worker that heard nothing of its commit says it again.
-    lambda connection: insert_into(connection, schema.webhook_attempts).on_conflict_do_nothing(),
-    Attempt._fields,
-)
-
-
-def settle(
-    connection: Connection, log: ActLog, worker: str, settled: Sequence[Settled]
-) -> list[Endpoint]:
-    """Note what came of claims; see `alama.webhooks.ports.Outbox`."""
-    concerned = {one.attempt.endpoint_id for one in settled}
-    query = ENDPOINTS.where(tables.webhook_endpoints.c.id.in_(concerned))
-    found = [endpoint_of(row) for row in connection.execute(locked(query))]
-    # Of one that was removed meanwhile nothing is noted any more.
-    at_each: dict[str, list[Settled]] = {endpoint.id: [] for endpoint in found}
-    for one in settled:
-        at_each.get(one.attempt.endpoint_id, []).append(one)
-    noted = list(chain.from_iterable(at_each.values()))
-    _write_outcomes(connection, worker, noted)
-    _ATTEMPTS.run(connection, [_kept(one)._asdict() for one in noted])
-    changed = [_after(endpoint, at_each[endpoint.id]) for endpoint in found]
-    _write_states(connection, found, changed)
-    disabled = [
-        now
-        for was, now in zip(found, changed, strict=True)
-        if was.disabled_us is None and now.disabled_us is not None
-    ]
-    for endpoint in disabled:
-        end_resend(connection, endpoint.id)
-        _announce_end(connection, endpoint)
-    for endpoint in disabled:
-        log.append(connection, endpoint_store.endpoint_disabled(endpoint))
-    return disabled
-
-
-def _write_outcomes(connection: Connection, worker: str, settled: Sequence[Settled]) -> None:
-    """Write what came of each claim that is still this worker's.
-
-    One that was given up while it was under way may still have arrived, but is not tried again.
-    """
-    for statement, chosen in (
-        (_DELIVERED, [one for one in settled if one.verdict.delivered]),
-        (_AGAIN, [one for one in settled if _is_due_again(one)]),
-        (_GIVEN_UP, [one for one in settled if not (one.verdict.delivered or _is_due_again(one))]),
-    ):
-        statement.run(connection, [_outcome(one, worker) for one in chosen])
-
-
-def _is_due_again(settled: Settled) -> bool:
-    return not settled.verdict.delivered and settled.verdict.next_us is not None
-
-
-def _outcome(settled: Settled, worker: str) -> dict[str, Any]:
-    attempt = settled.attempt
-    outcome: dict[str, Any] = {
-        "to": attempt.endpoint_id,
-        "of": attempt.event_id,
-        "worker": worker,
-        "number": attempt.number,
-    }
-    if _is_due_again(settled):
-        return outcome | {"due_us": settled.verdict.next_us}
-    return outcome | {"at_us": _ended_us(settled)}
-
-
-def _ended_us(settled: Settled) -> int:
-    return settled.attempt.started_us + 1_000 * settled.attempt.took_ms
-
-
-def _kept(settled: Settled) -> Attempt:
-    """Give an attempt as it is kept: what somebody says who is content is seldom read."""
-    attempt = settled.attempt
-    if not settled.verdict.delivered:
-        return attempt
-    return attempt._replace(answer=attempt.answer[:ANSWER_OF_SUCCESS_MAX])
-
-
-def _after(endpoint: Endpoint, settled: Sequence[Settled]) -> Endpoint:
-    """Give an endpoint as it is after attempts, some of which may be at what it was before."""
-    if endpoint.disabled_us is not None:
-        return endpoint
-    is_now = (endpoint.url, endpoint.generation)
-    at_it = [one for one in settled if (one.url, one.generation) == is_now]
-    failing_us = endpoint.failing_since_us
-    for one in sorted(at_it, key=_ended_us):
-        if one.verdict.delivered:
-            failing_us = None
-        elif failing_us is None and not one.verdict.ours:
-            failing_us = one.attempt.started_us
-    now = msgspec.structs.replace(endpoint, failing_since_us=failing_us)
-    for one in at_it:
-        if one.verdict.disable is not None and _stands(one, failing_us):
-            return msgspec.structs.replace(
-                now, disabled_us=_ended_us(one), disabled_reason=one.verdict.disable.value
-            )
-    return now
-
-
-def _stands(settled: Settled, failing_us: int | None) -> bool:
-    """Say whether an endpoint is to be disabled still: something may have arrived meanwhile."""
-    if settled.verdict.disable is not DisabledReason.FAILING:
-        return True
-    return failing_too_long(failing_us, _ended_us(settled))
-
-
-def _write_states(
-    connection: Connection, before: Iterable[Endpoint], after: Iterable[Endpoint]
-) -> None:
-    table = tables.webhook_endpoints
-    for was, now in zip(before, after, strict=True):
-        if was != now:
-            connection.execute(
-                update(table)
-                .where(table.c.id == now.id)
-                .values(
-                    failing_since_us=now.failing_since_us,
-                    disabled_us=now.disabled_us,
-                    disabled_reason=now.disabled_reason,
-                )
-            )
-
-
-def _announce_end(connection: Connection, endpoint: Endpoint) -> None:
-    assert endpoint.disabled_us is not None
-    data = {"endpoint_id": endpoint.id, "reason": endpoint.disabled_reason}
-    kind = EventKind.ENDPOINT_DISABLED
-    announce(connection, endpoint.book, kind, endpoint.id, data, endpoint.disabled_us)
 
 
 CLAIMED_AT_ONCE: Final = 64
@@ -487,17 +77,14 @@ RECALL_EVERY_US: Final = 60 * 1_000_000
 
 
 class Outbox:
-    """The outbox in a database; see `alama.webhooks.ports.Outbox`."""
+    """The outbox in a database; what it disables is written to the log of acts."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; what is disabled is written to the log of acts."""
         self._database = database
         self._log = log
         self._served = NO_BOOK  # the last whose turn it was
         self._recalled_us = 0
         self._old_events = OldEvents(database)
-
-    # -------------------------------------------------------------------------------- dispatch
 
     @classmethod
     def at(cls, installed: Installation) -> Outbox:
@@ -506,6 +93,8 @@ class Outbox:
         signer = installed.vault.signer_of_now
         log = ActLog(installed.database, signer, installed.clock, operator())
         return cls(installed.database, log)
+
+    # -------------------------------------------------------------------------------- dispatch
 
     def dispatch(self, now_us: int, limit: int) -> int:
         """Make deliveries of events that none were made of, until they are so many; how many.
@@ -526,7 +115,7 @@ class Outbox:
             return 0
         self._served = StoredBook(chosen[-1].lender, chosen[-1].mode)
         with self._database.writing() as connection:
-            return dispatching.dispatch(connection, chosen, now_us)
+            return delivery_rows.dispatch(connection, chosen, now_us)
 
     def carry_on(self, now_us: int, limit: int) -> int:
         """Go on with what takes long, at most so many deliveries; how many they were.
@@ -565,21 +154,21 @@ class Outbox:
             return connection.execute(query).scalars().all()
 
     def claim(
-        self, worker: str, places: Mapping[str, int], now_us: int, until_us: int
+        self, worker: str, slots: Mapping[str, int], now_us: int, until_us: int
     ) -> Sequence[Due]:
-        """Take what is due, for each endpoint at most as many as it has places, oldest first.
+        """Take what is due, for each endpoint at most as many as it has slots, oldest first.
 
-        In the order of the places. Nobody else gets them before `until_us`; a worker that dies
+        In the order of the slots. Nobody else gets them before `until_us`; a worker that dies
         gives them back by that. What another worker is taking at this moment is left out.
         """
         with self._database.reading() as connection:
-            wanted = [endpoint_id for endpoint_id, free in places.items() if free > 0]
+            wanted = [endpoint_id for endpoint_id, free in slots.items() if free > 0]
             endpoints = _with_something_due(connection, wanted, now_us)
             due = [
                 one
                 for endpoint_id in wanted
                 if endpoint_id in endpoints
-                for one in _due(connection, endpoints[endpoint_id], places[endpoint_id], now_us)
+                for one in _due(connection, endpoints[endpoint_id], slots[endpoint_id], now_us)
             ]
         taken: list[Due] = []
         for first in range(0, len(due), CLAIMED_AT_ONCE):
@@ -619,7 +208,7 @@ class Outbox:
         for first in range(0, len(settled), SETTLED_AT_ONCE):
             with self._database.writing() as connection:
                 some = settled[first : first + SETTLED_AT_ONCE]
-                disabled += settle(connection, self._log, worker, some)
+                disabled += settle_some(connection, self._log, worker, some)
         return disabled
 
     # -------------------------------------------------------------------------------- upkeep
@@ -707,7 +296,7 @@ def _with_something_due(
 
 # Made once: a claim asks it of each endpoint, and making it takes longer than the answer.
 _DUE: Final = (
-    select(schema.deliveries.c.attempts, *event_bundles.EVENT_COLUMNS)
+    select(schema.deliveries.c.attempts, *EVENT_COLUMNS)
     .join(tables.events, tables.events.c.id == schema.deliveries.c.event_id)
     .where(
         tables.events.c.lender == bindparam("lender"),
@@ -757,3 +346,168 @@ def _take(
         for one, key in zip(due, keys, strict=True)
         if key in attempts
     ]
+
+
+# ------------------------------------------------------------------------------- settling
+
+
+_OVER: Final[dict[str, Any]] = {
+    "attempts": bindparam("number"),
+    "claimed_by": None,
+    "next_us": None,
+}
+
+
+def _mine(*more: ColumnElement[bool]) -> Update:
+    """Change a delivery, if the claim on it is still this worker's."""
+    table = schema.deliveries
+    return update(table).where(
+        table.c.endpoint_id == bindparam("to"),
+        table.c.event_id == bindparam("of"),
+        table.c.claimed_by == bindparam("worker"),
+        *more,
+    )
+
+
+_CLAIM: Final = ("to", "of", "worker", "number")
+_DELIVERED: Final = Prepared(
+    lambda _: _mine().values(_OVER | {"delivered_us": bindparam("at_us"), "failed_us": None}),
+    (*_CLAIM, "at_us"),
+)
+_AGAIN: Final = Prepared(
+    lambda _: _mine(schema.deliveries.c.next_us.is_not(None)).values(
+        _OVER | {"next_us": bindparam("due_us")}
+    ),
+    (*_CLAIM, "due_us"),
+)
+_GIVEN_UP: Final = Prepared(
+    lambda _: _mine().values(_OVER | {"failed_us": bindparam("at_us")}), (*_CLAIM, "at_us")
+)
+_ATTEMPTS: Final = Prepared(
+    # Once, though a worker that heard nothing of its commit says it again.
+    lambda connection: insert_into(connection, schema.webhook_attempts).on_conflict_do_nothing(),
+    Attempt._fields,
+)
+
+
+def settle_some(
+    connection: Connection, log: ActLog, worker: str, settled: Sequence[Settled]
+) -> list[Endpoint]:
+    """Note what came of some claims; see `Outbox.settle`."""
+    concerned = {one.attempt.endpoint_id for one in settled}
+    query = ENDPOINTS.where(tables.webhook_endpoints.c.id.in_(concerned))
+    found = [endpoint_of(row) for row in connection.execute(locked(query))]
+    # Of one that was removed meanwhile nothing is noted any more.
+    at_each: dict[str, list[Settled]] = {endpoint.id: [] for endpoint in found}
+    for one in settled:
+        at_each.get(one.attempt.endpoint_id, []).append(one)
+    noted = list(chain.from_iterable(at_each.values()))
+    _write_results(connection, worker, noted)
+    _ATTEMPTS.run(connection, [_kept(one)._asdict() for one in noted])
+    changed = [_after(endpoint, at_each[endpoint.id]) for endpoint in found]
+    _write_states(connection, found, changed)
+    disabled = [
+        now
+        for was, now in zip(found, changed, strict=True)
+        if was.disabled_us is None and now.disabled_us is not None
+    ]
+    for endpoint in disabled:
+        end_resend(connection, endpoint.id)
+        _announce_end(connection, endpoint)
+    for endpoint in disabled:
+        log.append(connection, endpoint_store.endpoint_disabled(endpoint))
+    return disabled
+
+
+def _write_results(connection: Connection, worker: str, settled: Sequence[Settled]) -> None:
+    """Write what came of each claim that is still this worker's.
+
+    One that was given up while it was under way may still have arrived, but is not tried again.
+    """
+    for statement, chosen in (
+        (_DELIVERED, [one for one in settled if one.verdict.delivered]),
+        (_AGAIN, [one for one in settled if _is_due_again(one)]),
+        (_GIVEN_UP, [one for one in settled if not (one.verdict.delivered or _is_due_again(one))]),
+    ):
+        statement.run(connection, [_result(one, worker) for one in chosen])
+
+
+def _is_due_again(settled: Settled) -> bool:
+    return not settled.verdict.delivered and settled.verdict.next_us is not None
+
+
+def _result(settled: Settled, worker: str) -> dict[str, Any]:
+    attempt = settled.attempt
+    result: dict[str, Any] = {
+        "to": attempt.endpoint_id,
+        "of": attempt.event_id,
+        "worker": worker,
+        "number": attempt.number,
+    }
+    if _is_due_again(settled):
+        return result | {"due_us": settled.verdict.next_us}
+    return result | {"at_us": _ended_us(settled)}
+
+
+def _ended_us(settled: Settled) -> int:
+    return settled.attempt.started_us + 1_000 * settled.attempt.took_ms
+
+
+def _kept(settled: Settled) -> Attempt:
+    """Give an attempt as it is kept: what somebody says who is content is seldom read."""
+    attempt = settled.attempt
+    if not settled.verdict.delivered:
+        return attempt
+    return attempt._replace(answer=attempt.answer[:ANSWER_OF_SUCCESS_MAX])
+
+
+def _after(endpoint: Endpoint, settled: Sequence[Settled]) -> Endpoint:
+    """Give an endpoint as it is after attempts, some of which may be at what it was before."""
+    if endpoint.disabled_us is not None:
+        return endpoint
+    is_now = (endpoint.url, endpoint.generation)
+    at_it = [one for one in settled if (one.url, one.generation) == is_now]
+    failing_us = endpoint.failing_since_us
+    for one in sorted(at_it, key=_ended_us):
+        if one.verdict.delivered:
+            failing_us = None
+        elif failing_us is None and not one.verdict.ours:
+            failing_us = one.attempt.started_us
+    now = msgspec.structs.replace(endpoint, failing_since_us=failing_us)
+    for one in at_it:
+        if one.verdict.disable is not None and _stands(one, failing_us):
+            return msgspec.structs.replace(
+                now, disabled_us=_ended_us(one), disabled_reason=one.verdict.disable.value
+            )
+    return now
+
+
+def _stands(settled: Settled, failing_us: int | None) -> bool:
+    """Say whether an endpoint is to be disabled still: something may have arrived meanwhile."""
+    if settled.verdict.disable is not DisabledReason.FAILING:
+        return True
+    return failing_too_long(failing_us, _ended_us(settled))
+
+
+def _write_states(
+    connection: Connection, before: Iterable[Endpoint], after: Iterable[Endpoint]
+) -> None:
+    table = tables.webhook_endpoints
+    for was, now in zip(before, after, strict=True):
+        if was != now:
+            connection.execute(
+                update(table)
+                .where(table.c.id == now.id)
+                .values(
+                    failing_since_us=now.failing_since_us,
+                    disabled_us=now.disabled_us,
+                    disabled_reason=now.disabled_reason,
+                )
+            )
+
+
+def _announce_end(connection: Connection, endpoint: Endpoint) -> None:
+    assert endpoint.disabled_us is not None
+    data = {"endpoint_id": endpoint.id, "reason": endpoint.disabled_reason}
+    kind = EventKind.ENDPOINT_DISABLED
+    announce(connection, endpoint.book, kind, endpoint.id, data, endpoint.disabled_us)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import case, func, select, update
 
+from alama.lenders.store import in_book
 from alama.platform import event_bundles, ids
 from alama.platform.database import tables
 from alama.platform.database.statements import insert_into
-from alama.platform.event_bundles import RESENT_COUNTED_MAX, of_kinds, retained
 from alama.platform.events import PREFIX, EventKind
 from alama.webhooks import schema
-from alama.webhooks.deliveries import delivery, has_enough, send_again
+from alama.webhooks.deliveries import delivery, has_enough, of_kinds, retained, send_again
 from alama.webhooks.endpoint_store import ENDPOINTS, end_resend, endpoint_of, held
+from alama.webhooks.records import RESENT_COUNTED_MAX, Endpoint
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
     from alama.platform.database.database import Database
-    from alama.webhooks.records import Endpoint
 
 
 DUE_MAX: Final = 500
@@ -60,7 +60,9 @@ def count(connection: Connection, endpoint: Endpoint, since_us: int, now_us: int
     """Count what an endpoint wants from a time until now, up to `RESENT_COUNTED_MAX`."""
     since_id, until_id = ids.beginning(PREFIX, max(since_us, 0)), _end(now_us)
     # Those that are yet to be dispatched are sent by that, whether or not the wish gets there.
-    coming = event_bundles.between(connection, endpoint.book, _kinds(endpoint), since_id, until_id)
+    coming = event_bundles.between(
+        connection, endpoint.book, _kinds(endpoint), since_id, until_id, RESENT_COUNTED_MAX
+    )
     some = _wanted(endpoint, since_id, until_id).limit(RESENT_COUNTED_MAX)
     return min(coming + _count(connection, some), RESENT_COUNTED_MAX)
 
@@ -131,8 +133,7 @@ def _wanted(endpoint: Endpoint, after_id: str, until_id: str) -> Select[Any]:
     return (
         select(table.c.id)
         .where(
-            table.c.lender == endpoint.book.lender,
-            table.c.mode == endpoint.book.mode.value,
+            in_book(table, endpoint.book),
             table.c.id > after_id,
             table.c.id < until_id,
             *of_kinds(_kinds(endpoint)),

@@ -1,9 +1,9 @@
 """The sender: posts an event to a guarded address that nobody has reason to trust.
 
 A receiver may be slow, endless, broken or malicious, and may try to have us speak to somebody else.
-None of it costs more than a place for `PATIENCE_S` and some kilobytes: no redirect is followed, no
-proxy of the environment used, no cookie kept, nothing unpacked, and nothing connected to that the
-guard has not seen.
+None of it costs more than a slot for `SEND_TIMEOUT_S` and some kilobytes: no redirect is followed,
+no proxy of the environment used, no cookie kept, nothing unpacked, and nothing connected to that
+the guard has not seen.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from yarl import URL
 
 from alama.core.application import visible_lines
 from alama.platform import addresses
-from alama.platform import addresses as urls
-from alama.webhooks import records as schedule
-from alama.webhooks.records import SendError
+from alama.webhooks import schedule
+from alama.webhooks.records import DeliveryResult, SendError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +40,7 @@ class AddressForbidden(OSError):
     """Nothing may be sent to this address."""
 
     def __init__(self) -> None:
-        """Say always the same: aiohttp shows the reason of several addresses if it is one."""
+        # Always the same: aiohttp shows the reason of several addresses if it is one.
         super().__init__("nothing may be sent to this address")
 
 
@@ -59,16 +58,15 @@ def sockets(allowed: Sequence[Network]) -> SocketFactoryType:
     return guarded
 
 
-# Names of receivers, looked up so that no name keeps another one waiting.
-#
+# ------------------------------------------------------------------------------- names
+
 # A name server that does not answer holds whoever asks it for half a minute, and nothing in Python
 # can call them back. So each name is asked for on a thread of its own, by one thread at a time, and
 # each lender has so many of them: one whose names are all silent holds some sleeping threads, and
 # nobody else's deliveries.
 
-
 ADDRESSES_MAX: Final = 4
-"""Of one name, in the order the system prefers: one with hundreds would have us knock at all."""
+"""Of one name, in the order the system prefers: one with hundreds would have us try them all."""
 
 UNDER_WAY_MAX: Final = 512
 OF_LENDER_MAX: Final = 64
@@ -78,7 +76,7 @@ A silent name is looked up for longer than anybody waits for it, also when it is
 """
 
 LOOKUP_TIMEOUT_S: Final = 10.0
-"""For one name. Less than an attempt has, so that its outcome says that it was the name."""
+"""For one name. Less than an attempt has, so that its result says that it was the name."""
 
 _asking: ContextVar[str] = ContextVar("asking")
 
@@ -111,7 +109,6 @@ class TooManyNames(OSError):
     """No more names can be looked up now, which says nothing of the one that was asked for."""
 
     def __init__(self) -> None:
-        """Say always the same."""
         super().__init__("too many names are being looked up")
 
 
@@ -126,10 +123,9 @@ class _Asked(NamedTuple):
 class Names(AbstractResolver):
     """Looks names up for aiohttp. Lives in one event loop."""
 
-    def __init__(self, lookup: Lookup, patience_s: float = LOOKUP_TIMEOUT_S) -> None:
-        """Take how names are looked up; it may be called on many threads at once."""
-        self._lookup = lookup
-        self._patience_s = patience_s
+    def __init__(self, lookup: Lookup, timeout_s: float = LOOKUP_TIMEOUT_S) -> None:
+        self._lookup = lookup  # called on many threads at once
+        self._timeout_s = timeout_s
         self._under_way: dict[str, _Asked] = {}
 
     async def resolve(
@@ -169,7 +165,7 @@ class Names(AbstractResolver):
             raise TooManyNames
         answer: Future[Sequence[str]] = Future()
         answer.set_running_or_notify_cancel()  # from here on, who stops waiting ends it for nobody
-        asked = _Asked(lender, answer, asyncio.get_running_loop().time() + self._patience_s)
+        asked = _Asked(lender, answer, asyncio.get_running_loop().time() + self._timeout_s)
         self._under_way[name] = asked
         # A daemon: the process may end while a name server is silent.
         thread = threading.Thread(
@@ -193,10 +189,13 @@ class Names(AbstractResolver):
             answer.set_result(found)
 
 
+# ------------------------------------------------------------------------------- sending
+
+
 SEND_TIMEOUT_S: Final = 15.0
 """For all of an attempt: the name, the connection, TLS, and the answer."""
 
-BODY_PATIENCE_S: Final = 1.0
+BODY_TIMEOUT_S: Final = 1.0
 """For the body of an answer, once its status has come: the status is what counts."""
 
 READ_BYTES_MAX: Final = 64 * 1024
@@ -211,20 +210,6 @@ event is on its way would have failed an attempt for nothing.
 """
 
 
-class DeliveryResult(NamedTuple):
-    """What came of an attempt: a status, or else the code of what went wrong.
-
-    `text` is the beginning of what the receiver said, at most `KEPT_BYTES_MAX` in UTF-8, fit to
-    be shown. `retry_after_s` is how long it asks to be left alone.
-    """
-
-    status: int | None
-    error: SendError | None
-    text: str
-    took_ms: int
-    retry_after_s: int | None = None
-
-
 class Sender:
     """Sends events, many at once, over connections that it keeps. Made inside a running loop."""
 
@@ -233,12 +218,11 @@ class Sender:
         reach: Reach,
         clock: Clock,
         lookup: Lookup = system_lookup,
-        patience_s: float = SEND_TIMEOUT_S,
+        timeout_s: float = SEND_TIMEOUT_S,
     ) -> None:
-        """Take what may be reached, the time, and how names are looked up."""
         self._reach = reach
         self._clock = clock
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._names = Names(lookup)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -263,16 +247,16 @@ class Sender:
     async def send(
         self, url: str, headers: Mapping[str, str], body: bytes, lender: str
     ) -> DeliveryResult:
-        """Post a body, once, and say what came of it: a failure is an outcome, never raised.
+        """Post a body, once, and say what came of it: a failure is a result, never raised.
 
         It is the lender's who wants it there.
         """
         loop = asyncio.get_running_loop()
         began_s = loop.time()
-        until_s = began_s + self._patience_s
+        until_s = began_s + self._timeout_s
         try:
             # Once more: the operator may have become stricter since it was entered.
-            urls.check(url, self._reach)
+            addresses.check(url, self._reach)
             with on_behalf_of(lender):
                 async with asyncio.timeout_at(until_s):
                     reply = await self._session.post(
@@ -281,10 +265,10 @@ class Sender:
                         headers={**headers, "accept-encoding": "identity"},
                         allow_redirects=False,
                     )
-        except (urls.InvalidUrl, aiohttp.ClientError, OSError) as failure:
+        except (addresses.InvalidUrl, aiohttp.ClientError, OSError) as failure:
             return DeliveryResult(None, _code(failure), "", _ms(loop.time() - began_s))
         try:
-            text = await _beginning(reply, min(until_s, loop.time() + BODY_PATIENCE_S))
+            text = await _beginning(reply, min(until_s, loop.time() + BODY_TIMEOUT_S))
         finally:
             # One that was read to its end has left its connection to the next event by now.
             reply.close()
@@ -315,7 +299,7 @@ def _code(failure: Exception) -> SendError:  # noqa: PLR0911 - one return for ea
     match failure:
         case TimeoutError():
             return SendError.TIMEOUT
-        case urls.InvalidUrl() | aiohttp.InvalidURL():
+        case addresses.InvalidUrl() | aiohttp.InvalidURL():
             return SendError.URL_REFUSED
         case aiohttp.ClientConnectorDNSError(os_error=TooManyNames()):
             return SendError.NAMES_BUSY
@@ -337,7 +321,7 @@ def _ms(seconds: float) -> int:
     return round(seconds * 1_000)
 
 
-# A knock at a receiver's door: connected to as an event would be, and nothing is sent.
+# ------------------------------------------------------------------------------- probing
 
 
 PROBE_TIMEOUT_S: Final = 5.0
@@ -348,22 +332,22 @@ async def probe(
     url: str,
     reach: Reach,
     lookup: Lookup = system_lookup,
-    patience_s: float = PROBE_TIMEOUT_S,
+    timeout_s: float = PROBE_TIMEOUT_S,
 ) -> SendError | None:
     """Connect to the host of a URL through the guard, shake hands, and leave; None: all went well.
 
     Neither the path nor anything else that is in the URL leaves this machine but the name.
     """
     try:
-        urls.check(url, reach)
-    except urls.InvalidUrl:
+        addresses.check(url, reach)
+    except addresses.InvalidUrl:
         return SendError.URL_REFUSED
     parts = urlsplit(url)
     host, is_tls = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if is_tls else 80)
     try:
-        async with asyncio.timeout(patience_s):
-            found = await _addresses(host, lookup, patience_s)
+        async with asyncio.timeout(timeout_s):
+            found = await _addresses(host, lookup, timeout_s)
             if found is None:
                 return SendError.NAME_NOT_RESOLVED
             return await _first_that_answers(found, host, port, reach, is_tls=is_tls)
@@ -371,11 +355,11 @@ async def probe(
         return SendError.TIMEOUT
 
 
-async def _addresses(host: str, lookup: Lookup, patience_s: float) -> list[str] | None:
+async def _addresses(host: str, lookup: Lookup, timeout_s: float) -> list[str] | None:
     if addresses.parsed(host) is not None:
         return [host]
     try:
-        found = await Names(lookup, patience_s).resolve(host)
+        found = await Names(lookup, timeout_s).resolve(host)
     except OSError:
         return None
     return [one["host"] for one in found]

@@ -1,8 +1,8 @@
 """Slots: how many deliveries may be under way, to each endpoint and in all; whose turn it is.
 
-A receiver that answers gets more places, and one that fails loses half of them. One that fails
+A receiver that answers gets more slots, and one that fails loses half of them. One that fails
 again is left alone for a while, longer each time, and then asked by a single delivery: the first
-answer gives it back what it had. Where places are scarce lenders take turns, and so do the
+answer gives it back what it had. Where slots are scarce lenders take turns, and so do the
 endpoints of a lender: nobody's backlog is in the way of anybody else's event.
 """
 
@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from alama.webhooks.records import LEFT_ALONE_S_MAX, Endpoint
+from alama.webhooks.schedule import LEFT_ALONE_S_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from alama.webhooks.records import Endpoint
 
 
 _One = TypeVar("_One")
@@ -31,14 +33,10 @@ def rounds(queues: Sequence[Sequence[_One]]) -> Iterator[_One]:
     return (one for one in mixed if one is not None)
 
 
-# Turns: lenders go round, and so do the endpoints of each, whatever their names and numbers.
-
-
 class RoundRobin:
-    """Who comes next: whoever had a turn longest ago."""
+    """Who comes next: the lender, and of its endpoints the one, that had a turn longest ago."""
 
     def __init__(self) -> None:
-        """Begin with nobody's turn."""
         self._count = 0
         self._of_lenders: dict[str, int] = {}
         self._of_endpoints: dict[str, int] = {}
@@ -75,7 +73,7 @@ class RoundRobin:
 ENDPOINT_MAX: Final = 8
 TOTAL_MAX: Final = 512
 MORE_MAX: Final = 32
-"""Of all places those that go to endpoints which have one already: the others stay free for those
+"""Of all slots those that go to endpoints which have one already: the others stay free for those
 who have none, however many receivers have just begun to stall. Few, for what is under way when a
 worker is killed may have arrived, and is sent again."""
 
@@ -95,7 +93,7 @@ class _Receiver(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Standing:
+class _State:
     """What is known of an endpoint, as long as it has this receiver.
 
     `failures` are those since it last answered. Nothing begins before `back_us`, when it may have
@@ -121,34 +119,34 @@ class _Standing:
 
 
 class Slots:
-    """The places of one worker.
+    """The slots of one worker.
 
-    It is told how deliveries end, and when: microseconds of a clock that is never set back.
+    Times are microseconds of a clock that is never set back.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing under way."""
-        self._standings: dict[str, _Standing] = {}
-        # With turns for both at once, whoever is early for a first place would be so for a second.
+        self._states: dict[str, _State] = {}
+        # With turns for both at once, whoever is early for a first slot would be so for a second.
         self._first_turns = RoundRobin()
         self._more_turns = RoundRobin()
 
     @property
     def taken(self) -> int:
         """How many deliveries are under way."""
-        return sum(one.taken for one in self._standings.values())
+        return sum(one.taken for one in self._states.values())
 
     def offer(self, waiting: Sequence[Endpoint], now_us: int) -> dict[str, int]:
         """Give how many deliveries may begin now, by the id of the endpoint; none has 0.
 
-        For endpoints that something is due for: a place that is offered to another is lost to all.
+        For endpoints that something is due for: a slot that is offered to another is lost to all.
         Whoever took one longest ago comes first.
         """
-        room = [(one, self._standing(one).room(now_us)) for one in waiting]
+        room = [(one, self._state(one).room(now_us)) for one in waiting]
         free = TOTAL_MAX - self.taken
-        firsts = ((one, min(more, 1)) for one, more in room if not self._standing(one).taken)
+        firsts = ((one, min(more, 1)) for one, more in room if not self._state(one).taken)
         offered = {one.id: 1 for one in islice(self._first_turns.order(firsts), free)}
-        free = min(free - len(offered), max(MORE_MAX - self._more_taken(), 0))
+        more_taken = sum(max(one.taken - 1, 0) for one in self._states.values())
+        free = min(free - len(offered), max(MORE_MAX - more_taken, 0))
         others = ((one, more - offered.get(one.id, 0)) for one, more in room)
         for one in islice(self._more_turns.order(others), free):
             offered[one.id] = offered.get(one.id, 0) + 1
@@ -156,70 +154,67 @@ class Slots:
 
     def take(self, endpoint: Endpoint) -> None:
         """A delivery begins."""
-        standing = self._standing(endpoint)
-        (self._more_turns if standing.taken else self._first_turns).note(endpoint)
-        standing.taken += 1
+        state = self._state(endpoint)
+        (self._more_turns if state.taken else self._first_turns).note(endpoint)
+        state.taken += 1
 
     def delivered(self, endpoint: Endpoint) -> None:
         """One has ended well: there is room for one more, and if it was away for all it had."""
-        standing = self._ended(endpoint)
-        if standing.failures > 1:
-            standing.allowed *= 2
-        standing.allowed = min(standing.allowed + 1, ENDPOINT_MAX)
-        standing.failures = standing.back_us = 0
+        state = self._ended(endpoint)
+        if state.failures > 1:
+            state.allowed *= 2
+        state.allowed = min(state.allowed + 1, ENDPOINT_MAX)
+        state.failures = state.back_us = 0
 
     def failed(self, endpoint: Endpoint, asked_s: int, now_us: int) -> None:
         """One has failed: half as many from now on; the next failures in a row make it wait.
 
         `asked_s` is for how long the receiver wants to be left alone; 0 where it said nothing.
         """
-        standing = self._ended(endpoint)
-        if not standing.waits(now_us):  # or it is known already that it is down
-            standing.failures += 1
-            if standing.failures == 1:
-                standing.allowed = max(standing.allowed // 2, 1)
+        state = self._ended(endpoint)
+        if not state.waits(now_us):  # or it is known already that it is down
+            state.failures += 1
+            if state.failures == 1:
+                state.allowed = max(state.allowed // 2, 1)
             else:
-                doublings = min(standing.failures - 2, _DOUBLINGS_MAX)
+                doublings = min(state.failures - 2, _DOUBLINGS_MAX)
                 pause_s = min(PAUSE_S_MIN << doublings, PAUSE_S_MAX)
-                standing.back_us = now_us + pause_s * _SECOND_US
+                state.back_us = now_us + pause_s * _SECOND_US
         asked_us = now_us + min(asked_s, LEFT_ALONE_S_MAX) * _SECOND_US
-        standing.asked_us = max(standing.asked_us, asked_us)
+        state.asked_us = max(state.asked_us, asked_us)
 
     def spoiled(self, endpoint: Endpoint, now_us: int) -> None:
-        """One was lost by a fault of ours: the receiver keeps its places.
+        """One was lost by a fault of ours: the receiver keeps its slots.
 
         But the next waits a moment, or all that is due for it would be tried in vain at once.
         """
-        standing = self._ended(endpoint)
-        standing.back_us = max(standing.back_us, now_us + PAUSE_S_MIN * _SECOND_US)
+        state = self._ended(endpoint)
+        state.back_us = max(state.back_us, now_us + PAUSE_S_MIN * _SECOND_US)
 
     def forget_all_but(self, endpoints: Sequence[Endpoint]) -> None:
         """Keep nothing of those that are gone or have changed, but what is under way to them."""
         for endpoint in endpoints:
-            known, receiver = self._standings.get(endpoint.id), _receiver(endpoint)
+            known, receiver = self._states.get(endpoint.id), _receiver(endpoint)
             if known is not None and known.receiver != receiver:
-                self._standings[endpoint.id] = _Standing(receiver, taken=known.taken)
-        for gone in self._standings.keys() - {endpoint.id for endpoint in endpoints}:
-            if not self._standings[gone].taken:
-                del self._standings[gone]
+                self._states[endpoint.id] = _State(receiver, taken=known.taken)
+        for gone in self._states.keys() - {endpoint.id for endpoint in endpoints}:
+            if not self._states[gone].taken:
+                del self._states[gone]
         self._first_turns.forget_all_but(endpoints)
         self._more_turns.forget_all_but(endpoints)
 
-    def _standing(self, endpoint: Endpoint) -> _Standing:
-        standing = self._standings.get(endpoint.id)
-        if standing is None:
-            standing = self._standings[endpoint.id] = _Standing(_receiver(endpoint))
-        return standing
+    def _state(self, endpoint: Endpoint) -> _State:
+        state = self._states.get(endpoint.id)
+        if state is None:
+            state = self._states[endpoint.id] = _State(_receiver(endpoint))
+        return state
 
-    def _ended(self, endpoint: Endpoint) -> _Standing:
-        """Free a place, and give what is known of whoever had it; nothing is, where it changed."""
-        standing, receiver = self._standing(endpoint), _receiver(endpoint)
-        assert standing.taken
-        standing.taken -= 1
-        return standing if standing.receiver == receiver else _Standing(receiver)
-
-    def _more_taken(self) -> int:
-        return sum(max(one.taken - 1, 0) for one in self._standings.values())
+    def _ended(self, endpoint: Endpoint) -> _State:
+        """Free a slot, and give what is known of whoever had it; nothing is, where it changed."""
+        state, receiver = self._state(endpoint), _receiver(endpoint)
+        assert state.taken
+        state.taken -= 1
+        return state if state.receiver == receiver else _State(receiver)
 
 
 def _receiver(endpoint: Endpoint) -> _Receiver:

@@ -1,4 +1,4 @@
-"""Watches one worker that delivers events: for the log and for metrics.
+"""What a worker reports of deliveries, jobs and challengers: to the log, and to metrics.
 
 A line names endpoints and events by their ids: an address may hold what its owner keeps to himself.
 """
@@ -28,7 +28,6 @@ class DeliveryWatch:
     """What a worker reports to. Lives in one event loop."""
 
     def __init__(self, log: Log, metrics: DeliveryMetrics | None = None) -> None:
-        """Take a log, and metrics where they are wanted."""
         self.log = log
         self._metrics = metrics
         self._outage = Outage(log)
@@ -49,12 +48,12 @@ class DeliveryWatch:
     def attempted(self, due: Due, settled: Settled) -> None:
         """Note an attempt; one that went well is counted, and not worth a line."""
         attempt = settled.attempt
-        outcome = _outcome(settled)
+        result = _result(settled)
         if self._metrics is not None:
-            self._metrics.attempt(outcome, attempt.took_ms / 1_000)
+            self._metrics.attempt(result, attempt.took_ms / 1_000)
         if not settled.verdict.delivered:
             self.log.doubt(
-                f"delivery_{outcome}",
+                f"delivery_{result}",
                 **_whose(due.endpoint),
                 event_id=attempt.event_id,
                 attempt=attempt.number,
@@ -98,8 +97,8 @@ class DeliveryWatch:
 
     def jobs_failed(self, exit_code: int | None, error: Exception | None = None) -> None:
         """Note that the process that does jobs ended badly, or could not be started."""
-        told = {} if exit_code is None else {"exit_code": exit_code}
-        self.log.fail("jobs_failed", error, **told)
+        known = {} if exit_code is None else {"exit_code": exit_code}
+        self.log.fail("jobs_failed", error, **known)
 
     def jobs_wait(self, why: str, hint: str) -> None:
         """Note that jobs are there which are not done here."""
@@ -111,7 +110,7 @@ class DeliveryWatch:
             self._metrics.challenged(rounds)
 
     def challenger_failed(self, challenger: Challenger, error: Exception) -> None:
-        """Note that a challenger cannot be asked at all; it is tried again, and told once."""
+        """Note that a challenger cannot be asked at all; it is tried again, and reported once."""
         book = challenger.book
         self.log.fail(
             "challenger_failed",
@@ -122,7 +121,7 @@ class DeliveryWatch:
         )
 
     def unavailable(self, error: Exception) -> None:
-        """Note that the database does not answer; only the beginning of it is told."""
+        """Note that the database does not answer; only the beginning of it is noted."""
         self._outage.request_refused(error)
 
     def available(self) -> None:
@@ -131,7 +130,7 @@ class DeliveryWatch:
             self._outage.request_answered()
 
 
-def _outcome(settled: Settled) -> str:
+def _result(settled: Settled) -> str:
     if settled.verdict.delivered:
         return "delivered"
     return "failed" if settled.verdict.next_us is not None else "given_up"

@@ -1,21 +1,19 @@
-"""Spans of deliveries, wrapped around what they tell of.
-
-Without traces nothing is wrapped, and nothing here is loaded. A request passes these stages, each a
-span below its own: `assess` from its last byte to the ledger, `keep` in the ledger; or `explain`.
-"""
+"""Spans of deliveries. Without traces nothing here is loaded."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from alama.platform.telemetry.traces import Traces
-from alama.scoring.tracing import _MS_NS, _US_NS
 from alama.webhooks.telemetry import DeliveryWatch
 
 if TYPE_CHECKING:
     from alama.platform.telemetry.log import Log
     from alama.webhooks.metrics import DeliveryMetrics
     from alama.webhooks.records import Due, Settled
+
+_US_NS: Final = 1_000
+_MS_NS: Final = 1_000_000
 
 
 class TracedDeliveryWatch(DeliveryWatch):
@@ -25,7 +23,6 @@ class TracedDeliveryWatch(DeliveryWatch):
     """
 
     def __init__(self, log: Log, metrics: DeliveryMetrics | None, traces: Traces) -> None:
-        """Take what makes spans besides."""
         super().__init__(log, metrics)
         self._traces = traces
 

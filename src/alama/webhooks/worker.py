@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from alama.platform import ids
 from alama.platform.errors import StoreUnavailable
-from alama.webhooks import records as schedule
+from alama.webhooks import schedule
 from alama.webhooks.records import (
     ATTEMPT_PREFIX,
     KEPT_US,
     LEASE_US,
     Attempt,
     Backlog,
+    DeliveryResult,
     Due,
     Endpoint,
     Forgotten,
     Listed,
     SendError,
     Settled,
-    Tried,
     Verdict,
 )
-from alama.webhooks.sender import SEND_TIMEOUT_S, DeliveryResult
+from alama.webhooks.schedule import Tried
+from alama.webhooks.sender import SEND_TIMEOUT_S
 from alama.webhooks.slots import Slots
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Pace(NamedTuple):
 
     lease_s: float = LEASE_US / _SECOND_US
     """For which a claim is nobody else's: what is claimed begins in the first half of it."""
-    patience_s: float = SEND_TIMEOUT_S
+    send_timeout_s: float = SEND_TIMEOUT_S
     """For an attempt: less than half a lease, so that it is noted before another may begin."""
     idle_s: float = 0.5
     """Until it looks again where there was nothing to do."""
@@ -81,12 +82,12 @@ class Courier(Protocol):
         ...
 
     async def deliver(self, ready: Ready) -> DeliveryResult:
-        """Try once; what goes wrong on the way is an outcome too."""
+        """Try once; what goes wrong on the way is a result too."""
         ...
 
 
 class Watch(Protocol):
-    """Whom the worker tells what it does. No payload is told, and no secret."""
+    """What the worker reports to: no payload, and no secret."""
 
     def attempted(self, due: Due, settled: Settled) -> None: ...
     def disabled(self, endpoint: Endpoint) -> None: ...
@@ -104,7 +105,7 @@ class _Held(NamedTuple):
 
 
 class Worker:
-    """Delivers until it is told to stop. Lives in one event loop."""
+    """Delivers until it is stopped. Lives in one event loop."""
 
     def __init__(
         self,
@@ -116,10 +117,7 @@ class Worker:
         chance: Callable[[], bytes],
         pace: Pace = Pace(),  # noqa: B008  a tuple
     ) -> None:
-        """Take what it works with; `name` is that of no other worker.
-
-        `chance` gives `ids.RANDOM_BYTES` random bytes.
-        """
+        """Take a name that no other worker has; `chance` gives `ids.RANDOM_BYTES` random bytes."""
         self._name = name
         self._outbox = outbox
         self._courier = courier
@@ -127,7 +125,7 @@ class Worker:
         self._clock = clock
         self._chance = chance
         self._pace = pace
-        self._places = Slots()
+        self._slots = Slots()
         self._endpoints = Listed((), frozenset())
         # When to read endpoints and to look for new events, by the clock of the loop: it is never
         # set back.
@@ -223,7 +221,7 @@ class Worker:
         self._look_s = _now_s() + self._pace.dispatch_s
 
     async def _claim(self) -> None:
-        """Begin as many deliveries as there are places, of those that are due."""
+        """Begin as many deliveries as there are slots, of those that are due."""
         if not self._held.claimed and not self._stopping:
             self._held = await self._claimed()
         if self._held.claimed:
@@ -237,17 +235,17 @@ class Worker:
         before, self._endpoints = self._endpoints, await self._in_thread(self._outbox.endpoints)
         for endpoint_id in self._endpoints.unreadable - before.unreadable:
             self._watch.unreadable(endpoint_id)
-        self._places.forget_all_but(self._endpoints.known)
+        self._slots.forget_all_but(self._endpoints.known)
 
     async def _claimed(self) -> _Held:
-        """Take what is due, as far as there are places for it."""
+        """Take what is due, as far as there are slots for it."""
         if _now_s() >= self._read_s:
             await self._read_endpoints()
             self._read_s = _now_s() + self._pace.endpoints_s
         now_us = self._clock()
         due = set(await self._in_thread(lambda: self._outbox.due(now_us)))
         waiting = [endpoint for endpoint in self._endpoints.known if endpoint.id in due]
-        offered = self._places.offer(waiting, _now_us())
+        offered = self._slots.offer(waiting, _now_us())
         if not offered:
             return _Held((), 0.0)
         until_s = _now_s() + self._pace.lease_s / 2
@@ -258,7 +256,7 @@ class Worker:
         return _Held(claimed, until_s)
 
     def _begin(self, ready: Ready) -> None:
-        self._places.take(ready.due.endpoint)
+        self._slots.take(ready.due.endpoint)
         task = asyncio.create_task(self._deliver(ready))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -271,28 +269,28 @@ class Worker:
     async def _deliver(self, ready: Ready) -> None:
         due, started_us = ready.due, self._clock()
         try:
-            outcome = await self._courier.deliver(ready)
+            result = await self._courier.deliver(ready)
         except Exception as error:  # noqa: BLE001  one delivery that breaks is not all of them
             self._watch.broke(due, error)
-            outcome = DeliveryResult(None, SendError.DEFECT, "", 0)
-        attempt = self._attempt(due, outcome, started_us)
+            result = DeliveryResult(None, SendError.DEFECT, "", 0)
+        attempt = self._attempt(due, result, started_us)
         tried = Tried(
             attempt.number,
-            outcome.status,
-            outcome.retry_after_s,
+            result.status,
+            result.retry_after_s,
             # By a time that has leapt nobody has failed for days.
             due.endpoint.failing_since_us if self._clock.leap is None else None,
-            outcome.error,
+            result.error,
         )
         jitter = int.from_bytes(self._chance(), "big") / _CHANCE_MAX
         judged = schedule.verdict(tried, self._clock(), jitter)
         settled = Settled(attempt, judged, due.endpoint.url, due.endpoint.generation)
-        self._free_place(due, settled.verdict, schedule.asked_s(tried))
+        self._free_slot(due, settled.verdict, schedule.asked_s(tried))
         self._watch.attempted(due, settled)
         self._answered.append(settled)
         self._news.set()
 
-    def _attempt(self, due: Due, outcome: DeliveryResult, started_us: int) -> Attempt:
+    def _attempt(self, due: Due, result: DeliveryResult, started_us: int) -> Attempt:
         return Attempt(
             id=ids.sortable(ATTEMPT_PREFIX, started_us, self._chance()),
             lender=due.event.lender,
@@ -301,19 +299,19 @@ class Worker:
             event_id=due.event.id,
             number=due.attempts + 1,
             started_us=started_us,
-            took_ms=outcome.took_ms,
-            status=outcome.status,
-            error=outcome.error,
-            answer=outcome.text,
+            took_ms=result.took_ms,
+            status=result.status,
+            error=result.error,
+            answer=result.text,
         )
 
-    def _free_place(self, due: Due, verdict: Verdict, asked_s: int) -> None:
+    def _free_slot(self, due: Due, verdict: Verdict, asked_s: int) -> None:
         if verdict.delivered:
-            self._places.delivered(due.endpoint)
+            self._slots.delivered(due.endpoint)
         elif verdict.ours:
-            self._places.spoiled(due.endpoint, _now_us())
+            self._slots.spoiled(due.endpoint, _now_us())
         else:
-            self._places.failed(due.endpoint, asked_s, _now_us())
+            self._slots.failed(due.endpoint, asked_s, _now_us())
 
     async def _finish(self) -> None:
         """Wait for what is under way, as long as a stop may take, and give the rest back."""
@@ -346,7 +344,7 @@ def _now_us() -> int:
     return int(_now_s() * _SECOND_US)
 
 
-# What a worker does now and then: forget what is old, and count what is on its way.
+# ------------------------------------------------------------------------------- now and then
 
 
 FORGET_FIRST_S: Final = 60.0
@@ -360,7 +358,7 @@ COUNT_EVERY_S: Final = 10.0
 
 
 class ChoresWatch(Protocol):
-    """Whom the chores tell what they find."""
+    """What the chores report to."""
 
     @property
     def counts(self) -> bool: ...
@@ -370,28 +368,27 @@ class ChoresWatch(Protocol):
 
 
 class Chores:
-    """Done in turns, each in its own time; what fails is told, and tried again the next time.
+    """Forgets what is old and counts what is on its way; what fails is tried again the next time.
 
-    What fails again is told no more until it has gone well. A database that is away is no news:
-    whoever delivers has told of it.
+    A failure is reported once until it has gone well. A database that is away is no news: the
+    worker has reported it.
     """
 
     def __init__(self, outbox: Outbox, watch: ChoresWatch, clock: Time) -> None:
-        """Take what they are done on."""
         self._outbox = outbox
         self._watch = watch
         self._clock = clock
         self._failing: set[str] = set()
 
     async def run(self) -> None:
-        """Do them until cancelled."""
+        """Forget and count, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._forget())
             if self._watch.counts:
                 group.create_task(self._count())
 
     async def forget(self) -> None:
-        """Drop everything that was kept for long enough, and tell what nobody has heard of.
+        """Drop everything that was kept for long enough, and report what nobody has received.
 
         Nothing while a leap of the clock stands.
         """
@@ -412,7 +409,7 @@ class Chores:
             self._watch.forgot(gone)
 
     async def count(self) -> None:
-        """Tell how much is on its way."""
+        """Report how much is on its way."""
         try:
             self._watch.backlog(await asyncio.to_thread(self._outbox.backlog))
         except Exception as error:  # noqa: BLE001  see the class

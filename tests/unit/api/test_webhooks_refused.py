@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.events import EventKind
-from alama.webhooks.records import LENGTH_MAX as DESCRIPTION_MAX
+from alama.webhooks.records import DESCRIPTION_MAX
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import ENDPOINTS, URL, Lender
 

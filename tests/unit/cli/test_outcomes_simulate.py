@@ -15,7 +15,7 @@ from alama.lenders.installation import Installation
 from alama.lenders.records import Pause
 from alama.monitoring import outcomes_cli
 from alama.monitoring import schema as monitoring_schema
-from alama.monitoring.backdating import KEY_ID
+from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
@@ -67,7 +67,7 @@ def test_the_book_has_months_of_scores_and_what_became_of_them(
     assert count == 200
     assert last_us < now_us
     assert 165 < (last_us - first_us) / DAY_US < 184
-    assert modes == [("test", KEY_ID)]
+    assert modes == [("test", SIMULATED_KEY_ID)]
     assert reviewed == {"REVIEW"}
     assert sum(one.count for one in days.values()) == 200
     assert len(known) > 40

@@ -12,8 +12,7 @@ from itertools import count
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.webhooks.courier import Ready
-from alama.webhooks.records import Due
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import DeliveryResult, Due
 from alama.webhooks.worker import Pace, Worker
 from tests.clocks import HandClock
 from tests.outboxes import BROKEN, OK, Told, WatchedOutbox

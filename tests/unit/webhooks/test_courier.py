@@ -15,8 +15,7 @@ from alama.platform.errors import StoreUnavailable
 from alama.vault.keys import VaultKey
 from alama.vault.vault import Vault
 from alama.webhooks.courier import Courier
-from alama.webhooks.records import Due, SendError
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import DeliveryResult, Due, SendError
 from tests.clocks import HandClock
 from tests.outboxes import OK
 from tests.vaults import MASTERS, KeysInMemory, a_vault

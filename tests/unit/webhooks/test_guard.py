@@ -17,11 +17,11 @@ from alama.platform import addresses
 from alama.platform.addresses import DEVELOPMENT, Reach
 from alama.webhooks import sender as guard
 from alama.webhooks import sender as names
-from alama.webhooks.records import SendError
-from alama.webhooks.sender import DeliveryResult, Sender
+from alama.webhooks.records import DeliveryResult, SendError
+from alama.webhooks.sender import Sender
 from tests.raw_receivers import OK_AND_CLOSE, Trap, receiving
 
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 NOW_US = 1_763_200_000_000_000
 
 PUBLIC = "127.0.0.2"
@@ -71,7 +71,7 @@ def lookup(*answers: Sequence[str]) -> names.Lookup:
 
 
 async def sent(url: str, reach: Reach, by: names.Lookup = names.system_lookup) -> DeliveryResult:
-    sender = Sender(reach, lambda: NOW_US, by, PATIENCE_S)
+    sender = Sender(reach, lambda: NOW_US, by, TIMEOUT_S)
     try:
         return await sender.send(url, {}, b"{}", "demo")
     finally:
@@ -80,9 +80,9 @@ async def sent(url: str, reach: Reach, by: names.Lookup = names.system_lookup) -
 
 @pytest.mark.parametrize("host", LITERALS + NAMES_OF_HERE)
 def test_no_spelling_of_an_address_leads_here(trap: Trap, host: str) -> None:
-    outcome = asyncio.run(sent(f"http://{host}:{trap.port}/", STRICT))
-    assert outcome.status is None
-    assert outcome.error == "url_refused"
+    result = asyncio.run(sent(f"http://{host}:{trap.port}/", STRICT))
+    assert result.status is None
+    assert result.error == "url_refused"
     assert trap.connections() == 0
 
 
@@ -93,8 +93,8 @@ def test_the_guard_alone_refuses_what_slips_past_the_rules_for_urls(trap: Trap, 
         connector = aiohttp.TCPConnector(
             resolver=resolver, use_dns_cache=False, socket_factory=guard.sockets(())
         )
-        patience = aiohttp.ClientTimeout(PATIENCE_S)
-        async with aiohttp.ClientSession(connector=connector, timeout=patience) as session:
+        timeout = aiohttp.ClientTimeout(TIMEOUT_S)
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
             with pytest.raises((aiohttp.ClientConnectorError, ValueError)) as refused:
                 await session.get(URL(f"http://{host}:{trap.port}/", encoded=True))
         await resolver.close()
@@ -120,8 +120,8 @@ def test_the_guard_alone_refuses_what_slips_past_the_rules_for_urls(trap: Trap, 
 )
 def test_no_name_leads_here(trap: Trap, answers: list[str]) -> None:
     url = f"http://receiver.example:{trap.port}/"
-    outcome = asyncio.run(sent(url, STRICT, lookup(answers)))
-    assert outcome == DeliveryResult(None, SendError.ADDRESS_FORBIDDEN, "", outcome.took_ms)
+    result = asyncio.run(sent(url, STRICT, lookup(answers)))
+    assert result == DeliveryResult(None, SendError.ADDRESS_FORBIDDEN, "", result.took_ms)
     assert trap.connections() == 0
 
 
@@ -129,15 +129,15 @@ def test_the_trap_hears_who_is_allowed() -> None:
     # So that a trap that hears nobody proves something.
     with Trap() as trap:
 
-        async def knock() -> DeliveryResult:
+        async def attempt() -> DeliveryResult:
             reach = Reach(addresses.LOOPBACK, DEVELOPMENT.schemes)
-            sender = Sender(reach, lambda: NOW_US, lookup(["127.0.0.1"]), patience_s=0.2)
+            sender = Sender(reach, lambda: NOW_US, lookup(["127.0.0.1"]), timeout_s=0.2)
             try:
                 return await sender.send(f"http://receiver.example:{trap.port}/", {}, b"{}", "demo")
             finally:
                 await sender.close()
 
-        assert asyncio.run(knock()).error == "timeout"
+        assert asyncio.run(attempt()).error == "timeout"
         assert trap.connections() == 1
 
 
@@ -149,11 +149,11 @@ def test_a_name_that_changes_its_mind_reaches_only_what_is_allowed() -> None:
                     REACH, lambda: NOW_US, lookup([PUBLIC], ["127.0.0.1"], [PUBLIC], ["::1"])
                 )
                 url = receiver.url("receiver.example")
-                outcomes = [await sender.send(url, {}, b"{}", "demo") for _ in range(8)]
+                results = [await sender.send(url, {}, b"{}", "demo") for _ in range(8)]
                 await sender.close()
                 assert trap.connections() == 0
                 assert receiver.connections == 4
-        return [outcome.status or outcome.error for outcome in outcomes]
+        return [result.status or result.error for result in results]
 
     assert asyncio.run(scenario()) == [200, "address_forbidden"] * 4
 
@@ -240,7 +240,7 @@ def test_proxies_and_passwords_of_the_environment_are_not_used(
 def test_plain_http_is_refused_where_it_has_become_forbidden() -> None:
     async def scenario() -> None:
         async with receiving(OK_AND_CLOSE) as receiver:
-            outcome = await sent(receiver.url(), Reach(addresses.LOOPBACK))
-            assert (outcome.error, receiver.connections) == ("url_refused", 0)
+            result = await sent(receiver.url(), Reach(addresses.LOOPBACK))
+            assert (result.error, receiver.connections) == ("url_refused", 0)
 
     asyncio.run(scenario())

@@ -58,7 +58,7 @@ def test_who_stops_waiting_for_a_name_takes_it_from_nobody_else() -> None:
 
 def test_while_a_lookup_is_overdue_the_next_one_fails_at_once_and_holds_no_thread() -> None:
     async def scenario(server: Server) -> None:
-        names = Names(server, patience_s=SOON_S)
+        names = Names(server, timeout_s=SOON_S)
         for _ in range(20):
             with pytest.raises(OSError, match="does not answer") as failure:
                 await names.resolve("slow.example")
@@ -132,7 +132,7 @@ import asyncio, time
 from alama.webhooks.sender import Names
 
 async def stop() -> None:
-    names = Names(lambda name: time.sleep(60), patience_s=0.05)
+    names = Names(lambda name: time.sleep(60), timeout_s=0.05)
     await asyncio.gather(names.resolve("slow.example"), return_exceptions=True)
     await names.close()
 

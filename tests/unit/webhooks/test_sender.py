@@ -1,4 +1,4 @@
-"""Whatever a receiver does, it costs one place for a while, and the outcome says what it was."""
+"""Whatever a receiver does, it costs one slot for a while, and the result says what it was."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from alama.platform.addresses import DEVELOPMENT
 from alama.webhooks import courier
 from alama.webhooks import sender as names
-from alama.webhooks.records import SendError
-from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, DeliveryResult, Sender
+from alama.webhooks.records import DeliveryResult, SendError
+from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, Sender
 from tests.ports import HOST, free_port
 from tests.raw_receivers import (
     OK,
@@ -38,7 +38,7 @@ BODY = b'{"type":"webhook.test"}'
 HEADERS = courier.signature_headers("evt_1", BODY, [b"secret"], NOW_US // 1_000_000)
 NAME = "receiver.example"
 LENDER = "demo"
-PATIENCE_S = 5.0  # far from the second that a body has, also where the machine is busy
+TIMEOUT_S = 5.0  # far from the second that a body has, also where the machine is busy
 MIB = 1024 * 1024
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -47,22 +47,22 @@ CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n"
 
 @asynccontextmanager
 async def sender(
-    patience_s: float = PATIENCE_S, lookup: names.Lookup = lambda _: [HOST]
+    timeout_s: float = TIMEOUT_S, lookup: names.Lookup = lambda _: [HOST]
 ) -> AsyncIterator[Sender]:
-    made = Sender(DEVELOPMENT, lambda: NOW_US, lookup, patience_s)
+    made = Sender(DEVELOPMENT, lambda: NOW_US, lookup, timeout_s)
     try:
         yield made
     finally:
         await made.close()
 
 
-async def sent(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> DeliveryResult:
-    async with receiving(answer) as receiver, sender(patience_s) as sending:
+async def sent(answer: Answer | bytes, timeout_s: float = TIMEOUT_S) -> DeliveryResult:
+    async with receiving(answer) as receiver, sender(timeout_s) as sending:
         return await sending.send(receiver.url(), HEADERS, BODY, LENDER)
 
 
-def outcome_of(answer: Answer | bytes, patience_s: float = PATIENCE_S) -> DeliveryResult:
-    return asyncio.run(sent(answer, patience_s))
+def result_of(answer: Answer | bytes, timeout_s: float = TIMEOUT_S) -> DeliveryResult:
+    return asyncio.run(sent(answer, timeout_s))
 
 
 def with_length(body: bytes, head: bytes = HEAD) -> bytes:
@@ -72,11 +72,11 @@ def with_length(body: bytes, head: bytes = HEAD) -> bytes:
 def test_an_event_arrives_as_it_was_signed_and_the_answer_is_told() -> None:
     async def scenario() -> tuple[DeliveryResult, bytes]:
         async with receiving(OK) as receiver, sender() as sending:
-            outcome = await sending.send(f"{receiver.url()}/%7Ea?b=%20c", HEADERS, BODY, LENDER)
-            return outcome, receiver.requests[0]
+            result = await sending.send(f"{receiver.url()}/%7Ea?b=%20c", HEADERS, BODY, LENDER)
+            return result, receiver.requests[0]
 
-    outcome, request = asyncio.run(scenario())
-    assert outcome == DeliveryResult(200, None, "ok", outcome.took_ms)
+    result, request = asyncio.run(scenario())
+    assert result == DeliveryResult(200, None, "ok", result.took_ms)
     head, _, body = request.partition(b"\r\n\r\n")
     assert body == BODY
     first, *lines = head.decode().split("\r\n")
@@ -112,11 +112,11 @@ def test_many_slow_receivers_are_waited_for_at_the_same_time() -> None:
     async def scenario() -> float:
         async with receiving(slow) as receiver, sender() as sending:
             began_s = time.monotonic()
-            outcomes = await asyncio.gather(
+            results = await asyncio.gather(
                 *(sending.send(receiver.url(), HEADERS, BODY, LENDER) for _ in range(150))
             )
             took_s = time.monotonic() - began_s
-        assert {outcome.status for outcome in outcomes} == {200}
+        assert {result.status for result in results} == {200}
         return took_s
 
     assert asyncio.run(scenario()) < 15.0  # one after another it would be 45 seconds
@@ -124,8 +124,8 @@ def test_many_slow_receivers_are_waited_for_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("status", [200, 201, 299, 304, 400, 404, 410, 429, 500, 503, 599])
 def test_every_status_is_told_as_it_came(status: int) -> None:
-    outcome = outcome_of(f"HTTP/1.1 {status} So\r\nconnection: close\r\n\r\n".encode())
-    assert (outcome.status, outcome.error) == (status, None)
+    result = result_of(f"HTTP/1.1 {status} So\r\nconnection: close\r\n\r\n".encode())
+    assert (result.status, result.error) == (status, None)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_every_status_is_told_as_it_came(status: int) -> None:
 )
 def test_what_a_receiver_asks_for_is_told_in_seconds(header: bytes, asked_s: int | None) -> None:
     busy = b"HTTP/1.1 503 Busy\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: "
-    assert outcome_of(busy + header + b"\r\n\r\n").retry_after_s == asked_s
+    assert result_of(busy + header + b"\r\n\r\n").retry_after_s == asked_s
 
 
 # ------------------------------------------------------------------------- answers without an end
@@ -158,8 +158,8 @@ def test_of_a_huge_answer_the_beginning_is_kept_and_little_is_read() -> None:
             await writer.drain()
             written += 65_536
 
-    outcome = outcome_of(huge)
-    assert outcome == DeliveryResult(200, None, "a" * KEPT_BYTES_MAX, outcome.took_ms)
+    result = result_of(huge)
+    assert result == DeliveryResult(200, None, "a" * KEPT_BYTES_MAX, result.took_ms)
     assert written < 20 * MIB  # what the buffers of two systems hold
 
 
@@ -176,7 +176,7 @@ def test_a_status_counts_though_its_body_never_ends() -> None:
 
     for told in asyncio.run(scenario()):
         assert (told.status, told.error) == (200, None)
-        assert told.took_ms < 0.8 * PATIENCE_S * 1_000
+        assert told.took_ms < 0.8 * TIMEOUT_S * 1_000
         assert set(told.text) <= {"a"}
 
 
@@ -190,18 +190,18 @@ def test_a_status_counts_though_its_body_never_ends() -> None:
     ],
 )
 def test_an_answer_that_does_not_come_is_not_waited_for(never: Answer) -> None:
-    outcome = outcome_of(never, patience_s=0.3)
-    assert outcome == DeliveryResult(None, SendError.TIMEOUT, "", outcome.took_ms)
-    assert 290 <= outcome.took_ms < 0.8 * PATIENCE_S * 1_000
+    result = result_of(never, timeout_s=0.3)
+    assert result == DeliveryResult(None, SendError.TIMEOUT, "", result.took_ms)
+    assert 290 <= result.took_ms < 0.8 * TIMEOUT_S * 1_000
 
 
-def test_the_patience_is_for_head_and_body_together() -> None:
-    assert outcome_of(dripping(CHUNKED, b"1\r\na\r\n", 0.02), patience_s=0.3).took_ms < 1_000
+def test_the_timeout_is_for_head_and_body_together() -> None:
+    assert result_of(dripping(CHUNKED, b"1\r\na\r\n", 0.02), timeout_s=0.3).took_ms < 1_000
 
 
 def test_a_connection_that_nobody_takes_is_not_waited_for() -> None:
     async def scenario(port: int) -> DeliveryResult:
-        async with sender(patience_s=0.2) as sending:
+        async with sender(timeout_s=0.2) as sending:
             return await sending.send(f"http://{HOST}:{port}/", HEADERS, BODY, LENDER)
 
     with Trap(HOST) as trap:
@@ -249,10 +249,10 @@ def bomb() -> bytes:
 def test_nothing_is_unpacked(encoding: bytes) -> None:
     answer = with_length(bomb(), HEAD + b"content-encoding: " + encoding + b"\r\n")
     tracemalloc.start()
-    outcome = outcome_of(answer)
+    result = result_of(answer)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert outcome == DeliveryResult(200, None, "", outcome.took_ms)
+    assert result == DeliveryResult(200, None, "", result.took_ms)
     assert peak < 10 * MIB
 
 
@@ -265,12 +265,12 @@ def test_nothing_is_unpacked(encoding: bytes) -> None:
     ],
 )
 def test_a_connection_that_ends_before_the_answer_is_lost(end: Answer) -> None:
-    assert outcome_of(end).error == "connection_lost"
+    assert result_of(end).error == "connection_lost"
 
 
 def test_a_status_counts_though_the_connection_ends_before_the_body() -> None:
     torn = HEAD + b"connection: close\r\ncontent-length: 9\r\n\r\nbut"
-    assert outcome_of(torn)[:3] == (200, None, "but")
+    assert result_of(torn)[:3] == (200, None, "but")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_a_status_counts_though_the_connection_ends_before_the_body() -> None:
     ],
 )
 def test_what_is_no_http_is_a_malformed_answer(answer: bytes) -> None:
-    assert outcome_of(breaking_off_after(answer)).error == "malformed_answer"
+    assert result_of(breaking_off_after(answer)).error == "malformed_answer"
 
 
 @settings(max_examples=25)  # each is a connection
@@ -302,8 +302,8 @@ def test_what_is_no_http_is_a_malformed_answer(answer: bytes) -> None:
     ).map(b"".join)
 )
 def test_no_answer_whatever_breaks_the_sender(answer: bytes) -> None:
-    outcome = outcome_of(breaking_off_after(answer))
-    assert (outcome.status is None) != (outcome.error is None)
+    result = result_of(breaking_off_after(answer))
+    assert (result.status is None) != (result.error is None)
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_no_answer_whatever_breaks_the_sender(answer: bytes) -> None:
     ],
 )
 def test_what_is_kept_of_an_answer_can_be_stored_and_shown(said: bytes, kept: str) -> None:
-    outcome = outcome_of(with_length(said))
-    assert outcome.text == kept
+    result = result_of(with_length(said))
+    assert result.text == kept
     assert len(kept.encode()) <= KEPT_BYTES_MAX < READ_BYTES_MAX
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from alama.platform import addresses
 from alama.platform.addresses import Reach
-from alama.webhooks.sender import DeliveryResult, Sender
+from alama.webhooks.records import DeliveryResult
+from alama.webhooks.sender import Sender
 from tests.certificates import Authority
 from tests.ports import HOST
 from tests.raw_receivers import OK_AND_CLOSE, Receiver, receiving
@@ -28,8 +29,8 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     return authority
 
 
-async def sent(receiver: Receiver, patience_s: float = 5.0) -> DeliveryResult:
-    sending = Sender(REACH, lambda: 0, lambda _: [HOST], patience_s)
+async def sent(receiver: Receiver, timeout_s: float = 5.0) -> DeliveryResult:
+    sending = Sender(REACH, lambda: 0, lambda _: [HOST], timeout_s)
     try:
         return await sending.send(receiver.url(NAME, "https"), {}, BODY, "demo")
     finally:
@@ -76,8 +77,8 @@ def test_a_certificate_that_does_not_fit_is_refused(
 def test_a_receiver_without_tls_hears_nothing_in_clear() -> None:
     async def scenario() -> None:
         async with receiving(OK_AND_CLOSE) as receiver:
-            outcome = await sent(receiver, patience_s=0.3)
-            assert outcome.status is None
+            result = await sent(receiver, timeout_s=0.3)
+            assert result.status is None
             assert receiver.requests == []
 
     asyncio.run(scenario())

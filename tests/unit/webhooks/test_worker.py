@@ -16,8 +16,8 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable
 from alama.webhooks.courier import Ready
 from alama.webhooks.event_store import EventStore
-from alama.webhooks.records import FAILING_US_MAX, Due, SendError
-from alama.webhooks.sender import DeliveryResult
+from alama.webhooks.records import DeliveryResult, Due, SendError
+from alama.webhooks.schedule import FAILING_US_MAX
 from alama.webhooks.slots import ENDPOINT_MAX
 from tests.outboxes import BUSY, GONE, OK
 from tests.unit.webhooks.setting import PACE, Given, answers, fails, now_us, stalls
@@ -231,7 +231,7 @@ def test_what_signs_is_made_ready_once_for_each_endpoint_of_a_claim(given: Given
     asyncio.run(scenario())
 
 
-def test_a_receiver_that_asks_for_patience_is_sent_nothing_else_meanwhile(given: Given) -> None:
+def test_a_receiver_that_asks_us_to_wait_is_sent_nothing_else_meanwhile(given: Given) -> None:
     async def busy() -> DeliveryResult:
         return BUSY
 
@@ -259,7 +259,7 @@ def test_a_receiver_that_is_down_is_not_tried_with_all_that_waits_for_it(given: 
     asyncio.run(scenario())
 
 
-def test_those_who_have_nothing_due_hold_no_places(given: Given) -> None:
+def test_those_who_have_nothing_due_hold_no_slots(given: Given) -> None:
     quiet = {f"quiet{number}": answers for number in range(10)}
 
     async def scenario() -> None:

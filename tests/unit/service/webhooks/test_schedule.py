@@ -10,17 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.webhooks import records as schedule
-from alama.webhooks.records import (
-    OURS,
-    DisabledReason,
-    SendError,
-    Tried,
-    Verdict,
-    retry_after_s,
-    verdict,
-    wait_us,
-)
+from alama.webhooks import schedule
+from alama.webhooks.records import DisabledReason, SendError, Verdict
+from alama.webhooks.schedule import OURS, Tried, retry_after_s, verdict, wait_us
 
 NOW_US = 1_763_200_000_000_000
 SECOND_US = 1_000_000

@@ -1,4 +1,4 @@
-"""A knock shows whether an event would arrive, goes where an event may go, and sends nothing."""
+"""A probe shows whether an event would arrive, goes where an event may go, and sends nothing."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ def test_who_never_shakes_hands_is_left_in_time() -> None:
     with Trap() as trap:
         began_s = time.monotonic()
         url = f"https://{NAME}:{trap.port}/in"
-        assert asyncio.run(probe(url, REACH, here, patience_s=0.2)) is SendError.TIMEOUT
+        assert asyncio.run(probe(url, REACH, here, timeout_s=0.2)) is SendError.TIMEOUT
         assert time.monotonic() - began_s < 10
