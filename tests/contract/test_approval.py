@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from alama.core import document
 from alama.core.errors import AlamaError
 from alama.lenders.records import Signed, UnknownLender
-from alama.onboarding.errors import (
+from alama.onboarding.records import (
     ApprovalBlocked,
     GateFailed,
     SignatureRefused,

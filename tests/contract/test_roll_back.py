@@ -4,7 +4,7 @@ import pytest
 
 from alama.core import document
 from alama.lenders.records import Signed, UnknownLender
-from alama.onboarding.errors import ApprovalBlocked, ModelWithdrawn, NothingBefore
+from alama.onboarding.records import ApprovalBlocked, ModelWithdrawn, NothingBefore
 from alama.platform.database.database import Database
 from tests.entries import LIVE, NOON_US
 from tests.factories import a_model

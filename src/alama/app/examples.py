@@ -28,8 +28,8 @@ from alama.core.recourse.ready import ReadyRecourse
 from alama.lenders import keys
 from alama.lenders import records as lenders_records
 from alama.monitoring import reviews, reviews_api
-from alama.onboarding import errors as onboarding
 from alama.onboarding import examples as examples_onboarding
+from alama.onboarding import records as onboarding
 from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
 from alama.platform.files import packaged

@@ -31,7 +31,7 @@ from alama.monitoring.reviews_api import ReviewEndpoints
 from alama.onboarding.api import OnboardingEndpoints
 from alama.onboarding.approval import Approval
 from alama.onboarding.remote import OnboardingApi
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import settings as settings_module
 from alama.platform.clock import follow, stopwatch_us, wall_us
 from alama.platform.database import database as databases

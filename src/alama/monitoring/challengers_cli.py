@@ -15,7 +15,7 @@ from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring import comparing, shadowing
 from alama.monitoring.comparing import UNKNOWN
 from alama.onboarding.cli import named_candidate
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import read_model

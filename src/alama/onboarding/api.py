@@ -12,10 +12,18 @@ from msgspec import UNSET
 
 from alama.core.application import is_visible
 from alama.core.errors import FileProblem, MalformedDocument
-from alama.onboarding import errors, orders, records, wire
+from alama.onboarding import records, wire
 from alama.onboarding.approval import Approval, Approved, Signing
-from alama.onboarding.orders import Decided, Wishes
-from alama.onboarding.records import PART_BYTES, FileFormat, Job, JobKind, JobState, is_line
+from alama.onboarding.records import (
+    PART_BYTES,
+    Decided,
+    FileFormat,
+    Job,
+    JobKind,
+    JobState,
+    Wishes,
+    is_line,
+)
 from alama.onboarding.steps import Standing, Step, StepStanding
 from alama.onboarding.terms import Agreed, Terms
 from alama.onboarding.wire import (
@@ -189,7 +197,7 @@ def _made(found: records.Job) -> dict[str, Any]:
     if found.kind is JobKind.READ:
         return {"history_id": found.makes, "candidate_id": None}
     made = found.makes if found.state is JobState.DONE else None
-    return {"history_id": orders.training(found.order).history_id, "candidate_id": made}
+    return {"history_id": records.decode_train_order(found.order).history_id, "candidate_id": made}
 
 
 def _unread(history_id: str, asked: records.Job) -> wire.LoanHistory:
@@ -197,7 +205,7 @@ def _unread(history_id: str, asked: records.Job) -> wire.LoanHistory:
         id=history_id,
         state="unread",
         job_id=asked.id,
-        file=orders.reading(asked.order).digest,
+        file=records.decode_read_order(asked.order).digest,
         rows=None,
         enough=None,
         created_at=moment(asked.created_us),
@@ -486,7 +494,7 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("terms",),
             )
         },
-        refusals=(*_BODY, errors.FewerEyes, errors.LawElsewhere),
+        refusals=(*_BODY, records.FewerEyes, records.LawElsewhere),
     ),
     Operation(
         path="/v1/onboarding/histories",
@@ -521,9 +529,9 @@ ONBOARDING_OPERATIONS: Final = (
             BodyTooLarge,
             UnsupportedMediaType,
             InvalidFile,
-            errors.StepMissing,
-            errors.JobUnderWay,
-            errors.HistoriesFull,
+            records.StepMissing,
+            records.JobUnderWay,
+            records.HistoriesFull,
         ),
     ),
     Operation(
@@ -545,7 +553,7 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("history", "unread_history"),
             )
         },
-        refusals=(BadParameter, errors.UnknownHistory, ModelUnavailable),
+        refusals=(BadParameter, records.UnknownHistory, ModelUnavailable),
     ),
     Operation(
         path="/v1/onboarding/trainings",
@@ -574,9 +582,9 @@ ONBOARDING_OPERATIONS: Final = (
         },
         refusals=(
             *_BODY,
-            errors.HistoryForgotten,
-            errors.StepMissing,
-            errors.JobUnderWay,
+            records.HistoryForgotten,
+            records.StepMissing,
+            records.JobUnderWay,
             ModelUnavailable,
         ),
     ),
@@ -598,7 +606,7 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("job_under_way_now", "failed_job"),
             )
         },
-        refusals=(BadParameter, errors.UnknownJob),
+        refusals=(BadParameter, records.UnknownJob),
     ),
     Operation(
         path=_CANDIDATE,
@@ -620,7 +628,7 @@ ONBOARDING_OPERATIONS: Final = (
                 also=HTML,
             )
         },
-        refusals=(BadParameter, errors.UnknownCandidate),
+        refusals=(BadParameter, records.UnknownCandidate),
     ),
     Operation(
         path=f"{_CANDIDATE}/signatures",
@@ -647,10 +655,10 @@ ONBOARDING_OPERATIONS: Final = (
         },
         refusals=(
             *_BODY,
-            errors.UnknownCandidate,
-            errors.ApprovalBlocked,
-            errors.GateFailed,
-            errors.SignatureRefused,
+            records.UnknownCandidate,
+            records.ApprovalBlocked,
+            records.GateFailed,
+            records.SignatureRefused,
         ),
     ),
     Operation(
@@ -674,6 +682,6 @@ ONBOARDING_OPERATIONS: Final = (
                 examples=("rolled_back",),
             )
         },
-        refusals=(*_BODY, errors.ModelWithdrawn, errors.NothingBefore, errors.ApprovalBlocked),
+        refusals=(*_BODY, records.ModelWithdrawn, records.NothingBefore, records.ApprovalBlocked),
     ),
 )

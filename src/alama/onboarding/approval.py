@@ -11,22 +11,20 @@ from alama.core.model import ReadyModel
 from alama.lenders import keys as lenders_keys
 from alama.lenders.keys import is_open
 from alama.lenders.records import Deployment, Key, OnboardingIncomplete, Signed
-from alama.onboarding.errors import (
+from alama.onboarding.records import (
     ApprovalBlocked,
+    Candidate,
     GateFailed,
     ModelWithdrawn,
     NothingBefore,
-    SignatureRefused,
-)
-from alama.onboarding.ports import Counted, Dossier
-from alama.onboarding.records import (
-    Candidate,
     Signature,
+    SignatureRefused,
     is_same_person,
     require_person,
     require_reason,
 )
-from alama.onboarding.steps import Step, StepStanding, Stores, standing, that_count, way_back
+from alama.onboarding.steps import Step, StepStanding, standing, that_count, way_back
+from alama.onboarding.store import Counted, Dossier, Stores
 from alama.platform import book as keys
 from alama.platform.book import Book, Mode, Scope
 from alama.policies import policies

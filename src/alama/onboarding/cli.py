@@ -9,10 +9,9 @@ from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.onboarding import arguments, walk_cli
 from alama.onboarding.arguments import EXIT_FAILED, asker, settle
-from alama.onboarding.errors import StepMissing, UnknownCandidate, UnknownHistory
-from alama.onboarding.files import forget_history
-from alama.onboarding.records import Candidate, short
-from alama.onboarding.steps import Stores
+from alama.onboarding.histories import forget_history
+from alama.onboarding.records import Candidate, StepMissing, UnknownCandidate, UnknownHistory, short
+from alama.onboarding.store import Stores
 from alama.onboarding.terminal import (
     read_and_keep,
     say_standing,

@@ -9,33 +9,33 @@ from msgspec.structs import replace
 
 from alama.lenders.records import Signed
 from alama.onboarding import api as render_onboarding
-from alama.onboarding import orders, wire
+from alama.onboarding import wire
 from alama.onboarding.approval import Approved
-from alama.onboarding.errors import (
-    ApprovalBlocked,
-    GateFailed,
-    JobUnderWay,
-    LawElsewhere,
-    ModelWithdrawn,
-    NothingBefore,
-    SignatureRefused,
-    StepMissing,
-)
-from alama.onboarding.orders import ReadOrder, TrainOrder
 from alama.onboarding.records import (
     CANDIDATE_PREFIX,
     HISTORY_PREFIX,
     JOB_PREFIX,
     NO_GATES,
+    ApprovalBlocked,
     Candidate,
     FileFormat,
     Gate,
+    GateFailed,
     HistoryRecord,
     Job,
     JobKind,
     JobState,
+    JobUnderWay,
+    LawElsewhere,
+    ModelWithdrawn,
+    NothingBefore,
     Pilot,
+    ReadOrder,
     Signature,
+    SignatureRefused,
+    StepMissing,
+    TrainOrder,
+    encode_order,
 )
 from alama.onboarding.remote import Handed, Judged
 from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding
@@ -71,7 +71,7 @@ _READING: Final = Job(
     id=READING_ID,
     lender=_LENDER,
     kind=JobKind.READ,
-    order=orders.encode(ReadOrder(FileFormat.CSV, _DIGEST, 9, 30)),
+    order=encode_order(ReadOrder(FileFormat.CSV, _DIGEST, 9, 30)),
     state=JobState.WAITING,
     created_us=_READ_US,
     asked_by=_KEY,
@@ -80,7 +80,7 @@ TRAINING: Final = Job(
     id=JOB_ID,
     lender=_LENDER,
     kind=JobKind.TRAIN,
-    order=orders.encode(TrainOrder(HISTORY_ID)),
+    order=encode_order(TrainOrder(HISTORY_ID)),
     state=JobState.WAITING,
     created_us=_TRAINED_US,
     asked_by=_KEY,

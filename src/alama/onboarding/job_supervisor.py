@@ -1,4 +1,4 @@
-"""Beside deliveries: looks for jobs, and has a process do them; or says that none can be done.
+"""Beside deliveries: has a process do the jobs that wait, or says that none can be done.
 
 A process of its own, behind everything else on the machine: it takes all of a core and much memory
 for minutes, and may be killed for that. What it leaves in clear is removed here, however it ended;
@@ -8,23 +8,92 @@ and what both have left, if they were killed together, when the next one begins 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import shutil
 import signal
+import stat
 import sys
-from contextlib import suppress
+import tempfile
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from alama.onboarding import job_dirs
-from alama.onboarding.job_bounds import JOB_S_MAX
+from alama.onboarding.jobs import JOB_S_MAX, Jobs
 from alama.platform.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
+    from collections.abc import Iterator
 
     from alama.lenders.installation import Installation
-    from alama.onboarding.job_store import Jobs
     from alama.platform.clock import Clock
+
+
+JOB_DIR_PREFIX: Final = "alama-jobs-"
+"""How the names of these folders begin."""
+
+LOCK: Final = ".lock"
+
+
+class JobDir(NamedTuple):
+    """A folder, and the open file of its lock, which every process that uses it must inherit."""
+
+    folder: Path
+    lock: int
+
+
+@contextmanager
+def job_dir() -> Iterator[JobDir]:
+    """Make a folder that is gone in the end, with all that is in it."""
+    made = _make()
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made.folder, ignore_errors=True)
+        os.close(made.lock)
+
+
+def sweep_job_dirs() -> None:
+    """Remove what was left by processes of this user that are no more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{JOB_DIR_PREFIX}*"):
+        with suppress(OSError):  # somebody uses it, or it is gone already
+            _remove_unless_held(folder)
+
+
+def _make() -> JobDir:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=JOB_DIR_PREFIX))
+        # Until it is locked, whoever sweeps may take it for what is left of others.
+        with suppress(BlockingIOError, FileNotFoundError):
+            lock = _locked(folder, fcntl.LOCK_SH)
+            if (folder / LOCK).exists():
+                return JobDir(folder, lock)
+            os.close(lock)
+
+
+def _remove_unless_held(folder: Path) -> None:
+    seen = folder.lstat()
+    # Where everybody can write, others may have put there what only looks like ours.
+    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
+        return
+    lock = _locked(folder, fcntl.LOCK_EX)
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _locked(folder: Path, how: int) -> int:
+    """Open the lock of a folder and hold it, or raise `OSError`."""
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
 
 
 # Jobs, put together: who looks for them, and who does them.
@@ -142,7 +211,7 @@ class JobSupervisor:
     async def run(self) -> None:
         """Look, and have done what is found, until cancelled."""
         with suppress(OSError):  # of a folder for temporary files; whoever needs one says so
-            await asyncio.to_thread(job_dirs.sweep)
+            await asyncio.to_thread(sweep_job_dirs)
         while True:
             went_well = True
             try:
@@ -158,7 +227,7 @@ class JobSupervisor:
     async def _have_done(self) -> bool:
         """Start a process and wait for its end; False where it ended badly."""
         # Whatever it writes to disk is below here, also what the training libraries do.
-        with job_dirs.room() as room:
+        with job_dir() as room:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,  # by its end it notices that this one is gone

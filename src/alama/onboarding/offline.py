@@ -12,20 +12,24 @@ import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
-from alama.onboarding import orders
-from alama.onboarding.errors import JobUnderWay, StepMissing
-from alama.onboarding.files import Read, digest, keep_history
+from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.records import (
     JOB_PREFIX,
     Candidate,
+    Decided,
     FileFormat,
     HistoryRecord,
     Job,
     JobKind,
     JobState,
+    JobUnderWay,
     Pilot,
+    StepMissing,
+    encode_order,
+    train_order,
 )
-from alama.onboarding.steps import Standing, Step, Stores, standing
+from alama.onboarding.steps import Standing, Step, standing
+from alama.onboarding.store import Stores
 from alama.onboarding.tasks import Tasks, limits_of
 from alama.platform import ids
 from alama.platform.terminal.terminal import Watch, usable_cores
@@ -38,7 +42,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from alama.lenders.installation import Installation
-    from alama.onboarding.orders import Decided
 
 
 _PARQUET_ENDING: Final = ".parquet"
@@ -151,7 +154,7 @@ def train(
         id=ids.sortable(JOB_PREFIX, now_us, os.urandom(ids.RANDOM_BYTES)),
         lender=lender,
         kind=JobKind.TRAIN,
-        order=orders.encode(orders.to_train(history.id, decided)),
+        order=encode_order(train_order(history.id, decided)),
         state=JobState.RUNNING,
         created_us=now_us,
         asked_by=by,

@@ -17,13 +17,11 @@ import msgspec
 from alama.core.product import PRODUCT
 from alama.lenders.keys import is_open
 from alama.lenders.records import Deployment, Pause, Signed
-from alama.onboarding import work
-from alama.onboarding.errors import HistoryDamaged
-from alama.onboarding.histories import Histories
-from alama.onboarding.job_store import Jobs
+from alama.onboarding.jobs import worded
 from alama.onboarding.records import (
     NO_GATES,
     Candidate,
+    HistoryDamaged,
     HistoryRecord,
     Job,
     JobKind,
@@ -33,15 +31,14 @@ from alama.onboarding.records import (
     minute,
     short,
 )
-from alama.onboarding.store import Candidates, Pilots
 from alama.platform.book import Book, Mode
 from alama.training.history.report import Enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from alama.lenders.installation import Installation
-    from alama.lenders.store import Registry
+    from alama.onboarding.histories import Histories
+    from alama.onboarding.store import Stores
 
 
 def that_count(
@@ -244,28 +241,6 @@ class Standing(msgspec.Struct, frozen=True):
         return next((step for step in self.steps if step.state is not State.DONE), None)
 
 
-class Stores(NamedTuple):
-    """What an onboarding is kept in."""
-
-    registry: Registry
-    pilots: Pilots
-    histories: Histories
-    candidates: Candidates
-    jobs: Jobs
-
-    @classmethod
-    def at(cls, installed: Installation) -> Stores:
-        """How far each lender of an installation has come on the way to a live key."""
-        database, log = installed.database, installed.log
-        return cls(
-            installed.registry,
-            Pilots(database, log),
-            Histories(database, log, installed.vault),
-            Candidates(database, log),
-            Jobs(database, log),
-        )
-
-
 class _Found(NamedTuple):
     """What is kept of one lender and still counts.
 
@@ -311,7 +286,7 @@ def _find(stores: Stores, lender: str, now_us: int) -> _Found:
     that there is.
     """
     pilot = stores.pilots.find(lender)
-    jobs = [work.worded(stores.jobs, one, now_us) for one in stores.jobs.of(lender)]
+    jobs = [worded(stores.jobs, one, now_us) for one in stores.jobs.of(lender)]
     job = next((one for one in jobs if one.kind is JobKind.TRAIN), None)
     reading = next((one for one in jobs if one.kind is JobKind.READ), None)
     if pilot is None:

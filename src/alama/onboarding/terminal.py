@@ -12,9 +12,9 @@ from alama.core.errors import FileProblem
 from alama.lenders import installation
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.arguments import decided_from, options_from
-from alama.onboarding.errors import UnknownHistory
-from alama.onboarding.records import Candidate, Signature, short
-from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, Stores, standing
+from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
+from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, standing
+from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
 from alama.platform.terminal import terminal as words

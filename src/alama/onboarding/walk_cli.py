@@ -11,7 +11,7 @@ from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation, installation
 from alama.onboarding import arguments
 from alama.onboarding.arguments import EXIT_FAILED, Question, ask_person, asker, settle
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.onboarding.terminal import (
     read_and_keep,
     say_standing,

@@ -10,8 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from alama.core.application import HIDDEN
 from alama.core.product import PRODUCT
-from alama.onboarding.orders import SEED_MAX
-from alama.onboarding.records import TEXT_MAX
+from alama.onboarding.records import SEED_MAX, TEXT_MAX
 from alama.onboarding.terms import DAYS_PAST_DUE
 from alama.platform.files.packaged import jurisdictions
 from alama.platform.http.fields import Rule

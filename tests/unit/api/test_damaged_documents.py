@@ -13,7 +13,7 @@ from alama.core import document
 from alama.core.lending import draft, policy_text
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode
 from alama.platform.database import tables

@@ -19,7 +19,7 @@ from alama.core.errors import (
 from alama.lenders import records as lenders_records
 from alama.lenders.records import Signed
 from alama.monitoring import reviews
-from alama.onboarding import errors as onboarding
+from alama.onboarding import records as onboarding
 from alama.onboarding.records import Gate
 from alama.platform import errors
 from alama.platform.http import problems
