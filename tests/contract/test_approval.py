@@ -23,7 +23,7 @@ from alama.platform.acts import Act, ActKind, ActLog
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import InvalidName
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from tests.audited import verdict_on
 from tests.entries import LIVE, NOON_US
 from tests.factories import a_model

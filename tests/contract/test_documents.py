@@ -8,7 +8,7 @@ from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
 from alama.platform.database import tables
 from alama.platform.database.database import Database
-from alama.protection.audit.findings import Finding, Trouble
+from alama.protection.audit.records import Finding, Trouble
 from tests.audited import verdict_on
 from tests.entries import NOON_US
 from tests.onboarded import MODEL, OTHER_MODEL, House, a_history, a_pilot

@@ -12,9 +12,9 @@ from alama.platform.database import database as databases
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.protection.audit.chain_checkpoint import EVERY_US, ChainCheckpoint
-from alama.protection.audit.chains import heads_to_keep, newest_first
-from alama.protection.audit.findings import Trouble
-from alama.protection.audit.store import Trail
+from alama.protection.audit.chains import heads_to_keep
+from alama.protection.audit.records import Trouble
+from alama.protection.audit.store import Trail, newest_first
 from alama.scoring.store import ScoreChain, Scores
 from tests.audited import audited, verdict_on
 from tests.entries import NOON_US, an_entry

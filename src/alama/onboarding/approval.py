@@ -1,4 +1,4 @@
-"""The fifth step: people sign, and a model goes live; and the way back from it."""
+"""The last two steps: people sign, so that a model answers live, and live keys are issued."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ class Approval:
     """Signs candidates and goes back to earlier models. Both act on the live book of a lender."""
 
     def __init__(self, stores: Stores, clock: Clock) -> None:
-        """Keep what an onboarding is kept in."""
         self._stores = stores
         self._clock = clock
 
@@ -190,14 +189,10 @@ def _require_other(earlier: Signature, signature: Signature) -> None:
         )
 
 
-# The sixth step: live keys, and those of a lender who is still collecting repayments.
-
-
 class LiveKeys:
-    """Issues live keys to lenders who may have them."""
+    """Issues live keys to lenders with a model of their own, or who still collect repayments."""
 
     def __init__(self, stores: Stores, clock: Time, pepper: bytes) -> None:
-        """Keep what an onboarding is kept in, and what keys are hashed with."""
         self._stores = stores
         self._clock = clock
         self._pepper = pepper

@@ -65,9 +65,6 @@ MovePart = Callable[["Ring", str, bytes, bytes], bytes]
 _RECORD: Final = [tables.onboarding.histories.c[name] for name in HistoryRecord.__struct_fields__]
 
 
-# The second step: a lender's file of past loans, sealed until it is trained on, or forgotten.
-
-
 class Read(msgspec.Struct, frozen=True):
     """What reading a file has shown, by the definition of default that it was read by.
 
@@ -96,7 +93,6 @@ class Histories:
     """Histories in a database."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database; the vault has the keys under which files are sealed."""
         self._database = database
         self._log = log
         self._vault = vault

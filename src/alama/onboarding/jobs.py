@@ -84,7 +84,6 @@ class JobTooLong(AlamaError):
     """The job has taken as long as any may, and holds others up."""
 
     def __init__(self, seconds: float) -> None:
-        """Say what would do."""
         super().__init__(
             f"it was ended after {seconds / 3_600:.3g} hours, the longest that a job may take",
             hint="hand in fewer loans or columns, or have it done by a command: alama onboard",
@@ -95,7 +94,6 @@ class JobOutOfMemory(AlamaError):
     """The job needs more memory than any may have."""
 
     def __init__(self) -> None:
-        """Say what would do."""
         super().__init__(
             "it needs more memory than a job may take, half of what its worker has",
             hint="hand in fewer loans or columns, or give the worker more memory",
@@ -106,7 +104,6 @@ class JobLost(AlamaError):
     """The job is not this worker's any more: it was silent for too long, and another has it."""
 
     def __init__(self, job_id: str) -> None:
-        """Say that nothing is to be kept of it."""
         super().__init__(
             f"{job_id} was given to another worker, for this one was silent for too long"
         )
@@ -116,7 +113,6 @@ class Jobs:
     """Jobs in a database."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; who asks is written to the log of acts."""
         self._database = database
         self._log = log
 
@@ -347,7 +343,6 @@ class Turn:
     """
 
     def __init__(self, jobs: Jobs, clock: Clock, worker: str, job: Job) -> None:
-        """Take what `take` has claimed."""
         self.job = job
         self._jobs = jobs
         self._clock = clock

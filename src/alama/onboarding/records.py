@@ -239,9 +239,6 @@ class Job(msgspec.Struct, frozen=True):
         return made + self.id.removeprefix(JOB_PREFIX)
 
 
-# What workers are asked for, as jobs carry it: JSON that those who ask and those who do share.
-
-
 SEED_MAX: Final = 2**31 - 1
 
 
@@ -343,7 +340,6 @@ class HistoryForgotten(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten")
 
     def __init__(self) -> None:
-        """Say what would do."""
         super().__init__(
             "this loan history was forgotten: its file is no more",
             hint="hand the file in again to train on it",
@@ -354,7 +350,6 @@ class HistoryDamaged(StoreUnfit):
     """The report of a history is not what was kept."""
 
     def __init__(self, history_id: str) -> None:
-        """Say whose, and what would do."""
         super().__init__(
             f"the stored report of {history_id} is damaged",
             hint="restore it from a backup, or hand the file in again",
@@ -371,7 +366,6 @@ class HistoriesFull(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "histories_full", "Loan histories full")
 
     def __init__(self) -> None:
-        """Say what makes room."""
         super().__init__(
             f"the loan histories of this lender take {HISTORIES_BYTES_MAX >> 20} MiB, and no more "
             "are taken",
@@ -409,7 +403,6 @@ class JobUnderWay(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way")
 
     def __init__(self, job_id: str) -> None:
-        """Name the job that is open."""
         super().__init__(
             f"this is being done already, as {job_id}",
             hint="read how far it has come, and ask again when it has ended",
@@ -429,7 +422,6 @@ class FewerEyes(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "fewer_eyes", "Fewer eyes")
 
     def __init__(self) -> None:
-        """Say who can."""
         super().__init__(
             "two people approve a model of this lender, and over HTTP that cannot be lowered",
             hint="whoever runs the service can",
@@ -442,7 +434,6 @@ class LawElsewhere(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere")
 
     def __init__(self, place: str, lender: str, currency: str) -> None:
-        """Say which law and which currency."""
         super().__init__(
             f"{place} does not lend in {currency}, the currency of {lender}",
             hint="name the jurisdiction whose law holds for its loans, or leave it out",
@@ -461,7 +452,6 @@ class GateFailed(ApprovalBlocked):
     kind = Kind(HTTPStatus.CONFLICT, "gate_failed", "Gate failed")
 
     def __init__(self, failed: Sequence[Gate]) -> None:
-        """Say which, and what was measured."""
         said = "; ".join(f"{gate.name}: {gate.words}" for gate in failed)
         super().__init__(
             f"the model has not passed its gates ({said or 'none was measured'})",
@@ -482,7 +472,6 @@ class ModelWithdrawn(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn")
 
     def __init__(self, lender: str, model_id: str, candidate_id: str, signed: Signed) -> None:
-        """Say who went back from it, when and why, and how it comes back."""
         super().__init__(
             f"model {short(model_id)} was itself rolled back, by {signed.by} at "
             f"{minute(signed.at_us)}: {signed.note}",
@@ -499,7 +488,6 @@ class NothingBefore(AlamaError):
     kind = Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before")
 
     def __init__(self, lender: str) -> None:
-        """Say what stops a bad model where there is none to go back to."""
         super().__init__(
             f"no other model of {lender} ever answered in live mode",
             hint=f'leave every decision to a person: alama lenders pause {lender} --reason "..."',

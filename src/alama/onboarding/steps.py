@@ -63,19 +63,13 @@ def left_since(model_id: str, deployments: Sequence[Deployment]) -> int | None:
     return None
 
 
-# The models of a lender that one may go back to, and those that somebody went back from.
-#
-# Both follow from what has answered, oldest first. A model that had answered before and answers
-# again
-# while it is still one to go back to was gone back to: those that came after it are withdrawn. They
-# are nothing to go back to until people have signed for them again; a roll back is the deed of one.
-
-
 class WayBack(NamedTuple):
-    """`models` were each put in force after the one before it; the last of them answers now.
+    """The models that one may go back to, and those that somebody went back from.
 
-    `withdrawn` says of a model that was left for an earlier one who did that, when and why;
-    the one that was withdrawn last is the last.
+    `models` were each put in force after the one before it; the last of them answers now.
+    `withdrawn` says of a model that was left for an earlier one who did that, when and why; the one
+    that was withdrawn last is the last. It is nothing to go back to until people have signed for it
+    again: a roll back is the deed of one.
     """
 
     models: Sequence[str]
@@ -83,7 +77,11 @@ class WayBack(NamedTuple):
 
 
 def way_back(steps: Sequence[Deployment]) -> WayBack:
-    """Find the way back through all that ever answered in a book; a change of policy is no step."""
+    """Find the way back through all that ever answered in a book; a change of policy is no step.
+
+    A model that answers again while it is one to go back to was gone back to, and those that came
+    after it are withdrawn.
+    """
     models: list[str] = []
     withdrawn: dict[str, Signed] = {}
     for step in steps:
@@ -112,11 +110,6 @@ def withdrawn_for(steps: Sequence[Deployment]) -> tuple[str, Signed] | None:
     return None if left is None or signed != change.signed else (left, signed)
 
 
-# Fields that give the outcome of a loan away, and about which somebody has to decide.
-#
-# A file that came over HTTP is kept before anybody has: its report names the fields.
-
-
 _OPEN: Final = "open"
 """As `alama.training.history.report.Standing` writes it."""
 
@@ -137,7 +130,8 @@ def undecided_fields(
 ) -> Sequence[str]:
     """Give the fields that a report names as open, but for those that are decided about now.
 
-    Either spelling of a field will do. `UnknownHistory`, `HistoryDamaged`.
+    They give the outcome of a loan away; a file over HTTP is kept before anybody decides. Either
+    spelling of a field will do. `UnknownHistory`, `HistoryDamaged`.
     """
     suspects = _read(history_id, histories.report(lender, history_id)).suspects
     named = {_field(name) for name in decided}

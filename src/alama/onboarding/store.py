@@ -92,7 +92,6 @@ class Pilots:
     """Terms are replaced, and the audit remembers those before."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; what is agreed is written to the log of acts."""
         self._database = database
         self._log = log
 
@@ -150,7 +149,6 @@ class Candidates:
     """Candidates in a database."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; who makes and who signs is written to the log of acts."""
         self._database = database
         self._log = log
 

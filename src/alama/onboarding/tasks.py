@@ -71,7 +71,6 @@ class Tasks:
     """Does jobs, one at a time. `cores` is how many processes may train at once."""
 
     def __init__(self, stores: Stores, clock: Clock, cores: int) -> None:
-        """Keep what an onboarding is kept in."""
         self._stores = stores
         self._clock = clock
         self._cores = cores

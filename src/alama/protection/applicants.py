@@ -55,7 +55,6 @@ class UnderHold(AlamaError):
     """A legal hold stands in the way of an erasure."""
 
     def __init__(self, holds: Sequence[Hold]) -> None:
-        """Say which, and why they were placed."""
         standing = "; ".join(
             f"hold {hold.number} of {day_of_us(hold.placed_us)}: {hold.reason}" for hold in holds
         )
@@ -71,7 +70,6 @@ class UnknownHold(AlamaError):
     """No hold of this number stands."""
 
     def __init__(self, number: int) -> None:
-        """Name it, and where the others are."""
         super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
 
 
@@ -277,7 +275,6 @@ class Applicants:
     """What those who run the service can do for one applicant, or with what is held on them."""
 
     def __init__(self, store: ApplicantStore, vault: Vault, clock: Clock) -> None:
-        """Use a store, and the vault that knows its applicants."""
         self._store = store
         self._vault = vault
         self._clock = clock
@@ -479,7 +476,6 @@ class ApplicantStore:
     """The applicants in a database; see `alama.scoring.group_commit.ApplicantStore`."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; every act is written down."""
         self._database = database
         self._log = log
 

@@ -45,7 +45,6 @@ class NoPeriod(AlamaError):
     """Nothing says for how long the scores of a book are kept."""
 
     def __init__(self, book: Book, reason: str) -> None:
-        """Say why, and how to say it."""
         super().__init__(
             f"nothing says for how long {book.lender} keeps its scores of {book.mode} mode: "
             f"{reason}",
@@ -58,7 +57,6 @@ class PeriodTooShort(AlamaError):
     """The law says that scores are kept for longer."""
 
     def __init__(self, days: int, law: Law) -> None:
-        """Say what the law says, and where."""
         super().__init__(
             f"{days} days are fewer than {law.place} asks for, {law.days}: {law.rule}",
             hint=f"{law.source}; leave --days out, or give {law.days} or more",
@@ -279,7 +277,6 @@ class RetentionStore:
     """What retention needs of a database; see `alama.scoring.group_commit.RetentionStore`."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; every run is written down."""
         self._database = database
         self._log = log
 

@@ -31,7 +31,7 @@ from alama.platform.acts import (
 from alama.platform.database import tables
 from alama.platform.errors import StoreUnfit
 from alama.protection.applicants import UnknownApplicant
-from alama.protection.audit.chains import vouch
+from alama.protection.audit.signers import vouch
 from alama.vault import envelope, keys
 from alama.vault import ring as applicant
 from alama.vault.keys import Masters, Purpose, VaultKey
@@ -96,7 +96,6 @@ class Rotation:
     """Replaces keys. `by` is who said so, if they did."""
 
     def __init__(self, store: RotationStore, vault: Vault, clock: Clock) -> None:
-        """Keep what holds the keys, and what uses them."""
         self._store = store
         self._vault = vault
         self._clock = clock
@@ -279,7 +278,6 @@ class RotationStore:
     """Rotations in a database; see `alama.protection.rotation.RotationStore`."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database; every rotation is written down in the log of acts."""
         self._database = database
         self._log = log
         self._lender_keys = LenderKeys(database, vault)

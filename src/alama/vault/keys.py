@@ -99,7 +99,6 @@ class SigningKey:
     """The key that signs for the installation (Ed25519)."""
 
     def __init__(self, key_id: str, key: Ed25519PrivateKey) -> None:
-        """Keep the key and what it is known by."""
         self.id = key_id
         self._key = key
 

@@ -55,7 +55,6 @@ class SqlVaultKeys:
     """The keys in a database; see `alama.vault.keys.VaultKeys`."""
 
     def __init__(self, database: Database) -> None:
-        """Use an open database."""
         self._database = database
 
     def of(self, lender: str | None) -> Sequence[VaultKey]:
