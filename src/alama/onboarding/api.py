@@ -14,6 +14,7 @@ from alama.core.application import is_visible
 from alama.core.errors import FileProblem, MalformedDocument
 from alama.onboarding import records, wire
 from alama.onboarding.approval import Approval, Approved, Signing
+from alama.onboarding.commands import COMMANDS
 from alama.onboarding.records import (
     PART_BYTES,
     Decided,
@@ -83,7 +84,7 @@ def standing_reply(found: Standing) -> bytes:
     return _encode(
         wire.Onboarding(
             lender=found.lender,
-            steps=[_step(step) for step in found.steps],
+            steps=[_step(step, found.lender) for step in found.steps],
             next=None if following is None else following.step.value,
             terms=None if found.pilot is None else _terms(found.pilot),
             history_id=None if found.history is None else found.history.id,
@@ -175,8 +176,8 @@ def rolled_back_reply(model_id: str) -> bytes:
     return _encode(wire.RolledBack(model_id))
 
 
-def _step(step: StepStanding) -> wire.OnboardingStep:
-    how = HOW.get(step.step, step.command)
+def _step(step: StepStanding, lender: str) -> wire.OnboardingStep:
+    how = HOW.get(step.step) or COMMANDS[step.step].format(lender=lender)
     return wire.OnboardingStep(
         step.step.value, step.state.value, step.words, how, step.by, _time(step.at_us)
     )

@@ -17,6 +17,7 @@ from alama.onboarding.records import (
     GateFailed,
     ModelWithdrawn,
     NothingBefore,
+    Remedy,
     Signature,
     SignatureRefused,
     is_same_person,
@@ -124,7 +125,7 @@ class Approval:
         model_id, signed = list(withdrawn.items())[-1]
         candidates = self._stores.candidates.of(lender)
         candidate_id = next((one.id for one in candidates if one.model_id == model_id), "ID")
-        raise ModelWithdrawn(lender, model_id, candidate_id, signed)
+        raise ModelWithdrawn(model_id, candidate_id, signed)
 
     def _require_fit(
         self, lender: str, model_id: str, document: bytes, policy_id: str | None
@@ -143,7 +144,8 @@ class Approval:
         except (InvalidPolicy, UnknownCurrency) as error:
             raise ApprovalBlocked(
                 f"the model and the policy in force cannot answer together: {error}",
-                hint=error.hint or f"`alama policy activate` sets another policy of {lender}",
+                hint=error.hint or "put another policy in force",
+                remedy=None if error.hint else Remedy.CHANGE_POLICY,
             ) from error
 
 
@@ -153,12 +155,14 @@ def _count(dossier: Dossier, signature: Signature) -> Counted:
     if pilot is None:
         raise ApprovalBlocked(
             f"{candidate.lender} has no terms, so nobody knows how many must sign",
-            hint=f"set them first: alama onboard terms {candidate.lender}",
+            hint="set them first",
+            remedy=Remedy.SET_TERMS,
         )
     if (candidate.days_past_due, candidate.limits) != (pilot.days_past_due, pilot.gates):
         raise ApprovalBlocked(
             "the terms of the lender have changed since this model was trained and judged",
-            hint=f"train it again: alama onboard train {candidate.lender}",
+            hint="train it again",
+            remedy=Remedy.TRAIN,
         )
     if not candidate.passed:
         raise GateFailed(candidate.failed)
@@ -208,7 +212,7 @@ class LiveKeys:
         """Make a live key; the first of the pair is the secret.
 
         `OnboardingIncomplete` before a model of the lender was approved: it names the step that is
-        missing, and its hint the command for it. `UnknownLender`, `InvalidName`.
+        missing. `UnknownLender`, `InvalidName`.
         """
         if not is_open(self._stores.registry, Book(lender, Mode.LIVE)):
             missing = standing(self._stores, lender, self._clock()).next
@@ -246,6 +250,4 @@ class LiveKeys:
 
 def _incomplete(missing: StepStanding) -> OnboardingIncomplete:
     assert missing.step is not Step.KEY
-    return OnboardingIncomplete(
-        f"the step {missing.step} is missing: {missing.words}", hint=missing.command
-    )
+    return OnboardingIncomplete(f"the step {missing.step} is missing: {missing.words}")

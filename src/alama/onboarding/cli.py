@@ -9,6 +9,7 @@ from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.onboarding import arguments, walk_cli
 from alama.onboarding.arguments import EXIT_FAILED, asker, settle
+from alama.onboarding.commands import command_for
 from alama.onboarding.histories import forget_history
 from alama.onboarding.records import Candidate, StepMissing, UnknownCandidate, UnknownHistory, short
 from alama.onboarding.store import Stores
@@ -328,7 +329,7 @@ def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> C
         missing = stand.next
         assert missing is not None  # without a candidate a step is open
         words = f"the step {missing.step} is missing: {missing.words}"
-        raise StepMissing(words, hint=missing.command)
+        raise StepMissing(words, hint=command_for(lender, missing))
     return stand.candidate
 
 

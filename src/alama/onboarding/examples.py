@@ -38,7 +38,7 @@ from alama.onboarding.records import (
     encode_order,
 )
 from alama.onboarding.remote import Handed, Judged
-from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding
+from alama.onboarding.steps import Standing, State, Step, StepStanding
 from alama.onboarding.terms import Agreed
 from alama.platform import ids
 from alama.platform.http.operation import AT_US
@@ -133,15 +133,12 @@ def _steps() -> tuple[StepStanding, ...]:
         Step.HISTORY: ("50,000 rows, enough to learn fields and pairs of them", HISTORY.created_us),
     }
     told = [
-        StepStanding(step, State.DONE, words, COMMANDS[step].format(lender=_LENDER), _KEY, at_us)
-        for step, (words, at_us) in done.items()
+        StepStanding(step, State.DONE, words, _KEY, at_us) for step, (words, at_us) in done.items()
     ]
     words = "under way, 41%: boosting"
-    told.append(StepStanding(Step.TRAIN, State.MISSING, words, "", _KEY, _TRAINED_US))
+    told.append(StepStanding(Step.TRAIN, State.MISSING, words, _KEY, _TRAINED_US))
     told += [
-        StepStanding(
-            step, State.BLOCKED, "after the step train", COMMANDS[step].format(lender=_LENDER)
-        )
+        StepStanding(step, State.BLOCKED, "after the step train")
         for step in (Step.VALIDATE, Step.APPROVE, Step.KEY)
     ]
     return tuple(told)
@@ -234,7 +231,7 @@ def signature_refused() -> SignatureRefused:
 
 def model_withdrawn() -> ModelWithdrawn:
     signed = Signed(AT_US, "W. Mutua", "arrears of new loans")
-    return ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID, signed)
+    return ModelWithdrawn(_DIGEST, CANDIDATE_ID, signed)
 
 
 def nothing_before() -> NothingBefore:

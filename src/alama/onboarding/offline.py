@@ -12,6 +12,7 @@ import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
+from alama.onboarding.commands import command_for
 from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.records import (
     JOB_PREFIX,
@@ -180,4 +181,6 @@ def _require_history(stand: Standing) -> HistoryRecord:
 def missing(stand: Standing, step: Step) -> StepMissing:
     """Give the error that names a step that has to come first, and what does it."""
     first = next(one for one in stand.steps if one.step is step)
-    return StepMissing(f"the step {step} is missing: {first.words}", hint=first.command)
+    return StepMissing(
+        f"the step {step} is missing: {first.words}", hint=command_for(stand.lender, first)
+    )

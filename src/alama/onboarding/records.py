@@ -440,10 +440,24 @@ class LawElsewhere(AlamaError):
         )
 
 
+class Remedy(StrEnum):
+    """What lets a candidate be approved that is blocked."""
+
+    SET_TERMS = "set_terms"
+    TRAIN = "train"
+    CHANGE_POLICY = "change_policy"
+
+
 class ApprovalBlocked(AlamaError):
-    """A candidate cannot be approved by anybody as it is."""
+    """A candidate cannot be approved by anybody as it is; `remedy` is what would mend it."""
 
     kind = Kind(HTTPStatus.CONFLICT, "approval_blocked", "Approval blocked")
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, remedy: Remedy | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.remedy = remedy
 
 
 class GateFailed(ApprovalBlocked):
@@ -471,15 +485,13 @@ class ModelWithdrawn(AlamaError):
 
     kind = Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn")
 
-    def __init__(self, lender: str, model_id: str, candidate_id: str, signed: Signed) -> None:
+    def __init__(self, model_id: str, candidate_id: str, signed: Signed) -> None:
         super().__init__(
             f"model {short(model_id)} was itself rolled back, by {signed.by} at "
             f"{minute(signed.at_us)}: {signed.note}",
-            hint="to let it answer all the same, sign it again: "
-            f"alama onboard approve {lender} --candidate {candidate_id}, over HTTP "
-            f"POST /v1/onboarding/candidates/{candidate_id}/signatures; to stop the model of now: "
-            f"alama lenders pause {lender}",
+            hint=f"to let it answer all the same, candidate {candidate_id} is to be signed again",
         )
+        self.candidate_id = candidate_id
 
 
 class NothingBefore(AlamaError):
@@ -490,5 +502,5 @@ class NothingBefore(AlamaError):
     def __init__(self, lender: str) -> None:
         super().__init__(
             f"no other model of {lender} ever answered in live mode",
-            hint=f'leave every decision to a person: alama lenders pause {lender} --reason "..."',
+            hint="whoever runs the service can leave every decision to a person",
         )

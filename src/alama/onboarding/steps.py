@@ -184,30 +184,25 @@ class State(StrEnum):
     BLOCKED = "blocked"
 
 
-COMMANDS: Final = {
-    Step.LENDER: "alama onboard terms {lender}",
-    Step.HISTORY: "alama onboard history {lender} FILE",
-    Step.TRAIN: "alama onboard train {lender}",
-    Step.VALIDATE: "alama onboard validate {lender}",
-    Step.APPROVE: 'alama onboard approve {lender} --by NAME --reason "..."',
-    Step.KEY: "alama keys issue --lender {lender} --mode live",
-}
-"""What does each step, in one place for all that speaks of it."""
-
 _LEARNT: Final = {Enough.MAINS: "each field by itself", Enough.PAIRS: "fields and pairs of them"}
 
 SHADOW_COMMAND: Final = "alama keys issue --lender {lender} --mode live --shadow"
 
 
 class StepStanding(msgspec.Struct, frozen=True):
-    """One step: what there is to say of it, who did it and when, and what does it."""
+    """One step: what there is to say of it, and who did it and when.
+
+    `done_by` is the step to do in its place, where it is not the step itself; `exclude` are fields
+    that are to be left out then.
+    """
 
     step: Step
     state: State
     words: str
-    command: str
     by: str | None = None
     at_us: int | None = None
+    done_by: Step | None = None
+    exclude: tuple[str, ...] = ()
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -317,17 +312,6 @@ def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
     return told
 
 
-def _say(
-    step: Step,
-    lender: str,
-    state: State,
-    words: str,
-    by: str | None = None,
-    at_us: int | None = None,
-) -> StepStanding:
-    return StepStanding(step, state, words, COMMANDS[step].format(lender=lender), by, at_us)
-
-
 # ------------------------------------------------------------------------------- each step
 
 
@@ -335,31 +319,31 @@ def _lender(found: _Found) -> StepStanding:
     pilot = found.pilot
     if pilot is None:
         words = "its terms are not set: what a default is, and how many people approve a model"
-        return _say(Step.LENDER, found.lender, State.MISSING, words)
+        return StepStanding(Step.LENDER, State.MISSING, words)
     people = "one person approves" if pilot.approvers == 1 else "two people approve"
     law = "" if pilot.jurisdiction is None else f"; the law of {pilot.jurisdiction} holds"
     tighter = "" if pilot.gates == NO_GATES else "; some gates are its own, and tighter"
     words = f"a default is {pilot.days_past_due} days past due; {people}{law}{tighter}"
-    return _say(Step.LENDER, found.lender, State.DONE, words, pilot.set_by, pilot.set_us)
+    return StepStanding(Step.LENDER, State.DONE, words, pilot.set_by, pilot.set_us)
 
 
 def _history(found: _Found) -> StepStanding:
     history, reading = found.history, found.reading
     if history is None and reading is not None and reading.open:
         who = (reading.asked_by, reading.created_us)
-        return _say(Step.HISTORY, found.lender, State.MISSING, _under_way(reading), *who)
+        return StepStanding(Step.HISTORY, State.MISSING, _under_way(reading), *who)
     if history is None and reading is not None and reading.state is JobState.FAILED:
         words = f"it could not be read: {reading.error}"
         ended_us = reading.ended_us
-        return _say(Step.HISTORY, found.lender, State.BLOCKED, words, reading.asked_by, ended_us)
+        return StepStanding(Step.HISTORY, State.BLOCKED, words, reading.asked_by, ended_us)
     if history is None:
         words = "no loan history was handed in" + (
             " since the definition of default was changed" if found.redefined else ""
         )
-        return _say(Step.HISTORY, found.lender, State.MISSING, words)
+        return StepStanding(Step.HISTORY, State.MISSING, words)
     if history.forgotten_us is not None and found.candidate is None:
         words = "its file was erased before a model was trained on it: hand the file in again"
-        return _say(Step.HISTORY, found.lender, State.MISSING, words)
+        return StepStanding(Step.HISTORY, State.MISSING, words)
     if history.enough is Enough.NOTHING:
         shadow = SHADOW_COMMAND.format(lender=found.lender)
         words = (
@@ -372,7 +356,7 @@ def _history(found: _Found) -> StepStanding:
     else:
         learnt = _LEARNT[history.enough]
         words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
-    return _say(Step.HISTORY, found.lender, state, words, history.kept_by, history.created_us)
+    return StepStanding(Step.HISTORY, state, words, history.kept_by, history.created_us)
 
 
 def _undecided(found: _Found, history: HistoryRecord) -> StepStanding:
@@ -380,11 +364,9 @@ def _undecided(found: _Found, history: HistoryRecord) -> StepStanding:
         f"{told(found.undecided)}: train with `exclude` and their names if they were "
         "filled in after the loan; with `keep` nobody can approve the model"
     )
-    left_out = "".join(f" --exclude {name}" for name in found.undecided)
     who = (history.kept_by, history.created_us)
-    said = _say(Step.HISTORY, found.lender, State.BLOCKED, words, *who)
-    again = COMMANDS[Step.TRAIN].format(lender=found.lender) + left_out
-    return msgspec.structs.replace(said, command=again)
+    undecided = tuple(found.undecided)
+    return StepStanding(Step.HISTORY, State.BLOCKED, words, *who, Step.TRAIN, undecided)
 
 
 def _train(found: _Found) -> StepStanding:
@@ -403,7 +385,7 @@ def _train(found: _Found) -> StepStanding:
         words = f"model {model} was trained on an earlier history than the newest: train again"
         if found.live is not None:
             words += f"; until a newer one is approved, model {short(found.live)} goes on answering"
-    return _say(Step.TRAIN, found.lender, state, words, by, at_us)
+    return StepStanding(Step.TRAIN, state, words, by, at_us)
 
 
 def _under_way(job: Job) -> str:
@@ -421,19 +403,17 @@ def _validate(found: _Found) -> StepStanding:
     candidate = found.candidate
     if candidate is None or found.pilot is None:
         words = "no model has been validated"
-        return _say(Step.VALIDATE, found.lender, State.MISSING, words)
+        return StepStanding(Step.VALIDATE, State.MISSING, words)
     who = (candidate.made_by, candidate.created_us)
     if candidate.limits != found.pilot.gates:
         words = "the model was judged by other gates than those of now: train again"
-        blocked = _say(Step.VALIDATE, found.lender, State.BLOCKED, words, *who)
-        again = COMMANDS[Step.TRAIN].format(lender=found.lender)
-        return msgspec.structs.replace(blocked, command=again)
+        return StepStanding(Step.VALIDATE, State.BLOCKED, words, *who, Step.TRAIN)
     if not candidate.passed:
         failed = "; ".join(f"{gate.name}: {gate.words}" for gate in candidate.failed)
         words = f"the model has not passed its gates: {failed or 'none was measured'}"
-        return _say(Step.VALIDATE, found.lender, State.BLOCKED, words, *who)
+        return StepStanding(Step.VALIDATE, State.BLOCKED, words, *who)
     words = f"all {len(candidate.gates)} gates passed"
-    return _say(Step.VALIDATE, found.lender, State.DONE, words, *who)
+    return StepStanding(Step.VALIDATE, State.DONE, words, *who)
 
 
 def _approve(stores: Stores, found: _Found) -> StepStanding:
@@ -441,7 +421,7 @@ def _approve(stores: Stores, found: _Found) -> StepStanding:
     signatures = _counting(stores, candidate, deployments)
     needed = 1 if found.pilot is None else found.pilot.approvers
     if found.live is None:
-        return _say(Step.APPROVE, found.lender, State.MISSING, _signed(signatures, needed))
+        return StepStanding(Step.APPROVE, State.MISSING, _signed(signatures, needed))
     words = f"model {short(found.live)} answers"
     if left := withdrawn_for(deployments):
         model_id, gone = left
@@ -450,7 +430,7 @@ def _approve(stores: Stores, found: _Found) -> StepStanding:
     if candidate is not None and _waits(stores, found):
         words += f"; model {short(candidate.model_id)}: {_signed(signatures, needed)}"
     signed = next(step.signed for step in deployments if step.model_id == found.live)
-    return _say(Step.APPROVE, found.lender, State.DONE, words, signed.by, signed.at_us)
+    return StepStanding(Step.APPROVE, State.DONE, words, signed.by, signed.at_us)
 
 
 def _signed(signatures: Sequence[Signature], needed: int) -> str:
@@ -503,9 +483,9 @@ def _key(stores: Stores, found: _Found, now_us: int) -> StepStanding:
         if key.mode is Mode.LIVE and key.revoked_us is None and not key.expired(now_us)
     ]
     if not usable:
-        return _say(Step.KEY, found.lender, State.MISSING, "no live key was issued")
+        return StepStanding(Step.KEY, State.MISSING, "no live key was issued")
     if not is_open(stores.registry, Book(found.lender, Mode.LIVE)):
         words = "live keys answer with REVIEW alone, until a model is approved"
-        return _say(Step.KEY, found.lender, State.BLOCKED, words)
+        return StepStanding(Step.KEY, State.BLOCKED, words)
     words = f"{len(usable)} live key" + ("s" if len(usable) > 1 else "")
-    return _say(Step.KEY, found.lender, State.DONE, words, None, usable[0].created_us)
+    return StepStanding(Step.KEY, State.DONE, words, None, usable[0].created_us)

@@ -12,8 +12,9 @@ from alama.core.errors import FileProblem
 from alama.lenders import installation
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.arguments import decided_from, options_from
+from alama.onboarding.commands import COMMANDS, command_for, naming_commands
 from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
-from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, standing
+from alama.onboarding.steps import Standing, State, Step, StepStanding, standing
 from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
@@ -82,12 +83,12 @@ def upcoming(stand: Standing) -> Upcoming | None:
     if step is None:
         return None
     if step.step is Step.APPROVE:
-        return Upcoming("read the pack, then sign", (_pack(stand), step.command))
+        return Upcoming("read the pack, then sign", (_pack(stand), command_for(stand.lender, step)))
     failed = stand.candidate is not None and not stand.candidate.passed
     if step.step is Step.VALIDATE and failed:
         again = COMMANDS[Step.HISTORY].format(lender=stand.lender)
         return Upcoming("mend the file", (again,))
-    return Upcoming(step.step, (step.command,))
+    return Upcoming(step.step, (command_for(stand.lender, step),))
 
 
 def _pack(stand: Standing) -> str:
@@ -373,7 +374,8 @@ def _write(contents: Mapping[Path | None, bytes]) -> None:
 
 def sign(opened: Installation, lender: str, candidate_id: str, person: str, reason: str) -> None:
     """Sign for a candidate, and say what came of it."""
-    signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
+    with naming_commands(opened, lender):
+        signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
     show_signatures(signed.signatures)
     if signed.live:
         words.say(

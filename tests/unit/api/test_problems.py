@@ -74,7 +74,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     onboarding.HistoryForgotten: onboarding.HistoryForgotten(),
     onboarding.GateFailed: onboarding.GateFailed([Gate("psi", passed=False, words="0.31")]),
     onboarding.ModelWithdrawn: onboarding.ModelWithdrawn(
-        "demo", "sha256:" + "0" * 64, "can_" + "0" * 28, Signed(NOON_US, "W. Mutua", "arrears")
+        "sha256:" + "0" * 64, "can_" + "0" * 28, Signed(NOON_US, "W. Mutua", "arrears")
     ),
     onboarding.NothingBefore: onboarding.NothingBefore("demo"),
     InvalidApplication: ONE_FAULT,

@@ -18,8 +18,9 @@ from alama.lenders.installation import Installation
 from alama.onboarding import cli as onboard
 from alama.onboarding import offline, walk_cli
 from alama.onboarding.arguments import decided_from
+from alama.onboarding.commands import COMMANDS
 from alama.onboarding.records import Decided, Pilot
-from alama.onboarding.steps import COMMANDS, Step
+from alama.onboarding.steps import Step
 from alama.onboarding.store import Stores
 from alama.onboarding.tasks import options_of
 from alama.platform import settings

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from alama.app import delivering
-from alama.app import delivering as job_supervisor
 from alama.lenders import installation
 from alama.lenders.installation import Installation
+from alama.onboarding import job_supervisor
 from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
 from alama.onboarding.jobs import Jobs, ask_for_training, take
 from alama.onboarding.store import Stores
@@ -60,8 +60,8 @@ def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
     watch = Watch()
 
     async def run() -> None:
-        bystander = JobAlarm(jobs, clock.wall_us, watch, "why", "what to do", LOOK_S)
-        looking = asyncio.create_task(bystander.run())
+        alarm = JobAlarm(jobs, clock.wall_us, watch, "why", "what to do", LOOK_S)
+        looking = asyncio.create_task(alarm.run())
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):
             assert time.monotonic() < deadline
@@ -88,7 +88,7 @@ def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
 
 def test_where_jobs_can_be_done_somebody_has_them_done(installed: Installation) -> None:
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(job_supervisor.overseer(installed, watch), JobSupervisor)
+    assert isinstance(delivering.overseer(installed, watch), JobSupervisor)
 
 
 @pytest.mark.parametrize("lacking", ["a safe SQLite", "the libraries"])
@@ -98,6 +98,6 @@ def test_where_jobs_cannot_be_done_somebody_says_why(
     if lacking == "a safe SQLite":
         monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     else:
-        monkeypatch.setattr(delivering, "LIBRARIES", ("alama_no_such_library",))
+        monkeypatch.setattr(job_supervisor, "LIBRARIES", ("alama_no_such_library",))
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(job_supervisor.overseer(installed, watch), JobAlarm)
+    assert isinstance(delivering.overseer(installed, watch), JobAlarm)
