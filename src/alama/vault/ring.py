@@ -57,9 +57,6 @@ class Ring:
         return envelope.seal(self.seal_key, key, where)
 
 
-# The data key of one applicant: made, unwrapped, and where it stands.
-
-
 PREFIX: Final = "apk_"
 
 _chance: Final = RandomPool(ids.RANDOM_BYTES)
