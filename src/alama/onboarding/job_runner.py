@@ -23,7 +23,6 @@ from alama.platform.telemetry.log import Log, gather_libraries, log_on_stderr
 if TYPE_CHECKING:
     from alama.platform.clock import Clock
 
-
 ADVANCE_EVERY_S: Final = 1.0
 
 Told = Callable[[float, str], None]

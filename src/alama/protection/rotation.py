@@ -497,7 +497,7 @@ class Rotation:
         ]
 
 
-def standing(everything: Sequence[VaultKey]) -> list[VaultKey]:
+def keys_in_use(everything: Sequence[VaultKey]) -> list[VaultKey]:
     """Give the keys that open or sign something, a lender's after the installation's."""
     return sorted(
         (key for key in everything if key.wrapped),

@@ -72,7 +72,7 @@ def verify(
     chains = Chains(trail, signers, wanted)
     with watch("entries", trail.entries()) as done:
         findings = list(chains.check(done))
-    findings += _of_signers(signers)
+    findings += _check_signers(signers)
     books = [Book(lender.id, mode) for lender in lenders for mode in Mode]
     scores = ScoreCheck(trail, chains, vault, lender_keys, books)
     if chains.is_empty and lenders:
@@ -105,7 +105,7 @@ def verify(
     )
 
 
-def _of_signers(signers: Signers) -> Iterator[Finding]:
+def _check_signers(signers: Signers) -> Iterator[Finding]:
     for key_id, public in signers.changed.items():
         yield Finding(Trouble.PUBLIC, key_id, f"its own is {public.hex()}")
     for key_id in signers.foreign:
