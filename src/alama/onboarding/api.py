@@ -25,7 +25,7 @@ from alama.onboarding.records import (
     Wishes,
     is_line,
 )
-from alama.onboarding.steps import Standing, Step, StepStanding
+from alama.onboarding.steps import Progress, Step, StepProgress
 from alama.onboarding.terms import Agreed, Terms
 from alama.onboarding.wire import (
     COLUMNS_MAX,
@@ -78,7 +78,7 @@ _NOTHING: Final = msgspec.Raw(b"null")
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def standing_reply(found: Standing) -> bytes:
+def standing_reply(found: Progress) -> bytes:
     """Give the six steps, and what each has left."""
     following = found.next
     return _encode(
@@ -176,7 +176,7 @@ def rolled_back_reply(model_id: str) -> bytes:
     return _encode(wire.RolledBack(model_id))
 
 
-def _step(step: StepStanding, lender: str) -> wire.OnboardingStep:
+def _step(step: StepProgress, lender: str) -> wire.OnboardingStep:
     how = HOW.get(step.step) or COMMANDS[step.step].format(lender=lender)
     return wire.OnboardingStep(
         step.step.value, step.state.value, step.words, how, step.by, _time(step.at_us)

@@ -24,7 +24,7 @@ from alama.onboarding.records import (
     require_person,
     require_reason,
 )
-from alama.onboarding.steps import Step, StepStanding, standing, that_count, way_back
+from alama.onboarding.steps import Step, StepProgress, progress_of, that_count, way_back
 from alama.onboarding.store import Counted, Dossier, Stores
 from alama.platform import book as keys
 from alama.platform.book import Book, Mode, Scope
@@ -215,7 +215,7 @@ class LiveKeys:
         missing. `UnknownLender`, `InvalidName`.
         """
         if not is_open(self._stores.registry, Book(lender, Mode.LIVE)):
-            missing = standing(self._stores, lender, self._clock()).next
+            missing = progress_of(self._stores, lender, self._clock()).next
             assert missing is not None  # a book that is not open has not been approved
             raise _incomplete(missing)
         return self._make(lender, scopes, days)
@@ -237,7 +237,7 @@ class LiveKeys:
         person = require_person(by)
         self._stores.registry.lender(lender)
         if self._stores.pilots.find(lender) is None:
-            raise _incomplete(standing(self._stores, lender, self._clock()).steps[0])
+            raise _incomplete(progress_of(self._stores, lender, self._clock()).steps[0])
         self._stores.pilots.begin_shadow(lender, self._clock(), person)
         return self._make(lender, scopes, days)
 
@@ -248,6 +248,6 @@ class LiveKeys:
         )
 
 
-def _incomplete(missing: StepStanding) -> OnboardingIncomplete:
+def _incomplete(missing: StepProgress) -> OnboardingIncomplete:
     assert missing.step is not Step.KEY
     return OnboardingIncomplete(f"the step {missing.step} is missing: {missing.words}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.lenders.records import OnboardingIncomplete
 from alama.onboarding.records import ApprovalBlocked, ModelWithdrawn, NothingBefore, Remedy
-from alama.onboarding.steps import Step, StepStanding, standing
+from alama.onboarding.steps import Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _REMEDIES: Final = {
 }
 
 
-def command_for(lender: str, step: StepStanding) -> str:
+def command_for(lender: str, step: StepProgress) -> str:
     """Give the command that does a step, or what the step waits for."""
     left_out = "".join(f" --exclude {name}" for name in step.exclude)
     return COMMANDS[step.done_by or step.step].format(lender=lender) + left_out
@@ -43,7 +43,7 @@ def naming_commands(opened: Installation, lender: str) -> Iterator[None]:
     try:
         yield
     except OnboardingIncomplete as error:
-        missing = standing(Stores.at(opened), lender, opened.clock()).next
+        missing = progress_of(Stores.at(opened), lender, opened.clock()).next
         error.hint = None if missing is None else command_for(lender, missing)
         raise
     except ApprovalBlocked as error:

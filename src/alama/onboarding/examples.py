@@ -38,7 +38,7 @@ from alama.onboarding.records import (
     encode_order,
 )
 from alama.onboarding.remote import Handed, Judged
-from alama.onboarding.steps import Standing, State, Step, StepStanding
+from alama.onboarding.steps import Progress, State, Step, StepProgress
 from alama.onboarding.terms import Agreed
 from alama.platform import ids
 from alama.platform.http.operation import AT_US
@@ -127,18 +127,18 @@ def candidate(model_id: str) -> Candidate:
     )
 
 
-def _steps() -> tuple[StepStanding, ...]:
+def _steps() -> tuple[StepProgress, ...]:
     done = {
         Step.LENDER: ("a default is 30 days past due; two people approve", PILOT.set_us),
         Step.HISTORY: ("50,000 rows, enough to learn fields and pairs of them", HISTORY.created_us),
     }
     told = [
-        StepStanding(step, State.DONE, words, _KEY, at_us) for step, (words, at_us) in done.items()
+        StepProgress(step, State.DONE, words, _KEY, at_us) for step, (words, at_us) in done.items()
     ]
     words = "under way, 41%: boosting"
-    told.append(StepStanding(Step.TRAIN, State.MISSING, words, _KEY, _TRAINED_US))
+    told.append(StepProgress(Step.TRAIN, State.MISSING, words, _KEY, _TRAINED_US))
     told += [
-        StepStanding(step, State.BLOCKED, "after the step train")
+        StepProgress(step, State.BLOCKED, "after the step train")
         for step in (Step.VALIDATE, Step.APPROVE, Step.KEY)
     ]
     return tuple(told)
@@ -174,7 +174,7 @@ def replies(model_id: str) -> dict[str, Json]:
     )
     made = candidate(model_id)
     first = Signature("W. Mutua", "read the pack, discussed on 14 November", AT_US, _KEY)
-    standing = Standing(_LENDER, _steps(), PILOT, HISTORY, None, running, _READING)
+    standing = Progress(_LENDER, _steps(), PILOT, HISTORY, None, running, _READING)
     bodies = {
         "onboarding": render_onboarding.standing_reply(standing),
         "terms": render_onboarding.terms_reply(Agreed(PILOT, drafted=True)),

@@ -31,7 +31,7 @@ from alama.onboarding.records import (
     encode_order,
     train_order,
 )
-from alama.onboarding.steps import Standing, standing
+from alama.onboarding.steps import Progress, progress_of
 from alama.onboarding.store import Stores
 from alama.onboarding.terms import Agreed, Agreement, Terms
 from alama.platform import ids
@@ -86,9 +86,9 @@ class OnboardingApi:
         draw = RandomPool(ids.RANDOM_BYTES).draw
         return cls(Stores.at(installed), installed.clock, draw, Agreement.at(installed))
 
-    def standing(self, lender: str) -> Standing:
+    def standing(self, lender: str) -> Progress:
         """Say how far the lender has come."""
-        return standing(self._stores, lender, self._clock())
+        return progress_of(self._stores, lender, self._clock())
 
     def set_terms(self, lender: str, terms: Terms, by: str) -> Agreed:
         """Agree terms as `Agreement.set` does; `FewerEyes`, and what that raises."""

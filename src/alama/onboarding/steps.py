@@ -189,7 +189,7 @@ _LEARNT: Final = {Enough.MAINS: "each field by itself", Enough.PAIRS: "fields an
 SHADOW_COMMAND: Final = "alama keys issue --lender {lender} --mode live --shadow"
 
 
-class StepStanding(msgspec.Struct, frozen=True):
+class StepProgress(msgspec.Struct, frozen=True):
     """One step: what there is to say of it, and who did it and when.
 
     `done_by` is the step to do in its place, where it is not the step itself; `exclude` are fields
@@ -205,7 +205,7 @@ class StepStanding(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Progress(msgspec.Struct, frozen=True):
     """All six steps of one lender, and what each has left to work with.
 
     `history` is the newest that counts, `candidate` the newest that was trained on it. `job` is the
@@ -214,7 +214,7 @@ class Standing(msgspec.Struct, frozen=True):
     """
 
     lender: str
-    steps: tuple[StepStanding, ...]
+    steps: tuple[StepProgress, ...]
     pilot: Pilot | None
     history: HistoryRecord | None
     candidate: Candidate | None
@@ -225,7 +225,7 @@ class Standing(msgspec.Struct, frozen=True):
     paused: Pause | None = None
 
     @property
-    def next(self) -> StepStanding | None:
+    def next(self) -> StepProgress | None:
         """The first step that is not done; None: there is nothing left to do."""
         return next((step for step in self.steps if step.state is not State.DONE), None)
 
@@ -254,7 +254,7 @@ class _Found(NamedTuple):
         return self.deployments[-1].model_id if self.deployments else None
 
 
-def standing(stores: Stores, lender: str, now_us: int) -> Standing:
+def progress_of(stores: Stores, lender: str, now_us: int) -> Progress:
     """Say where a lender stands; `UnknownLender`."""
     stores.registry.lender(lender)
     book = Book(lender, Mode.LIVE)
@@ -265,7 +265,7 @@ def standing(stores: Stores, lender: str, now_us: int) -> Standing:
     newer = steps[3].state is State.DONE and _waits(stores, found)
     told = tuple(_blocked_by_those_before(steps))
     paused = stores.registry.pause_of(book)
-    return Standing(lender, told, *found[1:6], live=found.live, newer=newer, paused=paused)
+    return Progress(lender, told, *found[1:6], live=found.live, newer=newer, paused=paused)
 
 
 def _find(stores: Stores, lender: str, now_us: int) -> _Found:
@@ -297,9 +297,9 @@ def _find(stores: Stores, lender: str, now_us: int) -> _Found:
     return _Found(lender, pilot, history, candidate, job, reading, outdated, redefined, undecided)
 
 
-def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
+def _blocked_by_those_before(steps: list[StepProgress]) -> list[StepProgress]:
     """Let what is missing after the first open step be blocked by it; what is done stays done."""
-    opened: StepStanding | None = None
+    opened: StepProgress | None = None
     told = []
     for step in steps:
         if step.state is State.MISSING and opened is not None:
@@ -315,35 +315,35 @@ def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
 # ------------------------------------------------------------------------------- each step
 
 
-def _lender(found: _Found) -> StepStanding:
+def _lender(found: _Found) -> StepProgress:
     pilot = found.pilot
     if pilot is None:
         words = "its terms are not set: what a default is, and how many people approve a model"
-        return StepStanding(Step.LENDER, State.MISSING, words)
+        return StepProgress(Step.LENDER, State.MISSING, words)
     people = "one person approves" if pilot.approvers == 1 else "two people approve"
     law = "" if pilot.jurisdiction is None else f"; the law of {pilot.jurisdiction} holds"
     tighter = "" if pilot.gates == NO_GATES else "; some gates are its own, and tighter"
     words = f"a default is {pilot.days_past_due} days past due; {people}{law}{tighter}"
-    return StepStanding(Step.LENDER, State.DONE, words, pilot.set_by, pilot.set_us)
+    return StepProgress(Step.LENDER, State.DONE, words, pilot.set_by, pilot.set_us)
 
 
-def _history(found: _Found) -> StepStanding:
+def _history(found: _Found) -> StepProgress:
     history, reading = found.history, found.reading
     if history is None and reading is not None and reading.open:
         who = (reading.asked_by, reading.created_us)
-        return StepStanding(Step.HISTORY, State.MISSING, _under_way(reading), *who)
+        return StepProgress(Step.HISTORY, State.MISSING, _under_way(reading), *who)
     if history is None and reading is not None and reading.state is JobState.FAILED:
         words = f"it could not be read: {reading.error}"
         ended_us = reading.ended_us
-        return StepStanding(Step.HISTORY, State.BLOCKED, words, reading.asked_by, ended_us)
+        return StepProgress(Step.HISTORY, State.BLOCKED, words, reading.asked_by, ended_us)
     if history is None:
         words = "no loan history was handed in" + (
             " since the definition of default was changed" if found.redefined else ""
         )
-        return StepStanding(Step.HISTORY, State.MISSING, words)
+        return StepProgress(Step.HISTORY, State.MISSING, words)
     if history.forgotten_us is not None and found.candidate is None:
         words = "its file was erased before a model was trained on it: hand the file in again"
-        return StepStanding(Step.HISTORY, State.MISSING, words)
+        return StepProgress(Step.HISTORY, State.MISSING, words)
     if history.enough is Enough.NOTHING:
         shadow = SHADOW_COMMAND.format(lender=found.lender)
         words = (
@@ -356,20 +356,20 @@ def _history(found: _Found) -> StepStanding:
     else:
         learnt = _LEARNT[history.enough]
         words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
-    return StepStanding(Step.HISTORY, state, words, history.kept_by, history.created_us)
+    return StepProgress(Step.HISTORY, state, words, history.kept_by, history.created_us)
 
 
-def _undecided(found: _Found, history: HistoryRecord) -> StepStanding:
+def _undecided(found: _Found, history: HistoryRecord) -> StepProgress:
     words = (
         f"{told(found.undecided)}: train with `exclude` and their names if they were "
         "filled in after the loan; with `keep` nobody can approve the model"
     )
     who = (history.kept_by, history.created_us)
     undecided = tuple(found.undecided)
-    return StepStanding(Step.HISTORY, State.BLOCKED, words, *who, Step.TRAIN, undecided)
+    return StepProgress(Step.HISTORY, State.BLOCKED, words, *who, Step.TRAIN, undecided)
 
 
-def _train(found: _Found) -> StepStanding:
+def _train(found: _Found) -> StepProgress:
     candidate, job = found.candidate, found.job
     state, words, by, at_us = State.MISSING, "no model has been trained on its history", None, None
     if job is not None and job.open:
@@ -385,7 +385,7 @@ def _train(found: _Found) -> StepStanding:
         words = f"model {model} was trained on an earlier history than the newest: train again"
         if found.live is not None:
             words += f"; until a newer one is approved, model {short(found.live)} goes on answering"
-    return StepStanding(Step.TRAIN, state, words, by, at_us)
+    return StepProgress(Step.TRAIN, state, words, by, at_us)
 
 
 def _under_way(job: Job) -> str:
@@ -399,29 +399,29 @@ def _is_before(job: Job, history: HistoryRecord | None) -> bool:
     return history is not None and job.ended_us is not None and job.ended_us < history.created_us
 
 
-def _validate(found: _Found) -> StepStanding:
+def _validate(found: _Found) -> StepProgress:
     candidate = found.candidate
     if candidate is None or found.pilot is None:
         words = "no model has been validated"
-        return StepStanding(Step.VALIDATE, State.MISSING, words)
+        return StepProgress(Step.VALIDATE, State.MISSING, words)
     who = (candidate.made_by, candidate.created_us)
     if candidate.limits != found.pilot.gates:
         words = "the model was judged by other gates than those of now: train again"
-        return StepStanding(Step.VALIDATE, State.BLOCKED, words, *who, Step.TRAIN)
+        return StepProgress(Step.VALIDATE, State.BLOCKED, words, *who, Step.TRAIN)
     if not candidate.passed:
         failed = "; ".join(f"{gate.name}: {gate.words}" for gate in candidate.failed)
         words = f"the model has not passed its gates: {failed or 'none was measured'}"
-        return StepStanding(Step.VALIDATE, State.BLOCKED, words, *who)
+        return StepProgress(Step.VALIDATE, State.BLOCKED, words, *who)
     words = f"all {len(candidate.gates)} gates passed"
-    return StepStanding(Step.VALIDATE, State.DONE, words, *who)
+    return StepProgress(Step.VALIDATE, State.DONE, words, *who)
 
 
-def _approve(stores: Stores, found: _Found) -> StepStanding:
+def _approve(stores: Stores, found: _Found) -> StepProgress:
     candidate, deployments = found.candidate, found.deployments
     signatures = _counting(stores, candidate, deployments)
     needed = 1 if found.pilot is None else found.pilot.approvers
     if found.live is None:
-        return StepStanding(Step.APPROVE, State.MISSING, _signed(signatures, needed))
+        return StepProgress(Step.APPROVE, State.MISSING, _signed(signatures, needed))
     words = f"model {short(found.live)} answers"
     if left := withdrawn_for(deployments):
         model_id, gone = left
@@ -430,7 +430,7 @@ def _approve(stores: Stores, found: _Found) -> StepStanding:
     if candidate is not None and _waits(stores, found):
         words += f"; model {short(candidate.model_id)}: {_signed(signatures, needed)}"
     signed = next(step.signed for step in deployments if step.model_id == found.live)
-    return StepStanding(Step.APPROVE, State.DONE, words, signed.by, signed.at_us)
+    return StepProgress(Step.APPROVE, State.DONE, words, signed.by, signed.at_us)
 
 
 def _signed(signatures: Sequence[Signature], needed: int) -> str:
@@ -476,16 +476,16 @@ def _is_new(candidate: Candidate, deployments: Sequence[Deployment]) -> bool:
     )
 
 
-def _key(stores: Stores, found: _Found, now_us: int) -> StepStanding:
+def _key(stores: Stores, found: _Found, now_us: int) -> StepProgress:
     usable = [
         key
         for key in stores.registry.keys(found.lender)
         if key.mode is Mode.LIVE and key.revoked_us is None and not key.expired(now_us)
     ]
     if not usable:
-        return StepStanding(Step.KEY, State.MISSING, "no live key was issued")
+        return StepProgress(Step.KEY, State.MISSING, "no live key was issued")
     if not is_open(stores.registry, Book(found.lender, Mode.LIVE)):
         words = "live keys answer with REVIEW alone, until a model is approved"
-        return StepStanding(Step.KEY, State.BLOCKED, words)
+        return StepProgress(Step.KEY, State.BLOCKED, words)
     words = f"{len(usable)} live key" + ("s" if len(usable) > 1 else "")
-    return StepStanding(Step.KEY, State.DONE, words, None, usable[0].created_us)
+    return StepProgress(Step.KEY, State.DONE, words, None, usable[0].created_us)

@@ -14,7 +14,7 @@ from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.arguments import decided_from, options_from
 from alama.onboarding.commands import COMMANDS, command_for, naming_commands
 from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
-from alama.onboarding.steps import Standing, State, Step, StepStanding, standing
+from alama.onboarding.steps import Progress, State, Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
@@ -42,7 +42,7 @@ _WHOLE: Final = frozenset({Gate.EVIDENCE, Gate.TIERS, Gate.LEAKAGE, "recent_outc
 """Gates that count things: what they measured is a whole number."""
 
 
-def show_standing(stand: Standing, lender: Lender, candidates: Sequence[Candidate] = ()) -> None:
+def show_standing(stand: Progress, lender: Lender, candidates: Sequence[Candidate] = ()) -> None:
     """Print the six steps, what comes next with each command on a line of its own, and a pause.
 
     Candidates, where there are any, are listed by their ids between the steps and the rest.
@@ -71,7 +71,7 @@ class Upcoming(NamedTuple):
     commands: Sequence[str]
 
 
-def upcoming(stand: Standing) -> Upcoming | None:
+def upcoming(stand: Progress) -> Upcoming | None:
     """Say what comes next; None where nothing is left to do.
 
     Nobody signs what they have not read, and a model that failed is mended at its file.
@@ -91,11 +91,11 @@ def upcoming(stand: Standing) -> Upcoming | None:
     return Upcoming(step.step, (command_for(stand.lender, step),))
 
 
-def _pack(stand: Standing) -> str:
+def _pack(stand: Progress) -> str:
     return COMMANDS[Step.VALIDATE].format(lender=stand.lender) + " --pack pack.html"
 
 
-def _steps(steps: Sequence[StepStanding]) -> Table:
+def _steps(steps: Sequence[StepProgress]) -> Table:
     table = plain_table("", "step", "state", "what there is", "who and when")
     for column, width in ((2, len(State.BLOCKED)), (1, 8)):
         table.columns[column].min_width = width
@@ -121,13 +121,13 @@ def _candidates(candidates: Sequence[Candidate]) -> Table:
     return table
 
 
-def _style(step: StepStanding) -> str:
+def _style(step: StepProgress) -> str:
     """Give red to what was tried and stopped, and none to what only waits for its turn."""
     waits = step.state is State.BLOCKED and step.at_us is None
     return "dim" if waits else _STYLES[step.state]
 
 
-def _who_and_when(step: StepStanding) -> Text:
+def _who_and_when(step: StepProgress) -> Text:
     when = None if step.at_us is None else terminal.minute(step.at_us)
     return Text("\n".join(filter(None, (step.by, when))), "dim")
 
@@ -243,9 +243,9 @@ _STANDINGS: Final = {
 }
 
 
-def stand_of(opened: Installation, lender: str) -> Standing:
+def stand_of(opened: Installation, lender: str) -> Progress:
     """Give where a lender stands."""
-    return standing(Stores.at(opened), lender, opened.clock())
+    return progress_of(Stores.at(opened), lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:

@@ -10,7 +10,7 @@ from alama.lenders.records import OnboardingIncomplete, Pause, UnknownLender
 from alama.onboarding.approval import LiveKeys
 from alama.onboarding.commands import command_for
 from alama.onboarding.records import LEASE_US, JobKind
-from alama.onboarding.steps import Standing, State, Step, standing
+from alama.onboarding.steps import Progress, State, Step, progress_of
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.errors import InvalidName
@@ -39,11 +39,11 @@ def live_keys(house: House) -> LiveKeys:
     return LiveKeys(house.stores, HandClock(house.now_us), PEPPER)
 
 
-def stands(house: House, lender: str = "demo") -> Standing:
-    return standing(house.stores, lender, house.now_us)
+def stands(house: House, lender: str = "demo") -> Progress:
+    return progress_of(house.stores, lender, house.now_us)
 
 
-def states(found: Standing) -> list[State]:
+def states(found: Progress) -> list[State]:
     return [step.state for step in found.steps]
 
 
