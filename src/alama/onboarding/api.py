@@ -256,7 +256,7 @@ class OnboardingEndpoints:
         """GET /v1/onboarding: the six steps."""
         caller, headers = await self._admission.admit(call, Scope.PILOT_READ)
         parameters.read(call, ())
-        found = await run_with_timeout(lambda: self._remote.standing(caller.book.lender))
+        found = await run_with_timeout(lambda: self._remote.progress(caller.book.lender))
         return private_json(standing_reply(found), headers)
 
     async def set_terms(self, call: Call) -> Reply:

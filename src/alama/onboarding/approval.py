@@ -8,7 +8,7 @@ from alama.core import model as models
 from alama.core.errors import InvalidModel, InvalidPolicy, UnknownCurrency
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.lenders import keys as lenders_keys
+from alama.lenders import keys
 from alama.lenders.keys import is_open
 from alama.lenders.records import Deployment, Key, OnboardingIncomplete, Signed
 from alama.onboarding.records import (
@@ -26,8 +26,7 @@ from alama.onboarding.records import (
 )
 from alama.onboarding.steps import Step, StepProgress, progress_of, that_count, way_back
 from alama.onboarding.store import Counted, Dossier, Stores
-from alama.platform import book as keys
-from alama.platform.book import Book, Mode, Scope
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from alama.policies import policies
 
 if TYPE_CHECKING:
@@ -207,7 +206,7 @@ class LiveKeys:
         return cls(Stores.at(installed), installed.clock, installed.pepper)
 
     def issue(
-        self, lender: str, scopes: tuple[Scope, ...] = keys.USUAL_SCOPES, days: int | None = None
+        self, lender: str, scopes: tuple[Scope, ...] = USUAL_SCOPES, days: int | None = None
     ) -> tuple[str, Key]:
         """Make a live key; the first of the pair is the secret.
 
@@ -224,7 +223,7 @@ class LiveKeys:
         self,
         lender: str,
         by: str,
-        scopes: tuple[Scope, ...] = keys.USUAL_SCOPES,
+        scopes: tuple[Scope, ...] = USUAL_SCOPES,
         days: int | None = None,
     ) -> tuple[str, Key]:
         """Make a live key for a lender without a model, whose terms are set.
@@ -243,9 +242,7 @@ class LiveKeys:
 
     def _make(self, lender: str, scopes: tuple[Scope, ...], days: int | None) -> tuple[str, Key]:
         book = Book(lender, Mode.LIVE)
-        return lenders_keys.issue(
-            self._stores.registry, self._clock, self._pepper, book, scopes, days
-        )
+        return keys.issue(self._stores.registry, self._clock, self._pepper, book, scopes, days)
 
 
 def _incomplete(missing: StepProgress) -> OnboardingIncomplete:

@@ -86,7 +86,7 @@ class OnboardingApi:
         draw = RandomPool(ids.RANDOM_BYTES).draw
         return cls(Stores.at(installed), installed.clock, draw, Agreement.at(installed))
 
-    def standing(self, lender: str) -> Progress:
+    def progress(self, lender: str) -> Progress:
         """Say how far the lender has come."""
         return progress_of(self._stores, lender, self._clock())
 
@@ -131,7 +131,7 @@ class OnboardingApi:
     # -------------------------------------------------------------------------------- training
 
     def train(self, lender: str, history_id: str | None, decided: Decided, by: str) -> Job:
-        """Ask for a training run; without a history on the one that `standing` names.
+        """Ask for a training run; without a history on the one that `progress` names.
 
         `StepMissing`, also where a field gives the outcome away and nobody has decided what
         becomes of it; `HistoryForgotten`, `JobUnderWay`.
@@ -148,7 +148,7 @@ class OnboardingApi:
         self, lender: str, history_id: str | None, pilot: Pilot
     ) -> HistoryRecord:
         chosen = (
-            self.standing(lender).history
+            self.progress(lender).history
             if history_id is None
             else self._counting(lender, history_id, pilot)
         )

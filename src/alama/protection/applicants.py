@@ -272,6 +272,10 @@ _FORGOTTEN: Final = bytes(32)
 """In the place of the hash of a request, by which a guess at its body could be confirmed."""
 
 
+RequireTheirs = Callable[[Sequence["StoredScore"]], None]
+"""Raises where scores are not of the applicant that was asked for, and then nothing is done."""
+
+
 class LockedKey(NamedTuple):
     """The key of an applicant that nobody else can use until the transaction is over."""
 
@@ -657,7 +661,3 @@ def _exported_hold(hold: Hold) -> ExportedHold:
 
 def _time(moment_us: int) -> datetime:
     return datetime.fromtimestamp(moment_us / 1_000_000, UTC)
-
-
-RequireTheirs = Callable[[Sequence["StoredScore"]], None]
-"""Raises where scores are not of the applicant that was asked for, and then nothing is done."""

@@ -33,9 +33,8 @@ from alama.platform.errors import StoreUnfit
 from alama.protection.applicants import UnknownApplicant
 from alama.protection.audit.signers import vouch
 from alama.vault import envelope, keys
-from alama.vault import ring as applicant
 from alama.vault.keys import Masters, Purpose, VaultKey
-from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring
+from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring, applicant_key_place
 from alama.vault.sealed_texts import (
     AT_ONCE,
     EVERY,
@@ -439,7 +438,7 @@ class Rotation:
         old = self._vault.lender_key(lender, old_id)
 
         def rewrap_applicant(ring: Ring, row: ApplicantKeyRow) -> ApplicantKeyRow:
-            where = applicant.where(row.id, row.lender, row.mode)
+            where = applicant_key_place(row.id, row.lender, row.mode)
             data_key = _opened(old, row.wrapped or b"", where, row.id)
             wrapped = envelope.seal(ring.seal_key, data_key, where)
             return row._replace(wrapped=wrapped, lender_key_id=ring.seal_key_id)
@@ -472,7 +471,7 @@ class Rotation:
         def renew(ring: Ring, row: ApplicantKeyRow) -> tuple[ApplicantKeyRow, ChangeText]:
             stored = ApplicantKey(row.id, row.lender_key_id, row.wrapped, row.erased_us)
             old, new = self._vault.data_key(row.lender, row.mode, stored), envelope.new_key()
-            wrapped = ring.wrap(new, applicant.where(row.id, row.lender, row.mode))
+            wrapped = ring.wrap(new, applicant_key_place(row.id, row.lender, row.mode))
             cipher = AESGCM(new)
 
             def reseal(sealed: SealedText) -> bytes:

@@ -15,9 +15,8 @@ from alama.platform.database import tables
 from alama.platform.database.statements import Inserts
 from alama.platform.errors import MasterKeyMissing, StoreUnfit
 from alama.vault import envelope
-from alama.vault import ring as applicant
 from alama.vault.keys import Purpose, VaultKey
-from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring
+from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring, new_applicant_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -241,7 +240,7 @@ class ApplicantKeys:
         for who in sorted(wanted):
             (_, mode, subject), (ring, at_us) = who, wanted[who]
             data_key = envelope.new_key()
-            row = applicant.make(ring, mode, subject, data_key, at_us)
+            row = new_applicant_key(ring, mode, subject, data_key, at_us)
             made[who] = DataKey(row.id, AESGCM(data_key))
             rows.append(row)
         self._new.run(cursor, rows)

@@ -30,9 +30,8 @@ from alama.protection.audit.records import (
     Watch,
 )
 from alama.vault import envelope, ring
-from alama.vault import ring as applicant
 from alama.vault.keys import PREFIX, Purpose, VaultKey
-from alama.vault.ring import ApplicantKey, ApplicantKeyRow
+from alama.vault.ring import APPLICANT_KEY_PREFIX, ApplicantKey, ApplicantKeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -205,7 +204,7 @@ def _standing(row: ApplicantKeyRow, vault: Vault, lender_keys: KnownKeys) -> Ite
 
 
 def _its_time(row: ApplicantKeyRow) -> Iterator[Finding]:
-    began = ids.beginning(applicant.PREFIX, row.created_us)
+    began = ids.beginning(APPLICANT_KEY_PREFIX, row.created_us)
     if not row.id.startswith(began):
         yield Finding(Trouble.APPLICANT, row.id, "the time when it was made is another")
 

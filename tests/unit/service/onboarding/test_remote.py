@@ -30,7 +30,7 @@ def test_without_an_id_the_history_of_the_standing_is_trained_on(tmp_path: Path)
         for one in (older, newer):
             stores.histories.keep(one, b"{}", [b"rows"])
         stores.histories.forget("demo", newer.id, NOON_US, "W. Mutua")
-        counts = remote.standing("demo").history
+        counts = remote.progress("demo").history
         assert counts is not None
         assert counts.id == older.id
         job = remote.train("demo", None, Decided(), "key_1")
