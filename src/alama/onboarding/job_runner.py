@@ -172,7 +172,6 @@ class JobWatch:
         self.log.note("job_ended", **_named(job), state=job.state.value, seconds=seconds)
 
     def job_given_back(self, job: Job) -> None:
-        """Note that another has to do it."""
         self.log.note("job_given_back", **_named(job))
 
     def job_broke(self, job: Job, error: Exception) -> None:
@@ -181,7 +180,6 @@ class JobWatch:
 
 
 def watching_jobs(style: str) -> JobWatch:
-    """Open the log of this process."""
     log = log_on_stderr(style)
     gather_libraries(log)
     return JobWatch(log)

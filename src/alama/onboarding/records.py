@@ -285,22 +285,18 @@ class TrainOrder(Decided, frozen=True):
 
 
 def train_order(history_id: str, decided: Decided) -> TrainOrder:
-    """Give the order of a training run."""
     return TrainOrder(history_id, **msgspec.structs.asdict(decided))
 
 
 def encode_order(order: ReadOrder | TrainOrder) -> bytes:
-    """Write an order for a job to carry."""
     return msgspec.json.encode(order)
 
 
 def decode_read_order(order: bytes) -> ReadOrder:
-    """Read the order of a job that reads."""
     return msgspec.json.decode(order, type=ReadOrder)
 
 
 def decode_train_order(order: bytes) -> TrainOrder:
-    """Read the order of a job that trains."""
     return msgspec.json.decode(order, type=TrainOrder)
 
 

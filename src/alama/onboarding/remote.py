@@ -87,7 +87,6 @@ class OnboardingApi:
         return cls(Stores.at(installed), installed.clock, draw, Agreement.at(installed))
 
     def progress(self, lender: str) -> Progress:
-        """Say how far the lender has come."""
         return progress_of(self._stores, lender, self._clock())
 
     def set_terms(self, lender: str, terms: Terms, by: str) -> Agreed:

@@ -546,7 +546,6 @@ class Applicants:
         return self._store.release_hold(number, self._clock(), by)
 
     def holds(self) -> Sequence[Hold]:
-        """Give the holds that stand, oldest first."""
         return self._store.holds()
 
     def _subject(self, book: Book, reference: str) -> bytes:

@@ -153,7 +153,6 @@ class RetentionStore:
             return connection.execute(select(func.count()).select_from(old)).scalar_one()
 
     def kept(self, book: Book) -> int:
-        """How many scores of a book there are."""
         query = select(func.count()).where(in_book(tables.scores, book))
         with self._database.reading() as connection:
             return connection.execute(query).scalar_one()

@@ -161,7 +161,6 @@ class RotationStore:
     # -------------------------------------------------------------------------------- a lender's
 
     def count_applicants(self) -> int:
-        """How many keys of applicants stand."""
         table = tables.applicant_keys
         count = select(func.count()).select_from(table).where(table.c.wrapped.is_not(None))
         with self._database.reading() as connection:
@@ -354,11 +353,9 @@ class Rotation:
         return self._vault.masters
 
     def count_applicants(self) -> int:
-        """Give how many applicants have a key."""
         return self._store.count_applicants()
 
     def count_endpoints(self) -> int:
-        """Give how many webhook endpoints have secrets."""
         return self._store.count_endpoints()
 
     def everything(self) -> Sequence[VaultKey]:

@@ -135,7 +135,6 @@ def unwrap(masters: Masters, key: VaultKey) -> bytes:
 
 
 def rewrap(masters: Masters, key: VaultKey) -> VaultKey:
-    """Hand a key over to the current master key."""
     where = _where(key.id, key.lender, key.purpose)
     wrapped = envelope.seal(masters.current.cipher, unwrap(masters, key), where)
     return key._replace(wrapped=wrapped, master_id=masters.current.id)

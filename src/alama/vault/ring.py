@@ -80,7 +80,6 @@ class ApplicantKeyRow(NamedTuple):
 
 
 def applicant_key_place(key_id: str, lender: str, mode: str) -> bytes:
-    """Name where the wrapped key stands."""
     return f"{key_id}|{lender}|{mode}".encode()
 
 

@@ -83,23 +83,6 @@ def _is_set_back(accepted: _Accepted, step: _Step) -> bool:
     return is_after and by_us <= accepted.set_back_us + TOLERANCE_US
 
 
-def heads_to_keep(trail: Trail) -> Sequence[Head]:
-    """Give the head of `main`, and of each chain that has grown past what `main` knows of it.
-
-    Whoever has these written down elsewhere would notice if any entry was taken away.
-    """
-    heads, expected, read = trail.heads(), ExpectedState(), 0
-    while links := trail.links(MAIN, read, PAGE):
-        for link in links:
-            expected.take(link)
-        if links[-1].number <= read:  # it is no number, and comes after all that are
-            break
-        read = links[-1].number
-    return [
-        head for head in heads if expected.heads.get(head.writer, {}).get(head.number) != head.hash
-    ]
-
-
 _BEFORE_ALL: Final = -(2**63)
 """A number may have been changed to less than nothing, and must be seen all the same."""
 
@@ -229,3 +212,20 @@ def names_in(link: Link) -> list[Named]:
         return [named for named in chain.names(link.body) if ids.is_request_id(named.request_id)]
     except UnreadableBody:
         return []
+
+
+def heads_to_keep(trail: Trail) -> Sequence[Head]:
+    """Give the head of `main`, and of each chain that has grown past what `main` knows of it.
+
+    Whoever has these written down elsewhere would notice if any entry was taken away.
+    """
+    heads, expected, read = trail.heads(), ExpectedState(), 0
+    while links := trail.links(MAIN, read, PAGE):
+        for link in links:
+            expected.take(link)
+        if links[-1].number <= read:  # it is no number, and comes after all that are
+            break
+        read = links[-1].number
+    return [
+        head for head in heads if expected.heads.get(head.writer, {}).get(head.number) != head.hash
+    ]

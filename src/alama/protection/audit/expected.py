@@ -70,7 +70,6 @@ _UNSHOWN: Final = frozenset(
 
 
 def deployment_of(lender: object, mode: object, place: int) -> Thing:
-    """Name the first, second, ... deployment of a book."""
     return (DEPLOYMENT, f"{place} of {lender} {mode}")
 
 
@@ -80,12 +79,10 @@ def pause_of(lender: object, mode: object) -> Thing:
 
 
 def terms_of(lender: object) -> Thing:
-    """Name the terms of a lender."""
     return (PILOT, f"of {lender}")
 
 
 def signature_of(candidate_id: object, number: object) -> Thing:
-    """Name the first or second signature of a candidate."""
     return (SIGNATURE, f"{number} of {candidate_id}")
 
 
