@@ -31,7 +31,7 @@ class Process:
         self._vault.signer()
         log = ActLog(database, self._vault.signer, lambda: self.now_us, "a test")
         self.chain = ScoreChain(database, log, self._vault.signer)
-        self.witness = ChainCheckpoint(database, log, self.chain, lambda: self.now_us)
+        self.checkpoint = ChainCheckpoint(database, log, self.chain, lambda: self.now_us)
         self._scores = Scores(database, self._vault, self.chain)
 
     def give(self) -> Head:
@@ -40,7 +40,7 @@ class Process:
 
     def note(self, after_us: int = 0) -> None:
         self.now_us += after_us
-        self.witness.note_heads()
+        self.checkpoint.note_heads()
 
 
 @pytest.fixture
