@@ -13,7 +13,7 @@ from alama.core import document
 from alama.core.chain import MAIN
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.histories import Histories
-from alama.onboarding.job_store import Jobs
+from alama.onboarding.jobs import Jobs
 from alama.onboarding.records import (
     CANDIDATE_PREFIX,
     HISTORY_PREFIX,
@@ -28,8 +28,7 @@ from alama.onboarding.records import (
     JobState,
     Pilot,
 )
-from alama.onboarding.steps import Stores
-from alama.onboarding.store import Candidates, Pilots
+from alama.onboarding.store import Candidates, Pilots, Stores
 from alama.platform import acts, event_bundles, ids
 from alama.platform.acts import Act
 from alama.platform.database import tables

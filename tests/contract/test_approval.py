@@ -13,9 +13,10 @@ from alama.core.errors import AlamaError
 from alama.lenders import schema
 from alama.lenders.records import Signed, UnknownLender
 from alama.onboarding import schema as onboarding_schema
-from alama.onboarding.errors import (
+from alama.onboarding.records import (
     ApprovalBlocked,
     GateFailed,
+    Remedy,
     SignatureRefused,
     UnknownCandidate,
     UnknownHistory,
@@ -25,7 +26,7 @@ from alama.platform.acts import Act, ActKind, ActLog
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import InvalidName
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from tests.audited import verdict_on
 from tests.entries import LIVE, NOON_US
 from tests.factories import a_model
@@ -162,15 +163,16 @@ def test_a_model_that_was_judged_by_other_terms_cannot_be_signed(
 ) -> None:
     candidate = house.trained()
     house.stores.pilots.set(a_pilot(**changed))
-    with pytest.raises(ApprovalBlocked, match="terms of the lender have changed"):
+    with pytest.raises(ApprovalBlocked, match="terms of the lender have changed") as caught:
         house.signed(candidate, NJERI)
+    assert caught.value.remedy is Remedy.TRAIN
 
 
 def test_nobody_signs_for_a_lender_without_terms(house: House) -> None:
     lenders_in(house.database, "new")
     with pytest.raises(ApprovalBlocked, match="nobody knows how many must sign") as caught:
         house.signed(house.trained("new"), NJERI)
-    assert "alama onboard terms new" in str(caught.value.hint)
+    assert caught.value.remedy is Remedy.SET_TERMS
 
 
 def test_what_answers_already_need_not_be_signed(house: House) -> None:

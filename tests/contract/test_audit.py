@@ -19,7 +19,7 @@ from alama.platform.errors import StoreUnavailable
 from alama.protection import applicants, retention
 from alama.protection.applicants import Erasure
 from alama.protection.audit import store as audits
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from alama.protection.audit.store import Trail
 from alama.protection.retention import Plan
 from alama.protection.rotation import Rotation, RotationStore

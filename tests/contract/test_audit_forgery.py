@@ -9,7 +9,7 @@ from alama.lenders.records import Pause, Signed
 from alama.platform.book import Book, Mode
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from alama.protection.audit.store import Trail
 from alama.protection.receipts import Receipts
 from alama.vault.store import SqlVaultKeys

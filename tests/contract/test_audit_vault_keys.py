@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from alama.protection.audit.store import Trail
 from alama.protection.audit.verify import Verdict
 from alama.protection.receipts import Receipts

@@ -13,7 +13,7 @@ from alama.platform.clock import TOLERANCE_US, AnchoredClock, Leap, Seen
 from alama.platform.clock_store import SqlSeen
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from alama.protection.audit.store import Trail
 from tests.audited import verdict_on
 from tests.clocks import HandClock

@@ -6,8 +6,8 @@ import pytest
 
 from alama.core.chain import MAIN
 from alama.platform.database.database import Database
-from alama.protection.audit.chains import heads_to_keep, newest_first
-from alama.protection.audit.store import Trail
+from alama.protection.audit.chains import heads_to_keep
+from alama.protection.audit.store import Trail, newest_first
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.contract.test_reviews_protected import reviewed

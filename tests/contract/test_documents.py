@@ -9,7 +9,7 @@ from alama.core.lending import draft, policy_text
 from alama.lenders import schema
 from alama.onboarding import schema as onboarding_schema
 from alama.platform.database.database import Database
-from alama.protection.audit.findings import Finding, Trouble
+from alama.protection.audit.records import Finding, Trouble
 from tests.audited import verdict_on
 from tests.entries import NOON_US
 from tests.onboarded import MODEL, OTHER_MODEL, House, a_history, a_pilot

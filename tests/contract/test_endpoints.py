@@ -17,7 +17,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.platform.events import EventKind
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from alama.protection.audit.store import Trail
 from alama.webhooks import secrets
 from alama.webhooks.endpoint_store import whereabouts

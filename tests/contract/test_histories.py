@@ -10,17 +10,26 @@ from sqlalchemy import delete, func, select, update
 from alama.lenders.records import UnknownLender
 from alama.onboarding import histories as stored_histories
 from alama.onboarding import schema
-from alama.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
-from alama.onboarding.files import Read, forget_history, keep_history, write_history
-from alama.onboarding.histories import ABANDONED_US, SWEPT_AT_ONCE, Histories
-from alama.onboarding.job_store import Jobs
+from alama.onboarding.histories import (
+    ABANDONED_US,
+    SWEPT_AT_ONCE,
+    Histories,
+    Read,
+    forget_history,
+    keep_history,
+    write_history,
+)
+from alama.onboarding.jobs import Jobs
 from alama.onboarding.records import (
     HISTORY_PREFIX,
     JOB_PREFIX,
     PART_BYTES,
     FileFormat,
+    HistoriesFull,
+    HistoryForgotten,
     HistoryRecord,
     JobKind,
+    UnknownHistory,
 )
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnfit

@@ -7,9 +7,16 @@ import msgspec
 import pytest
 
 from alama.lenders.records import UnknownLender
-from alama.onboarding.errors import JobUnderWay, UnknownJob
-from alama.onboarding.job_store import Jobs
-from alama.onboarding.records import ATTEMPTS_MAX, LEASE_US, Job, JobKind, JobState
+from alama.onboarding.jobs import Jobs
+from alama.onboarding.records import (
+    ATTEMPTS_MAX,
+    LEASE_US,
+    Job,
+    JobKind,
+    JobState,
+    JobUnderWay,
+    UnknownJob,
+)
 from alama.platform.database.database import Database
 from tests.entries import NOON_US
 from tests.onboarded import House, a_job, stores_in

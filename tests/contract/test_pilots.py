@@ -7,8 +7,7 @@ from alama.core.chain import MAIN
 from alama.core.errors import AlamaError, UnknownJurisdiction
 from alama.core.lending.draft import default_text
 from alama.lenders.records import Signed, UnknownLender
-from alama.onboarding.errors import FewerEyes, LawElsewhere
-from alama.onboarding.records import Pilot
+from alama.onboarding.records import FewerEyes, LawElsewhere, Pilot
 from alama.onboarding.store import Pilots
 from alama.onboarding.terms import Agreement, Terms
 from alama.platform import acts

@@ -14,7 +14,7 @@ from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import Erased, StoreUnfit
 from alama.protection.audit import store as audits
-from alama.protection.audit.findings import Trouble
+from alama.protection.audit.records import Trouble
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.scores_api import ScoreListed
 from alama.scoring.sequels import APPROVED, Judgement, ReviewReason

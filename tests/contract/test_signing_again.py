@@ -3,8 +3,7 @@
 import pytest
 
 from alama.lenders.records import Signed
-from alama.onboarding.errors import SignatureRefused
-from alama.onboarding.records import Candidate
+from alama.onboarding.records import Candidate, SignatureRefused
 from alama.platform.database.database import Database
 from tests.audited import verdict_on
 from tests.entries import LIVE

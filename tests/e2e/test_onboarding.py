@@ -18,7 +18,7 @@ import pytest
 
 from alama.onboarding.approval import LiveKeys
 from alama.onboarding.records import Job
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock
 from alama.platform.book import PILOT_SCOPES, Book, Mode
 from alama.platform.database import database

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from alama.core import document
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform.book import PILOT_SCOPES, Book, Mode
 from tests.databases import sqlite_url
 from tests.e2e.service import Service

@@ -14,7 +14,7 @@ import pytest
 from alama.core import document
 from alama.lenders import installation
 from alama.onboarding import examples
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import settings
 from alama.platform.book import Scope
 from alama.platform.files.packaged import builtin

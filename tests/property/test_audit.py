@@ -14,7 +14,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.database.database import Database
-from alama.protection.audit.chains import Signers
+from alama.protection.audit.signers import Signers
 from alama.protection.audit.store import Trail
 from alama.scoring.store import ScoreChain, Scores
 from tests.audited import audited, verdict_on

@@ -23,7 +23,7 @@ from alama.core.model import Model
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
 from alama.onboarding.approval import Approval, LiveKeys, Signing
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.files.packaged import builtin

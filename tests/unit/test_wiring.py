@@ -19,8 +19,7 @@ from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import builtin
 from alama.platform.settings import InvalidSetting, Settings
 from alama.platform.telemetry.log import JsonLines, Log
-from alama.protection.audit.chains import newest_first
-from alama.protection.audit.store import Trail
+from alama.protection.audit.store import Trail, newest_first
 from alama.protection.rotation import Rotation
 from alama.scoring.group_commit import GroupCommit
 from alama.scoring.store import Scores

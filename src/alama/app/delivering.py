@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from alama.monitoring.challengers import Challengers
 from alama.monitoring.shadowing import Shadowing, ShadowWorker, can_shadow
 from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor, can_train
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import ids
 from alama.platform.clock import follow, wall_us
 from alama.platform.database.database import safe_for_several

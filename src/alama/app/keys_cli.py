@@ -11,6 +11,7 @@ from alama.lenders import keys as lenders_keys
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.lenders.keys import is_open
 from alama.onboarding.approval import LiveKeys
+from alama.onboarding.commands import naming_commands
 from alama.platform import book as keys
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.errors import InvalidName
@@ -153,10 +154,11 @@ def _issue(opened: Installation, book: Book, args: argparse.Namespace) -> tuple[
         return lenders_keys.issue(
             opened.registry, opened.clock, opened.pepper, book, scopes, args.days
         )
-    if args.shadow:
-        by = args.by or wiring.operator()
-        return LiveKeys.at(opened).issue_shadow(book.lender, by, scopes, args.days)
-    return LiveKeys.at(opened).issue(book.lender, scopes, args.days)
+    with naming_commands(opened, book.lender):
+        if args.shadow:
+            by = args.by or wiring.operator()
+            return LiveKeys.at(opened).issue_shadow(book.lender, by, scopes, args.days)
+        return LiveKeys.at(opened).issue(book.lender, scopes, args.days)
 
 
 def show(args: argparse.Namespace) -> int:

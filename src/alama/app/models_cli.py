@@ -29,6 +29,7 @@ from alama.core.model import Metric, Model, encode
 from alama.lenders.installation import existing_installation
 from alama.monitoring import models_cli
 from alama.onboarding.approval import Approval
+from alama.onboarding.commands import naming_commands
 from alama.platform.files.packaged import builtin, model_at
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
@@ -167,7 +168,7 @@ def export(args: argparse.Namespace) -> int:
 
 def rollback(args: argparse.Namespace) -> int:
     """Let the model before answer again."""
-    with existing_installation() as opened:
+    with existing_installation() as opened, naming_commands(opened, args.lender):
         model_id = Approval.at(opened).roll_back(args.lender, args.by, args.reason)
     terminal.say(f"{model_id} answers for {args.lender} in live mode again.")
     terminal.remark(f"Where it stands: alama onboard status {args.lender}")

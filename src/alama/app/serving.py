@@ -24,7 +24,7 @@ from alama.lenders.limits import Pace, RateLimit, Sharing, SqlRates
 from alama.lenders.store import Registry
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX
 from alama.monitoring.drift import Drift
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import settings as settings_module
 from alama.platform.clock import follow, stopwatch_us, wall_us
 from alama.platform.database import database as databases

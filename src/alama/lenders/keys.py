@@ -90,10 +90,7 @@ def issue(
     """
     registry.lender(book.lender)
     if not (is_open(registry, book) or registry.in_shadow(book)):
-        raise OnboardingIncomplete(
-            "no model has been trained on its history and approved",
-            hint=f"see what is missing: alama onboard {book.lender}",
-        )
+        raise OnboardingIncomplete("no model has been trained on its history and approved")
     _require_known_end(clock, days)
     text, key = make(clock(), pepper, book, scopes, days)
     registry.add_key(key)

@@ -22,7 +22,7 @@ from alama.monitoring.records import DayScore, MonitoringStore, answering, whole
 from alama.monitoring.repayment import Repayment, due_before
 from alama.monitoring.store import SqlMonitoring
 from alama.onboarding.records import CANDIDATE_PREFIX, Candidate, Gate, require_person
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of, month_of

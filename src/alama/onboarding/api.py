@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from alama.onboarding import errors, records
+from alama.onboarding import records
 from alama.onboarding.candidates_api import CANDIDATE
+from alama.onboarding.commands import COMMANDS
 from alama.onboarding.jobs_api import HISTORIES, TAG, TRAININGS, Moment
-from alama.onboarding.steps import Standing, Step, StepStanding
+from alama.onboarding.steps import Progress, Step, StepProgress
 from alama.onboarding.terms import DAYS_PAST_DUE, Agreed, Terms
 from alama.platform.book import Scope
 from alama.platform.days import moment
@@ -216,13 +217,13 @@ REPLIES: Final = (Onboarding, OnboardingTerms, AgreedTerms)
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def standing_reply(found: Standing) -> bytes:
+def standing_reply(found: Progress) -> bytes:
     """Give the six steps, and what each has left."""
     following = found.next
     return _encode(
         Onboarding(
             lender=found.lender,
-            steps=[_step(step) for step in found.steps],
+            steps=[_step(step, found.lender) for step in found.steps],
             next=None if following is None else following.step.value,
             terms=None if found.pilot is None else _terms(found.pilot),
             history_id=None if found.history is None else found.history.id,
@@ -240,8 +241,8 @@ def terms_reply(agreed: Agreed) -> bytes:
     return _encode(told)
 
 
-def _step(step: StepStanding) -> OnboardingStep:
-    how = HOW.get(step.step, step.command)
+def _step(step: StepProgress, lender: str) -> OnboardingStep:
+    how = HOW.get(step.step) or COMMANDS[step.step].format(lender=lender)
     return OnboardingStep(
         step.step.value,
         step.state.value,
@@ -290,7 +291,7 @@ class OnboardingEndpoints:
     async def standing(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.PILOT_READ)
         parameters.read(call, ())
-        found = await run_with_timeout(lambda: self._remote.standing(caller.book.lender))
+        found = await run_with_timeout(lambda: self._remote.progress(caller.book.lender))
         return private_json(standing_reply(found), headers)
 
     @Operation(
@@ -316,7 +317,7 @@ class OnboardingEndpoints:
                 examples=("terms",),
             )
         },
-        refusals=(*BODY, errors.FewerEyes, errors.LawElsewhere),
+        refusals=(*BODY, records.FewerEyes, records.LawElsewhere),
     )
     async def set_terms(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.PILOT_WRITE)

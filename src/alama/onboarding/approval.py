@@ -1,4 +1,4 @@
-"""The fifth step: people sign, and a model goes live; and the way back from it."""
+"""The last two steps: people sign, so that a model answers live, and live keys are issued."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ from alama.core import model as models
 from alama.core.errors import InvalidModel, InvalidPolicy, UnknownCurrency
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.lenders import keys as lenders_keys
+from alama.lenders import keys
 from alama.lenders.keys import is_open
 from alama.lenders.records import Deployment, Key, OnboardingIncomplete, Signed
-from alama.onboarding.errors import (
+from alama.onboarding.records import (
     ApprovalBlocked,
+    Candidate,
     GateFailed,
     ModelWithdrawn,
     NothingBefore,
-    SignatureRefused,
-)
-from alama.onboarding.ports import Counted, Dossier
-from alama.onboarding.records import (
-    Candidate,
+    Remedy,
     Signature,
+    SignatureRefused,
     is_same_person,
     require_person,
     require_reason,
 )
-from alama.onboarding.steps import Step, StepStanding, Stores, standing, that_count, way_back
-from alama.platform import book as keys
-from alama.platform.book import Book, Mode, Scope
+from alama.onboarding.steps import Step, StepProgress, progress_of, that_count, way_back
+from alama.onboarding.store import Counted, Dossier, Stores
+from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from alama.policies import policies
 
 if TYPE_CHECKING:
@@ -59,7 +57,6 @@ class Approval:
     """Signs candidates and goes back to earlier models. Both act on the live book of a lender."""
 
     def __init__(self, stores: Stores, clock: Clock) -> None:
-        """Keep what an onboarding is kept in."""
         self._stores = stores
         self._clock = clock
 
@@ -127,7 +124,7 @@ class Approval:
         model_id, signed = list(withdrawn.items())[-1]
         candidates = self._stores.candidates.of(lender)
         candidate_id = next((one.id for one in candidates if one.model_id == model_id), "ID")
-        raise ModelWithdrawn(lender, model_id, candidate_id, signed)
+        raise ModelWithdrawn(model_id, candidate_id, signed)
 
     def _require_fit(
         self, lender: str, model_id: str, document: bytes, policy_id: str | None
@@ -146,7 +143,8 @@ class Approval:
         except (InvalidPolicy, UnknownCurrency) as error:
             raise ApprovalBlocked(
                 f"the model and the policy in force cannot answer together: {error}",
-                hint=error.hint or f"`alama policy activate` sets another policy of {lender}",
+                hint=error.hint or "put another policy in force",
+                remedy=None if error.hint else Remedy.CHANGE_POLICY,
             ) from error
 
 
@@ -156,12 +154,14 @@ def _count(dossier: Dossier, signature: Signature) -> Counted:
     if pilot is None:
         raise ApprovalBlocked(
             f"{candidate.lender} has no terms, so nobody knows how many must sign",
-            hint=f"set them first: alama onboard terms {candidate.lender}",
+            hint="set them first",
+            remedy=Remedy.SET_TERMS,
         )
     if (candidate.days_past_due, candidate.limits) != (pilot.days_past_due, pilot.gates):
         raise ApprovalBlocked(
             "the terms of the lender have changed since this model was trained and judged",
-            hint=f"train it again: alama onboard train {candidate.lender}",
+            hint="train it again",
+            remedy=Remedy.TRAIN,
         )
     if not candidate.passed:
         raise GateFailed(candidate.failed)
@@ -192,14 +192,10 @@ def _require_other(earlier: Signature, signature: Signature) -> None:
         )
 
 
-# The sixth step: live keys, and those of a lender who is still collecting repayments.
-
-
 class LiveKeys:
-    """Issues live keys to lenders who may have them."""
+    """Issues live keys to lenders with a model of their own, or who still collect repayments."""
 
     def __init__(self, stores: Stores, clock: Time, pepper: bytes) -> None:
-        """Keep what an onboarding is kept in, and what keys are hashed with."""
         self._stores = stores
         self._clock = clock
         self._pepper = pepper
@@ -210,15 +206,15 @@ class LiveKeys:
         return cls(Stores.at(installed), installed.clock, installed.pepper)
 
     def issue(
-        self, lender: str, scopes: tuple[Scope, ...] = keys.USUAL_SCOPES, days: int | None = None
+        self, lender: str, scopes: tuple[Scope, ...] = USUAL_SCOPES, days: int | None = None
     ) -> tuple[str, Key]:
         """Make a live key; the first of the pair is the secret.
 
         `OnboardingIncomplete` before a model of the lender was approved: it names the step that is
-        missing, and its hint the command for it. `UnknownLender`, `InvalidName`.
+        missing. `UnknownLender`, `InvalidName`.
         """
         if not is_open(self._stores.registry, Book(lender, Mode.LIVE)):
-            missing = standing(self._stores, lender, self._clock()).next
+            missing = progress_of(self._stores, lender, self._clock()).next
             assert missing is not None  # a book that is not open has not been approved
             raise _incomplete(missing)
         return self._make(lender, scopes, days)
@@ -227,7 +223,7 @@ class LiveKeys:
         self,
         lender: str,
         by: str,
-        scopes: tuple[Scope, ...] = keys.USUAL_SCOPES,
+        scopes: tuple[Scope, ...] = USUAL_SCOPES,
         days: int | None = None,
     ) -> tuple[str, Key]:
         """Make a live key for a lender without a model, whose terms are set.
@@ -240,19 +236,15 @@ class LiveKeys:
         person = require_person(by)
         self._stores.registry.lender(lender)
         if self._stores.pilots.find(lender) is None:
-            raise _incomplete(standing(self._stores, lender, self._clock()).steps[0])
+            raise _incomplete(progress_of(self._stores, lender, self._clock()).steps[0])
         self._stores.pilots.begin_shadow(lender, self._clock(), person)
         return self._make(lender, scopes, days)
 
     def _make(self, lender: str, scopes: tuple[Scope, ...], days: int | None) -> tuple[str, Key]:
         book = Book(lender, Mode.LIVE)
-        return lenders_keys.issue(
-            self._stores.registry, self._clock, self._pepper, book, scopes, days
-        )
+        return keys.issue(self._stores.registry, self._clock, self._pepper, book, scopes, days)
 
 
-def _incomplete(missing: StepStanding) -> OnboardingIncomplete:
+def _incomplete(missing: StepProgress) -> OnboardingIncomplete:
     assert missing.step is not Step.KEY
-    return OnboardingIncomplete(
-        f"the step {missing.step} is missing: {missing.words}", hint=missing.command
-    )
+    return OnboardingIncomplete(f"the step {missing.step} is missing: {missing.words}")

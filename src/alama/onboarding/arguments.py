@@ -17,9 +17,8 @@ from alama.core.errors import AlamaError
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.lenders import installation, keys
 from alama.lenders.records import Lender, UnknownLender
-from alama.onboarding.orders import Decided
-from alama.onboarding.records import Pilot, require_reason
-from alama.onboarding.steps import Stores
+from alama.onboarding.records import Decided, Pilot, require_reason
+from alama.onboarding.store import Stores
 from alama.onboarding.terms import Agreement, Terms
 from alama.platform import clock
 from alama.platform.errors import InvalidName

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from alama.core.application import HIDDEN
-from alama.onboarding import errors, records
+from alama.onboarding import records
 from alama.onboarding.approval import Approval, Approved, Signing
 from alama.onboarding.jobs_api import CANDIDATE_ID, TAG, HistoryId, Moment
 from alama.onboarding.records import TEXT_MAX, is_line
@@ -224,7 +224,7 @@ class CandidateEndpoints:
                 also=HTML,
             )
         },
-        refusals=(BadParameter, errors.UnknownCandidate),
+        refusals=(BadParameter, records.UnknownCandidate),
     )
     async def candidate(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.PILOT_READ)
@@ -255,10 +255,10 @@ class CandidateEndpoints:
         replies={201: Success("It is signed.", reference("Signatures"), examples=("signed",))},
         refusals=(
             *BODY,
-            errors.UnknownCandidate,
-            errors.ApprovalBlocked,
-            errors.GateFailed,
-            errors.SignatureRefused,
+            records.UnknownCandidate,
+            records.ApprovalBlocked,
+            records.GateFailed,
+            records.SignatureRefused,
         ),
     )
     async def sign(self, call: Call) -> Reply:
@@ -288,7 +288,7 @@ class CandidateEndpoints:
         replies={
             201: Success("It answers again.", reference("RolledBack"), examples=("rolled_back",))
         },
-        refusals=(*BODY, errors.ModelWithdrawn, errors.NothingBefore, errors.ApprovalBlocked),
+        refusals=(*BODY, records.ModelWithdrawn, records.NothingBefore, records.ApprovalBlocked),
     )
     async def roll_back(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.PILOT_WRITE)

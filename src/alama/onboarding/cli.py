@@ -12,10 +12,17 @@ from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.onboarding import arguments
 from alama.onboarding.arguments import EXIT_FAILED, Question, ask_person, asker, settle
-from alama.onboarding.errors import StepMissing, UnknownCandidate, UnknownHistory
-from alama.onboarding.files import forget_history
-from alama.onboarding.records import Candidate, HistoryRecord, short
-from alama.onboarding.steps import Stores
+from alama.onboarding.commands import command_for
+from alama.onboarding.histories import forget_history
+from alama.onboarding.records import (
+    Candidate,
+    HistoryRecord,
+    StepMissing,
+    UnknownCandidate,
+    UnknownHistory,
+    short,
+)
+from alama.onboarding.store import Stores
 from alama.onboarding.terminal import (
     read_and_keep,
     say_standing,
@@ -332,7 +339,7 @@ def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> C
         missing = stand.next
         assert missing is not None  # without a candidate a step is open
         words = f"the step {missing.step} is missing: {missing.words}"
-        raise StepMissing(words, hint=missing.command)
+        raise StepMissing(words, hint=command_for(lender, missing))
     return stand.candidate
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from alama.lenders.records import Signed
-from alama.onboarding import api, candidates_api, errors, jobs_api, orders
+from alama.onboarding import api, candidates_api, jobs_api, records
 from alama.onboarding.approval import Approved
 from alama.onboarding.candidates_api import CANDIDATE, ROLLBACKS
 from alama.onboarding.jobs_api import (
@@ -19,7 +19,6 @@ from alama.onboarding.jobs_api import (
     JOBS,
     TRAININGS,
 )
-from alama.onboarding.orders import ReadOrder, TrainOrder
 from alama.onboarding.records import (
     JOB_PREFIX,
     NO_GATES,
@@ -31,10 +30,13 @@ from alama.onboarding.records import (
     JobKind,
     JobState,
     Pilot,
+    ReadOrder,
     Signature,
+    TrainOrder,
+    encode_order,
 )
 from alama.onboarding.remote import Handed, Judged
-from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding
+from alama.onboarding.steps import Progress, State, Step, StepProgress
 from alama.onboarding.terms import Agreed
 from alama.platform import ids
 from alama.platform.http.operation import AT_US, Json
@@ -66,7 +68,7 @@ _READING: Final = Job(
     id=READING_ID,
     lender=_LENDER,
     kind=JobKind.READ,
-    order=orders.encode(ReadOrder(FileFormat.CSV, _DIGEST, 9, 30)),
+    order=encode_order(ReadOrder(FileFormat.CSV, _DIGEST, 9, 30)),
     state=JobState.WAITING,
     created_us=_READ_US,
     asked_by=_KEY,
@@ -75,7 +77,7 @@ TRAINING: Final = Job(
     id=JOB_ID_EXAMPLE,
     lender=_LENDER,
     kind=JobKind.TRAIN,
-    order=orders.encode(TrainOrder(HISTORY_ID_EXAMPLE)),
+    order=records.encode_order(TrainOrder(HISTORY_ID_EXAMPLE)),
     state=JobState.WAITING,
     created_us=_TRAINED_US,
     asked_by=_KEY,
@@ -122,21 +124,18 @@ def candidate(model_id: str) -> Candidate:
     )
 
 
-def _steps() -> tuple[StepStanding, ...]:
+def _steps() -> tuple[StepProgress, ...]:
     done = {
         Step.LENDER: ("a default is 30 days past due; two people approve", PILOT.set_us),
         Step.HISTORY: ("50,000 rows, enough to learn fields and pairs of them", HISTORY.created_us),
     }
     told = [
-        StepStanding(step, State.DONE, words, COMMANDS[step].format(lender=_LENDER), _KEY, at_us)
-        for step, (words, at_us) in done.items()
+        StepProgress(step, State.DONE, words, _KEY, at_us) for step, (words, at_us) in done.items()
     ]
     words = "under way, 41%: boosting"
-    told.append(StepStanding(Step.TRAIN, State.MISSING, words, "", _KEY, _TRAINED_US))
+    told.append(StepProgress(Step.TRAIN, State.MISSING, words, _KEY, _TRAINED_US))
     told += [
-        StepStanding(
-            step, State.BLOCKED, "after the step train", COMMANDS[step].format(lender=_LENDER)
-        )
+        StepProgress(step, State.BLOCKED, "after the step train")
         for step in (Step.VALIDATE, Step.APPROVE, Step.KEY)
     ]
     return tuple(told)
@@ -172,7 +171,7 @@ def replies(model_id: str) -> dict[str, Json]:
     )
     made = candidate(model_id)
     first = Signature("W. Mutua", "read the pack, discussed on 14 November", AT_US, _KEY)
-    standing = Standing(_LENDER, _steps(), PILOT, HISTORY, None, running, _READING)
+    standing = Progress(_LENDER, _steps(), PILOT, HISTORY, None, running, _READING)
     bodies = {
         "onboarding": api.standing_reply(standing),
         "terms": api.terms_reply(Agreed(PILOT, drafted=True)),
@@ -194,34 +193,34 @@ def refusals() -> dict[str, tuple[AlamaError, ...]]:
     candidate = CANDIDATE.format(candidate_id=CANDIDATE_ID_EXAMPLE)
     withdrawn = Signed(AT_US, "W. Mutua", "arrears of new loans")
     return {
-        api.TERMS: (errors.FewerEyes(), errors.LawElsewhere("Uganda", _LENDER, "KES")),
+        api.TERMS: (records.FewerEyes(), records.LawElsewhere("Uganda", _LENDER, "KES")),
         HISTORIES: (
-            errors.StepMissing(
+            records.StepMissing(
                 "the terms of this lender are not set", hint="set them: PUT /v1/onboarding/terms"
             ),
-            errors.HistoriesFull(),
+            records.HistoriesFull(),
             InvalidFile(
                 "the file has more than 1,000 columns",
                 hint="leave out the columns that no model needs",
             ),
         ),
-        f"{HISTORIES}/{HISTORY_ID_EXAMPLE}": (errors.UnknownHistory(),),
-        TRAININGS: (errors.JobUnderWay(JOB_ID_EXAMPLE), errors.HistoryForgotten()),
-        f"{JOBS}/{JOB_ID_EXAMPLE}": (errors.UnknownJob(),),
-        candidate: (errors.UnknownCandidate(),),
+        f"{HISTORIES}/{HISTORY_ID_EXAMPLE}": (records.UnknownHistory(),),
+        TRAININGS: (records.JobUnderWay(JOB_ID_EXAMPLE), records.HistoryForgotten()),
+        f"{JOBS}/{JOB_ID_EXAMPLE}": (records.UnknownJob(),),
+        candidate: (records.UnknownCandidate(),),
         f"{candidate}/signatures": (
-            errors.ApprovalBlocked(
+            records.ApprovalBlocked(
                 "the terms of the lender have changed since this model was trained and judged",
                 hint="train it again",
             ),
-            errors.GateFailed([_FAILED]),
-            errors.SignatureRefused(
+            records.GateFailed([_FAILED]),
+            records.SignatureRefused(
                 "this API key has signed this model already",
                 hint="whoever signs over HTTP has a key of their own",
             ),
         ),
         ROLLBACKS: (
-            errors.ModelWithdrawn(_LENDER, _DIGEST, CANDIDATE_ID_EXAMPLE, withdrawn),
-            errors.NothingBefore(_LENDER),
+            records.ModelWithdrawn(_DIGEST, CANDIDATE_ID_EXAMPLE, withdrawn),
+            records.NothingBefore(_LENDER),
         ),
     }

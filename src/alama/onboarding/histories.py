@@ -1,4 +1,4 @@
-"""Loan histories in a database, sealed part by part.
+"""Loan histories: sealed part by part in a database, kept, written again and forgotten.
 
 A file is sealed in parts, each kept in a transaction of its own: scores wait for every one of them
 on SQLite, and a file may be long. Their keys are their own, wrapped by the lender's, and they are
@@ -7,8 +7,9 @@ bound to their history and their place in it: none opens as another.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import delete, func, insert, literal, or_, select, update
@@ -16,15 +17,18 @@ from sqlalchemy import delete, func, insert, literal, or_, select, update
 from alama.lenders.records import UnknownLender
 from alama.lenders.store import lock_lender
 from alama.onboarding import acts, schema
-from alama.onboarding.errors import HistoriesFull, HistoryForgotten, UnknownHistory
-from alama.onboarding.ports import Forgotten
 from alama.onboarding.records import (
     HISTORIES_BYTES_MAX,
     HISTORY_PREFIX,
     JOB_PREFIX,
+    PART_BYTES,
     FileFormat,
+    HistoriesFull,
+    HistoryForgotten,
     HistoryRecord,
     JobState,
+    UnknownHistory,
+    require_person,
 )
 from alama.platform import ids
 from alama.platform.database import tables
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
     from alama.platform.acts import ActLog
+    from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.vault.envelope import OwnKey
     from alama.vault.ring import Ring
@@ -60,11 +65,34 @@ MovePart = Callable[["Ring", str, bytes, bytes], bytes]
 _RECORD: Final = [schema.histories.c[name] for name in HistoryRecord.__struct_fields__]
 
 
+class Read(msgspec.Struct, frozen=True):
+    """What reading a file has shown, by the definition of default that it was read by.
+
+    `report` is JSON and holds counts, never what a borrower said: it outlives the file.
+    """
+
+    file_format: FileFormat
+    row_count: int
+    days_past_due: int
+    enough: Enough
+    report: bytes
+
+
+class Forgotten(NamedTuple):
+    """What became of the file of a history; `is_news` is False where it was erased before.
+
+    `journal_emptied` is False where SQLite's journal may still hold some of it, because somebody is
+    reading from it.
+    """
+
+    is_news: bool
+    journal_emptied: bool
+
+
 class Histories:
     """Histories in a database."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database; the vault has the keys under which files are sealed."""
         self._database = database
         self._log = log
         self._vault = vault
@@ -359,3 +387,82 @@ def _damaged(history_id: str) -> StoreUnfit:
     return StoreUnfit(
         f"the file of {history_id} is damaged", hint="restore it from a backup, or hand it in again"
     )
+
+
+def keep_history(
+    histories: Histories,
+    clock: Clock,
+    chance: bytes,
+    lender: str,
+    file: IO[bytes],
+    read: Read,
+    by: str,
+) -> HistoryRecord:
+    """Keep a file that was read and found sound, sealed under the lender's key.
+
+    The file is read twice, from its beginning: for its hash, and to be sealed. `chance` is seven
+    random bytes, `ids.RANDOM_BYTES`. A file of which nothing can be trained is kept all the same:
+    its report says what is missing, and the step stays open. `UnknownLender`, `InvalidName`.
+    """
+    now_us = clock()
+    record = HistoryRecord(
+        id=ids.sortable(HISTORY_PREFIX, now_us, chance),
+        lender=lender,
+        digest=digest(file),
+        file_format=read.file_format,
+        row_count=read.row_count,
+        part_count=0,
+        days_past_due=read.days_past_due,
+        enough=read.enough,
+        created_us=now_us,
+        kept_by=require_person(by),
+    )
+    histories.keep(record, read.report, _parts(file))
+    return histories.find(lender, record.id)
+
+
+def digest(file: IO[bytes]) -> str:
+    """Give what a file is known by: `sha256:` and the hash of its bytes."""
+    seen = hashlib.sha256()
+    for part in _parts(file):
+        seen.update(part)
+    return f"sha256:{seen.hexdigest()}"
+
+
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    file.seek(0)
+    while part := file.read(PART_BYTES):
+        yield part
+
+
+def write_history(
+    histories: Histories, lender: str, history_id: str, into: IO[bytes]
+) -> HistoryRecord:
+    """Write the file of a history again, byte for byte: for whoever trains on it.
+
+    `UnknownHistory`, `HistoryForgotten`; `StoreUnfit` where it is damaged, and then what was
+    written is no use. Whoever calls removes what was written as soon as it was read.
+    """
+    record = histories.find(lender, history_id)
+    seen = hashlib.sha256()
+    for part in histories.parts(lender, history_id):
+        seen.update(part)
+        into.write(part)
+    if f"sha256:{seen.hexdigest()}" != record.digest:
+        raise StoreUnfit(
+            f"the file of {record.id} is damaged",
+            hint="restore it from a backup, or hand it in again",
+        )
+    into.flush()
+    return record
+
+
+def forget_history(
+    histories: Histories, clock: Clock, lender: str, history_id: str, by: str
+) -> Forgotten:
+    """Erase the file of a history for good; said twice, it is erased once.
+
+    Its report, and the models that were trained on it, stay: neither holds what a borrower said.
+    `UnknownHistory`, `InvalidName`.
+    """
+    return histories.forget(lender, history_id, clock(), require_person(by))

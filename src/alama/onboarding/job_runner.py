@@ -1,24 +1,26 @@
-"""Watches the process that does jobs: for the log.
+"""The process that does a job: what it may take of its machine, and how it works.
 
-A line names a job by its id, and tells nothing of what is in a history.
+Its limits hold for it and for each process that it starts. A file that would take more ends its own
+job; nothing else on the machine has to make room for it.
 """
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from alama.onboarding import work
-from alama.onboarding.job_bounds import JOB_S_MAX
+from alama.onboarding.jobs import JOB_S_MAX, JobLost, Jobs, JobTooLong, Turn, take
 from alama.onboarding.records import LEASE_US, Job
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 from alama.platform.telemetry.log import Log, gather_libraries, log_on_stderr
 
 if TYPE_CHECKING:
-    from alama.onboarding.job_store import Jobs
-    from alama.onboarding.work import Turn
     from alama.platform.clock import Clock
 
 ADVANCE_EVERY_S: Final = 1.0
@@ -54,7 +56,6 @@ class Runner:
         every_s: float = ADVANCE_EVERY_S,
         seconds_max: float = JOB_S_MAX,
     ) -> None:
-        """Take what it works with, and how long a job may take."""
         self._name = name
         self._jobs = jobs
         self._clock = clock
@@ -76,7 +77,7 @@ class Runner:
 
         `StoreUnavailable` or `MasterKeyMissing` where it can do none: its job is for another.
         """
-        turn = None if self._stopping else work.take(self._jobs, self._clock, self._name)
+        turn = None if self._stopping else take(self._jobs, self._clock, self._name)
         if turn is not None:
             self._take(turn)
 
@@ -138,7 +139,7 @@ class Runner:
                 raise Stopped
             if time.monotonic() > until_s:
                 self._is_overdue = True
-                raise work.JobTooLong(self._seconds_max)
+                raise JobTooLong(self._seconds_max)
             self._news.wait(self._every_s)
             self._advance(turn, *told)
             if self._news.is_set() and not self._stopping:
@@ -149,16 +150,15 @@ class Runner:
     def _advance(self, turn: Turn, share: float, step: str) -> None:
         try:
             turn.advance(share, step)
-        except work.JobLost:  # and the thread of it cannot be ended but with the process
+        except JobLost:  # and the thread of it cannot be ended but with the process
             self._stopping = True
             raise Stopped from None
 
 
 class JobWatch:
-    """What a process that does jobs reports to."""
+    """Logs what a process that does jobs does: a job by its id, and nothing of its history."""
 
     def __init__(self, log: Log) -> None:
-        """Take a log."""
         self.log = log
         self._began_s = 0.0
 
@@ -172,7 +172,6 @@ class JobWatch:
         self.log.note("job_ended", **_named(job), state=job.state.value, seconds=seconds)
 
     def job_given_back(self, job: Job) -> None:
-        """Note that another has to do it."""
         self.log.note("job_given_back", **_named(job))
 
     def job_broke(self, job: Job, error: Exception) -> None:
@@ -181,7 +180,6 @@ class JobWatch:
 
 
 def watching_jobs(style: str) -> JobWatch:
-    """Open the log of this process."""
     log = log_on_stderr(style)
     gather_libraries(log)
     return JobWatch(log)
@@ -189,3 +187,66 @@ def watching_jobs(style: str) -> JobWatch:
 
 def _named(job: Job) -> dict[str, str]:
     return {"lender": job.lender, "job_id": job.id, "kind": job.kind.value}
+
+
+MEMORY_BYTES_MIN: Final = 1 << 30
+"""The training libraries and a history of fifty thousand loans take two thirds of it: 652 MB as
+the limit counts, 438 MB of them in use."""
+
+_GROUPS: Final = Path("/sys/fs/cgroup")
+
+_OWN_GROUP: Final = Path("/proc/self/cgroup")
+
+_BLAME: Final = Path("/proc/self/oom_score_adj")
+
+_MUCH: Final = 500
+
+_POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
+
+_THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def bound_process(memory_bytes: int, cores: int) -> None:
+    """Have this process refused memory beyond a limit, and leave no picture of it on the disk.
+
+    Before Arrow and NumPy are loaded: the pool of the one claims a gigabyte that it does not use,
+    the other a buffer for each core of the machine, and the limit counts both.
+    """
+    os.environ.setdefault(_POOL, "system")
+    for name in _THREADS:
+        os.environ.setdefault(name, str(cores))
+    blame_first(_BLAME)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most != resource.RLIM_INFINITY:
+        memory_bytes = min(memory_bytes, most)
+    with suppress(ValueError, OSError):  # where the system knows no such limit, it has none
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, most))
+
+
+def blame_first(score: Path) -> None:
+    """Have this process ended before scoring is, where memory ends all the same. Linux alone."""
+    with suppress(OSError, ValueError):
+        if int(score.read_text("ascii")) < _MUCH:  # an operator may have said more
+            score.write_text(str(_MUCH), "ascii")
+
+
+def memory_for_a_job() -> int:
+    """Give how many bytes a job may take: half of what its machine or container has."""
+    return max(memory_there() // 2, MEMORY_BYTES_MIN)
+
+
+def memory_there(groups: Path = _GROUPS, own_group: Path = _OWN_GROUP) -> int:
+    """Give how many bytes of memory there are for this process and those beside it.
+
+    A container shows its limit at the root of its groups, a unit of systemd in a group of its own.
+    """
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    files = [groups / "memory.max", groups / "memory" / "memory.limit_in_bytes"]
+    with suppress(OSError, UnicodeDecodeError):
+        named = [line.rpartition(":")[2] for line in own_group.read_text("utf-8").splitlines()]
+        files += [groups / name.lstrip("/") / "memory.max" for name in named]
+    for path in files:
+        with suppress(OSError, ValueError):  # not there, or the word "max"
+            found.append(int(path.read_text("ascii")))
+    return min(found)

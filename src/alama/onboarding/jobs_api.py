@@ -14,9 +14,16 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.core.application import is_visible
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
-from alama.onboarding import errors, orders, records
-from alama.onboarding.orders import SEED_MAX, Decided, Wishes
-from alama.onboarding.records import PART_BYTES, FileFormat, JobKind, JobState
+from alama.onboarding import records
+from alama.onboarding.records import (
+    PART_BYTES,
+    SEED_MAX,
+    Decided,
+    FileFormat,
+    JobKind,
+    JobState,
+    Wishes,
+)
 from alama.platform.book import Scope
 from alama.platform.days import moment
 from alama.platform.errors import ModelUnavailable
@@ -241,7 +248,7 @@ def _made(found: records.Job) -> dict[str, Any]:
     if found.kind is JobKind.READ:
         return {"history_id": found.makes, "candidate_id": None}
     made = found.makes if found.state is JobState.DONE else None
-    return {"history_id": orders.training(found.order).history_id, "candidate_id": made}
+    return {"history_id": records.decode_train_order(found.order).history_id, "candidate_id": made}
 
 
 def _unread(history_id: str, asked: records.Job) -> LoanHistory:
@@ -249,7 +256,7 @@ def _unread(history_id: str, asked: records.Job) -> LoanHistory:
         id=history_id,
         state="unread",
         job_id=asked.id,
-        file=orders.reading(asked.order).digest,
+        file=records.decode_read_order(asked.order).digest,
         rows=None,
         enough=None,
         created_at=moment(asked.created_us),
@@ -376,9 +383,9 @@ class JobEndpoints:
             BodyTooLarge,
             UnsupportedMediaType,
             InvalidFile,
-            errors.StepMissing,
-            errors.JobUnderWay,
-            errors.HistoriesFull,
+            records.StepMissing,
+            records.JobUnderWay,
+            records.HistoriesFull,
         ),
     )
     async def hand_in(self, call: Call) -> Reply:
@@ -413,7 +420,7 @@ class JobEndpoints:
                 examples=("history", "unread_history"),
             )
         },
-        refusals=(BadParameter, errors.UnknownHistory, ModelUnavailable),
+        refusals=(BadParameter, records.UnknownHistory, ModelUnavailable),
     )
     async def history(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.PILOT_READ)
@@ -451,9 +458,9 @@ class JobEndpoints:
         },
         refusals=(
             *BODY,
-            errors.HistoryForgotten,
-            errors.StepMissing,
-            errors.JobUnderWay,
+            records.HistoryForgotten,
+            records.StepMissing,
+            records.JobUnderWay,
             ModelUnavailable,
         ),
     )
@@ -480,7 +487,7 @@ class JobEndpoints:
         replies={
             200: Success("The job.", reference("Job"), examples=("job_under_way_now", "failed_job"))
         },
-        refusals=(BadParameter, errors.UnknownJob),
+        refusals=(BadParameter, records.UnknownJob),
     )
     async def job(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.PILOT_READ)

@@ -12,20 +12,25 @@ import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
-from alama.onboarding import orders
-from alama.onboarding.errors import JobUnderWay, StepMissing
-from alama.onboarding.files import Read, digest, keep_history
+from alama.onboarding.commands import command_for
+from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.records import (
     JOB_PREFIX,
     Candidate,
+    Decided,
     FileFormat,
     HistoryRecord,
     Job,
     JobKind,
     JobState,
+    JobUnderWay,
     Pilot,
+    StepMissing,
+    encode_order,
+    train_order,
 )
-from alama.onboarding.steps import Standing, Step, Stores, standing
+from alama.onboarding.steps import Progress, Step, progress_of
+from alama.onboarding.store import Stores
 from alama.onboarding.tasks import Tasks, limits_of
 from alama.platform import ids
 from alama.platform.terminal.terminal import Watch, usable_cores
@@ -38,7 +43,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from alama.lenders.installation import Installation
-    from alama.onboarding.orders import Decided
 
 
 _PARQUET_ENDING: Final = ".parquet"
@@ -54,7 +58,7 @@ def read_file(
 
     What is wrong with the rows stands in the report; a file that is no history is a `FileProblem`.
     """
-    pilot = _require_terms(standing(Stores.at(opened), lender, opened.clock()))
+    pilot = _require_terms(progress_of(Stores.at(opened), lender, opened.clock()))
     currency = opened.registry.lender(lender).currency
     terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
     return read_history(path, terms, options, watch).report
@@ -142,7 +146,7 @@ def train(
     missing, `JobUnderWay` where a worker trains already; `TrainingProblem`, `HistoryForgotten`.
     """
     stores, now_us = Stores.at(opened), opened.clock()
-    history = _require_history(standing(stores, lender, now_us))
+    history = _require_history(progress_of(stores, lender, now_us))
     for other in stores.jobs.of(lender):
         if other.open and other.kind is JobKind.TRAIN:
             raise JobUnderWay(other.id)
@@ -151,7 +155,7 @@ def train(
         id=ids.sortable(JOB_PREFIX, now_us, os.urandom(ids.RANDOM_BYTES)),
         lender=lender,
         kind=JobKind.TRAIN,
-        order=orders.encode(orders.to_train(history.id, decided)),
+        order=encode_order(train_order(history.id, decided)),
         state=JobState.RUNNING,
         created_us=now_us,
         asked_by=by,
@@ -161,20 +165,22 @@ def train(
     return stores.candidates.find(lender, job.makes)
 
 
-def _require_terms(stand: Standing) -> Pilot:
+def _require_terms(stand: Progress) -> Pilot:
     if stand.pilot is None:
         raise missing(stand, Step.LENDER)
     return stand.pilot
 
 
-def _require_history(stand: Standing) -> HistoryRecord:
+def _require_history(stand: Progress) -> HistoryRecord:
     _require_terms(stand)
     if stand.history is None or stand.history.enough is Enough.NOTHING:
         raise missing(stand, Step.HISTORY)
     return stand.history
 
 
-def missing(stand: Standing, step: Step) -> StepMissing:
+def missing(stand: Progress, step: Step) -> StepMissing:
     """Give the error that names a step that has to come first, and what does it."""
     first = next(one for one in stand.steps if one.step is step)
-    return StepMissing(f"the step {step} is missing: {first.words}", hint=first.command)
+    return StepMissing(
+        f"the step {step} is missing: {first.words}", hint=command_for(stand.lender, first)
+    )

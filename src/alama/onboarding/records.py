@@ -1,4 +1,4 @@
-"""What is kept of an onboarding: terms, loan histories, candidates, signatures and jobs.
+"""What an onboarding keeps, what workers are asked for, and what can go wrong.
 
 Times are microseconds since 1970, UTC. What training says is kept as JSON and never looked into
 here: the service that serves must be able to read all of this without the training libraries.
@@ -9,13 +9,21 @@ from __future__ import annotations
 import unicodedata
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from alama.core.application import is_visible
-from alama.platform.errors import InvalidName
+from alama.core.errors import AlamaError
+from alama.platform.errors import InvalidName, Kind, ModelUnavailable, StoreUnfit
 from alama.training.history.report import Enough
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.lenders.records import Signed
+
 
 TEXT_MAX: Final = 200
 
@@ -229,3 +237,266 @@ class Job(msgspec.Struct, frozen=True):
         """The id of what there is once it is done: a history, or a candidate."""
         made = HISTORY_PREFIX if self.kind is JobKind.READ else CANDIDATE_PREFIX
         return made + self.id.removeprefix(JOB_PREFIX)
+
+
+SEED_MAX: Final = 2**31 - 1
+
+
+class Wishes(msgspec.Struct, frozen=True):
+    """What may become an input, and which columns say who is treated how.
+
+    `exclude` takes fields of a request out of the inputs, `keep` leaves one in that gives the
+    outcome away, `groups` are looked at for fairness and never are inputs; `region` is an input
+    only where it is asked for.
+    """
+
+    region: bool = False
+    exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class ReadOrder(msgspec.Struct, frozen=True):
+    """A file that was received: how it is written, its hash and in how many parts it lies."""
+
+    file_format: FileFormat
+    digest: str
+    part_count: int
+    days_past_due: int
+    wishes: Wishes = Wishes()
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """What is decided about a training run since its history was read; see `Wishes`."""
+
+    region: bool = False
+    exclude: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    seed: int = 0
+
+
+class TrainOrder(Decided, frozen=True):
+    """A history to train on, as it was read but for what is decided since.
+
+    Equal orders on equal histories give equal models.
+    """
+
+    history_id: str
+
+
+def train_order(history_id: str, decided: Decided) -> TrainOrder:
+    return TrainOrder(history_id, **msgspec.structs.asdict(decided))
+
+
+def encode_order(order: ReadOrder | TrainOrder) -> bytes:
+    return msgspec.json.encode(order)
+
+
+def decode_read_order(order: bytes) -> ReadOrder:
+    return msgspec.json.decode(order, type=ReadOrder)
+
+
+def decode_train_order(order: bytes) -> TrainOrder:
+    return msgspec.json.decode(order, type=TrainOrder)
+
+
+# What can go wrong on the way to a live key, each with what to do next.
+#
+# AlamaError
+# ├── UnknownHistory          no such loan history of this lender
+# ├── HistoryForgotten        the file of a history is no more; its report is
+# ├── HistoryDamaged          its report is not what was kept: a StoreUnfit
+# ├── HistoriesFull           as much is sealed for this lender as it may send
+# ├── UnknownCandidate        no such candidate of this lender
+# ├── UnknownJob              no such job of this lender
+# ├── JobUnderWay             the same is being done for this lender already
+# ├── StepMissing             a step before this one is not done; says which
+# ├── FewerEyes               four eyes are asked for, and cannot become two from afar
+# ├── LawElsewhere            a law under which nobody lends in the currency of this lender
+# ├── ApprovalBlocked         a candidate cannot be approved by anybody as it is; says why
+# │   └── GateFailed          ... because a gate did not hold
+# ├── SignatureRefused        this signature does not count; another may
+# ├── ModelWithdrawn          the model to go back to was itself rolled back; says by whom
+# └── NothingBefore           no other model of this lender ever answered live
+
+
+class UnknownHistory(AlamaError):
+    """No such loan history of this lender."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_history", "Unknown loan history")
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no loan history with this id")
+
+
+class HistoryForgotten(AlamaError):
+    """The file of a history was erased; what was found out about it is still there."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "history_forgotten", "Loan history forgotten")
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this loan history was forgotten: its file is no more",
+            hint="hand the file in again to train on it",
+        )
+
+
+class HistoryDamaged(StoreUnfit):
+    """The report of a history is not what was kept."""
+
+    def __init__(self, history_id: str) -> None:
+        super().__init__(
+            f"the stored report of {history_id} is damaged",
+            hint="restore it from a backup, or hand the file in again",
+        )
+
+    def to_callers(self) -> AlamaError:
+        """Say that a document that is needed cannot be used."""
+        return ModelUnavailable(self)
+
+
+class HistoriesFull(AlamaError):
+    """As much is sealed for this lender as it may send."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "histories_full", "Loan histories full")
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"the loan histories of this lender take {HISTORIES_BYTES_MAX >> 20} MiB, and no more "
+            "are taken",
+            hint="whoever runs the service erases the file of one that is not needed any more; "
+            "one that could not be read goes by itself within two hours",
+        )
+
+
+class UnknownCandidate(AlamaError):
+    """No such candidate of this lender."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_candidate", "Unknown candidate")
+
+    def __init__(self, *, hint: str | None = None) -> None:
+        """Say no more: whether another lender has it is not the caller's business.
+
+        The hint is for who runs the service: what lists those that there are.
+        """
+        super().__init__("there is no candidate model with this id", hint=hint)
+
+
+class UnknownJob(AlamaError):
+    """No such job of this lender."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_job", "Unknown job")
+
+    def __init__(self) -> None:
+        """Say no more: whether another lender has it is not the caller's business."""
+        super().__init__("there is no job with this id")
+
+
+class JobUnderWay(AlamaError):
+    """The same is being done for this lender already."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "job_under_way", "Job under way")
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"this is being done already, as {job_id}",
+            hint="read how far it has come, and ask again when it has ended",
+        )
+        self.job_id = job_id
+
+
+class StepMissing(AlamaError):
+    """A step before this one is not done."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "step_missing", "Step missing")
+
+
+class FewerEyes(AlamaError):
+    """From afar four eyes cannot become two: one key could then approve what two people should."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "fewer_eyes", "Fewer eyes")
+
+    def __init__(self) -> None:
+        super().__init__(
+            "two people approve a model of this lender, and over HTTP that cannot be lowered",
+            hint="whoever runs the service can",
+        )
+
+
+class LawElsewhere(AlamaError):
+    """Nobody lends in the currency of this lender under the law that was named."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "law_elsewhere", "Law of elsewhere")
+
+    def __init__(self, place: str, lender: str, currency: str) -> None:
+        super().__init__(
+            f"{place} does not lend in {currency}, the currency of {lender}",
+            hint="name the jurisdiction whose law holds for its loans, or leave it out",
+        )
+
+
+class Remedy(StrEnum):
+    """What lets a candidate be approved that is blocked."""
+
+    SET_TERMS = "set_terms"
+    TRAIN = "train"
+    CHANGE_POLICY = "change_policy"
+
+
+class ApprovalBlocked(AlamaError):
+    """A candidate cannot be approved by anybody as it is; `remedy` is what would mend it."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "approval_blocked", "Approval blocked")
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, remedy: Remedy | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.remedy = remedy
+
+
+class GateFailed(ApprovalBlocked):
+    """A gate did not hold, or nothing was asked of the model at all."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "gate_failed", "Gate failed")
+
+    def __init__(self, failed: Sequence[Gate]) -> None:
+        said = "; ".join(f"{gate.name}: {gate.words}" for gate in failed)
+        super().__init__(
+            f"the model has not passed its gates ({said or 'none was measured'})",
+            hint="the validation pack shows each of them; train again on other or more loans",
+        )
+        self.failed = tuple(failed)
+
+
+class SignatureRefused(AlamaError):
+    """This signature does not count; that of somebody else may."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "signature_refused", "Signature refused")
+
+
+class ModelWithdrawn(AlamaError):
+    """The only models to go back to were themselves rolled back: they have to be signed again."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "model_withdrawn", "Model withdrawn")
+
+    def __init__(self, model_id: str, candidate_id: str, signed: Signed) -> None:
+        super().__init__(
+            f"model {short(model_id)} was itself rolled back, by {signed.by} at "
+            f"{minute(signed.at_us)}: {signed.note}",
+            hint=f"to let it answer all the same, candidate {candidate_id} is to be signed again",
+        )
+        self.candidate_id = candidate_id
+
+
+class NothingBefore(AlamaError):
+    """No other model of this lender ever answered in live mode."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "nothing_before", "No model before")
+
+    def __init__(self, lender: str) -> None:
+        super().__init__(
+            f"no other model of {lender} ever answered in live mode",
+            hint="whoever runs the service can leave every decision to a person",
+        )

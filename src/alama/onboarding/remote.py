@@ -8,28 +8,31 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from alama.onboarding import orders, steps, work
-from alama.onboarding.errors import (
-    FewerEyes,
-    HistoryForgotten,
-    JobUnderWay,
-    StepMissing,
-    UnknownHistory,
-    UnknownJob,
-)
-from alama.onboarding.orders import Decided, ReadOrder, Wishes
+from alama.onboarding import jobs, steps
 from alama.onboarding.records import (
     HISTORY_PREFIX,
     JOB_PREFIX,
     Candidate,
+    Decided,
+    FewerEyes,
     FileFormat,
+    HistoryForgotten,
     HistoryRecord,
     Job,
     JobKind,
+    JobUnderWay,
     Pilot,
+    ReadOrder,
     Signature,
+    StepMissing,
+    UnknownHistory,
+    UnknownJob,
+    Wishes,
+    encode_order,
+    train_order,
 )
-from alama.onboarding.steps import Standing, Stores, standing
+from alama.onboarding.steps import Progress, progress_of
+from alama.onboarding.store import Stores
 from alama.onboarding.terms import Agreed, Agreement, Terms
 from alama.platform import ids
 from alama.platform.book import Book, Mode
@@ -83,9 +86,8 @@ class OnboardingApi:
         draw = RandomPool(ids.RANDOM_BYTES).draw
         return cls(Stores.at(installed), installed.clock, draw, Agreement.at(installed))
 
-    def standing(self, lender: str) -> Standing:
-        """Say how far the lender has come."""
-        return standing(self._stores, lender, self._clock())
+    def progress(self, lender: str) -> Progress:
+        return progress_of(self._stores, lender, self._clock())
 
     def set_terms(self, lender: str, terms: Terms, by: str) -> Agreed:
         """Agree terms as `Agreement.set` does; `FewerEyes`, and what that raises."""
@@ -128,7 +130,7 @@ class OnboardingApi:
     # -------------------------------------------------------------------------------- training
 
     def train(self, lender: str, history_id: str | None, decided: Decided, by: str) -> Job:
-        """Ask for a training run; without a history on the one that `standing` names.
+        """Ask for a training run; without a history on the one that `progress` names.
 
         `StepMissing`, also where a field gives the outcome away and nobody has decided what
         becomes of it; `HistoryForgotten`, `JobUnderWay`.
@@ -137,15 +139,15 @@ class OnboardingApi:
         history = self._history_to_train_on(lender, history_id, pilot)
         named, histories = [*decided.exclude, *decided.keep], self._stores.histories
         _require_decisions(steps.undecided_fields(histories, lender, history.id, named))
-        order = orders.encode(orders.to_train(history.id, decided))
+        order = encode_order(train_order(history.id, decided))
         chance = self._chance()
-        return work.ask_for_training(self._stores.jobs, self._clock, chance, lender, order, by)
+        return jobs.ask_for_training(self._stores.jobs, self._clock, chance, lender, order, by)
 
     def _history_to_train_on(
         self, lender: str, history_id: str | None, pilot: Pilot
     ) -> HistoryRecord:
         chosen = (
-            self.standing(lender).history
+            self.progress(lender).history
             if history_id is None
             else self._counting(lender, history_id, pilot)
         )
@@ -168,7 +170,7 @@ class OnboardingApi:
 
     def job(self, lender: str, job_id: str) -> Job:
         """Say how far a job has come; `UnknownJob`."""
-        return work.worded(self._stores.jobs, self._stores.jobs.find(lender, job_id), self._clock())
+        return jobs.worded(self._stores.jobs, self._stores.jobs.find(lender, job_id), self._clock())
 
     # -------------------------------------------------------------------------------- candidates
 
@@ -244,13 +246,13 @@ class Arrival:
             days_past_due=self._days_past_due,
             wishes=wishes,
         )
-        return work.ask_for(
+        return jobs.ask_for(
             self._stores.jobs,
             self._job_id,
             JobKind.READ,
             self._now_us,
             self._lender,
-            orders.encode(order),
+            encode_order(order),
             by,
         )
 

@@ -17,13 +17,11 @@ import msgspec
 from alama.core.product import PRODUCT
 from alama.lenders.keys import is_open
 from alama.lenders.records import Deployment, Pause, Signed
-from alama.onboarding import work
-from alama.onboarding.errors import HistoryDamaged
-from alama.onboarding.histories import Histories
-from alama.onboarding.job_store import Jobs
+from alama.onboarding.jobs import worded
 from alama.onboarding.records import (
     NO_GATES,
     Candidate,
+    HistoryDamaged,
     HistoryRecord,
     Job,
     JobKind,
@@ -33,15 +31,14 @@ from alama.onboarding.records import (
     minute,
     short,
 )
-from alama.onboarding.store import Candidates, Pilots
 from alama.platform.book import Book, Mode
 from alama.training.history.report import Enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from alama.lenders.installation import Installation
-    from alama.lenders.store import Registry
+    from alama.onboarding.histories import Histories
+    from alama.onboarding.store import Stores
 
 
 def that_count(
@@ -66,19 +63,13 @@ def left_since(model_id: str, deployments: Sequence[Deployment]) -> int | None:
     return None
 
 
-# The models of a lender that one may go back to, and those that somebody went back from.
-#
-# Both follow from what has answered, oldest first. A model that had answered before and answers
-# again
-# while it is still one to go back to was gone back to: those that came after it are withdrawn. They
-# are nothing to go back to until people have signed for them again; a roll back is the deed of one.
-
-
 class WayBack(NamedTuple):
-    """`models` were each put in force after the one before it; the last of them answers now.
+    """The models that one may go back to, and those that somebody went back from.
 
-    `withdrawn` says of a model that was left for an earlier one who did that, when and why;
-    the one that was withdrawn last is the last.
+    `models` were each put in force after the one before it; the last of them answers now.
+    `withdrawn` says of a model that was left for an earlier one who did that, when and why; the one
+    that was withdrawn last is the last. It is nothing to go back to until people have signed for it
+    again: a roll back is the deed of one.
     """
 
     models: Sequence[str]
@@ -86,7 +77,11 @@ class WayBack(NamedTuple):
 
 
 def way_back(steps: Sequence[Deployment]) -> WayBack:
-    """Find the way back through all that ever answered in a book; a change of policy is no step."""
+    """Find the way back through all that ever answered in a book; a change of policy is no step.
+
+    A model that answers again while it is one to go back to was gone back to, and those that came
+    after it are withdrawn.
+    """
     models: list[str] = []
     withdrawn: dict[str, Signed] = {}
     for step in steps:
@@ -115,11 +110,6 @@ def withdrawn_for(steps: Sequence[Deployment]) -> tuple[str, Signed] | None:
     return None if left is None or signed != change.signed else (left, signed)
 
 
-# Fields that give the outcome of a loan away, and about which somebody has to decide.
-#
-# A file that came over HTTP is kept before anybody has: its report names the fields.
-
-
 _OPEN: Final = "open"
 """As `alama.training.history.report.Standing` writes it."""
 
@@ -140,7 +130,8 @@ def undecided_fields(
 ) -> Sequence[str]:
     """Give the fields that a report names as open, but for those that are decided about now.
 
-    Either spelling of a field will do. `UnknownHistory`, `HistoryDamaged`.
+    They give the outcome of a loan away; a file over HTTP is kept before anybody decides. Either
+    spelling of a field will do. `UnknownHistory`, `HistoryDamaged`.
     """
     suspects = _read(history_id, histories.report(lender, history_id)).suspects
     named = {_field(name) for name in decided}
@@ -193,33 +184,28 @@ class State(StrEnum):
     BLOCKED = "blocked"
 
 
-COMMANDS: Final = {
-    Step.LENDER: "alama onboard terms {lender}",
-    Step.HISTORY: "alama onboard history {lender} FILE",
-    Step.TRAIN: "alama onboard train {lender}",
-    Step.VALIDATE: "alama onboard validate {lender}",
-    Step.APPROVE: 'alama onboard approve {lender} --by NAME --reason "..."',
-    Step.KEY: "alama keys issue --lender {lender} --mode live",
-}
-"""What does each step, in one place for all that speaks of it."""
-
 _LEARNT: Final = {Enough.MAINS: "each field by itself", Enough.PAIRS: "fields and pairs of them"}
 
 SHADOW_COMMAND: Final = "alama keys issue --lender {lender} --mode live --shadow"
 
 
-class StepStanding(msgspec.Struct, frozen=True):
-    """One step: what there is to say of it, who did it and when, and what does it."""
+class StepProgress(msgspec.Struct, frozen=True):
+    """One step: what there is to say of it, and who did it and when.
+
+    `done_by` is the step to do in its place, where it is not the step itself; `exclude` are fields
+    that are to be left out then.
+    """
 
     step: Step
     state: State
     words: str
-    command: str
     by: str | None = None
     at_us: int | None = None
+    done_by: Step | None = None
+    exclude: tuple[str, ...] = ()
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Progress(msgspec.Struct, frozen=True):
     """All six steps of one lender, and what each has left to work with.
 
     `history` is the newest that counts, `candidate` the newest that was trained on it. `job` is the
@@ -228,7 +214,7 @@ class Standing(msgspec.Struct, frozen=True):
     """
 
     lender: str
-    steps: tuple[StepStanding, ...]
+    steps: tuple[StepProgress, ...]
     pilot: Pilot | None
     history: HistoryRecord | None
     candidate: Candidate | None
@@ -239,31 +225,9 @@ class Standing(msgspec.Struct, frozen=True):
     paused: Pause | None = None
 
     @property
-    def next(self) -> StepStanding | None:
+    def next(self) -> StepProgress | None:
         """The first step that is not done; None: there is nothing left to do."""
         return next((step for step in self.steps if step.state is not State.DONE), None)
-
-
-class Stores(NamedTuple):
-    """What an onboarding is kept in."""
-
-    registry: Registry
-    pilots: Pilots
-    histories: Histories
-    candidates: Candidates
-    jobs: Jobs
-
-    @classmethod
-    def at(cls, installed: Installation) -> Stores:
-        """How far each lender of an installation has come on the way to a live key."""
-        database, log = installed.database, installed.log
-        return cls(
-            installed.registry,
-            Pilots(database, log),
-            Histories(database, log, installed.vault),
-            Candidates(database, log),
-            Jobs(database, log),
-        )
 
 
 class _Found(NamedTuple):
@@ -290,7 +254,7 @@ class _Found(NamedTuple):
         return self.deployments[-1].model_id if self.deployments else None
 
 
-def standing(stores: Stores, lender: str, now_us: int) -> Standing:
+def progress_of(stores: Stores, lender: str, now_us: int) -> Progress:
     """Say where a lender stands; `UnknownLender`."""
     stores.registry.lender(lender)
     book = Book(lender, Mode.LIVE)
@@ -301,7 +265,7 @@ def standing(stores: Stores, lender: str, now_us: int) -> Standing:
     newer = steps[3].state is State.DONE and _waits(stores, found)
     told = tuple(_blocked_by_those_before(steps))
     paused = stores.registry.pause_of(book)
-    return Standing(lender, told, *found[1:6], live=found.live, newer=newer, paused=paused)
+    return Progress(lender, told, *found[1:6], live=found.live, newer=newer, paused=paused)
 
 
 def _find(stores: Stores, lender: str, now_us: int) -> _Found:
@@ -311,7 +275,7 @@ def _find(stores: Stores, lender: str, now_us: int) -> _Found:
     that there is.
     """
     pilot = stores.pilots.find(lender)
-    jobs = [work.worded(stores.jobs, one, now_us) for one in stores.jobs.of(lender)]
+    jobs = [worded(stores.jobs, one, now_us) for one in stores.jobs.of(lender)]
     job = next((one for one in jobs if one.kind is JobKind.TRAIN), None)
     reading = next((one for one in jobs if one.kind is JobKind.READ), None)
     if pilot is None:
@@ -333,9 +297,9 @@ def _find(stores: Stores, lender: str, now_us: int) -> _Found:
     return _Found(lender, pilot, history, candidate, job, reading, outdated, redefined, undecided)
 
 
-def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
+def _blocked_by_those_before(steps: list[StepProgress]) -> list[StepProgress]:
     """Let what is missing after the first open step be blocked by it; what is done stays done."""
-    opened: StepStanding | None = None
+    opened: StepProgress | None = None
     told = []
     for step in steps:
         if step.state is State.MISSING and opened is not None:
@@ -348,49 +312,38 @@ def _blocked_by_those_before(steps: list[StepStanding]) -> list[StepStanding]:
     return told
 
 
-def _say(
-    step: Step,
-    lender: str,
-    state: State,
-    words: str,
-    by: str | None = None,
-    at_us: int | None = None,
-) -> StepStanding:
-    return StepStanding(step, state, words, COMMANDS[step].format(lender=lender), by, at_us)
-
-
 # ------------------------------------------------------------------------------- each step
 
 
-def _lender(found: _Found) -> StepStanding:
+def _lender(found: _Found) -> StepProgress:
     pilot = found.pilot
     if pilot is None:
         words = "its terms are not set: what a default is, and how many people approve a model"
-        return _say(Step.LENDER, found.lender, State.MISSING, words)
+        return StepProgress(Step.LENDER, State.MISSING, words)
     people = "one person approves" if pilot.approvers == 1 else "two people approve"
     law = "" if pilot.jurisdiction is None else f"; the law of {pilot.jurisdiction} holds"
     tighter = "" if pilot.gates == NO_GATES else "; some gates are its own, and tighter"
     words = f"a default is {pilot.days_past_due} days past due; {people}{law}{tighter}"
-    return _say(Step.LENDER, found.lender, State.DONE, words, pilot.set_by, pilot.set_us)
+    return StepProgress(Step.LENDER, State.DONE, words, pilot.set_by, pilot.set_us)
 
 
-def _history(found: _Found) -> StepStanding:
+def _history(found: _Found) -> StepProgress:
     history, reading = found.history, found.reading
     if history is None and reading is not None and reading.open:
         who = (reading.asked_by, reading.created_us)
-        return _say(Step.HISTORY, found.lender, State.MISSING, _under_way(reading), *who)
+        return StepProgress(Step.HISTORY, State.MISSING, _under_way(reading), *who)
     if history is None and reading is not None and reading.state is JobState.FAILED:
         words = f"it could not be read: {reading.error}"
         ended_us = reading.ended_us
-        return _say(Step.HISTORY, found.lender, State.BLOCKED, words, reading.asked_by, ended_us)
+        return StepProgress(Step.HISTORY, State.BLOCKED, words, reading.asked_by, ended_us)
     if history is None:
         words = "no loan history was handed in" + (
             " since the definition of default was changed" if found.redefined else ""
         )
-        return _say(Step.HISTORY, found.lender, State.MISSING, words)
+        return StepProgress(Step.HISTORY, State.MISSING, words)
     if history.forgotten_us is not None and found.candidate is None:
         words = "its file was erased before a model was trained on it: hand the file in again"
-        return _say(Step.HISTORY, found.lender, State.MISSING, words)
+        return StepProgress(Step.HISTORY, State.MISSING, words)
     if history.enough is Enough.NOTHING:
         shadow = SHADOW_COMMAND.format(lender=found.lender)
         words = (
@@ -403,22 +356,20 @@ def _history(found: _Found) -> StepStanding:
     else:
         learnt = _LEARNT[history.enough]
         words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
-    return _say(Step.HISTORY, found.lender, state, words, history.kept_by, history.created_us)
+    return StepProgress(Step.HISTORY, state, words, history.kept_by, history.created_us)
 
 
-def _undecided(found: _Found, history: HistoryRecord) -> StepStanding:
+def _undecided(found: _Found, history: HistoryRecord) -> StepProgress:
     words = (
         f"{told(found.undecided)}: train with `exclude` and their names if they were "
         "filled in after the loan; with `keep` nobody can approve the model"
     )
-    left_out = "".join(f" --exclude {name}" for name in found.undecided)
     who = (history.kept_by, history.created_us)
-    said = _say(Step.HISTORY, found.lender, State.BLOCKED, words, *who)
-    again = COMMANDS[Step.TRAIN].format(lender=found.lender) + left_out
-    return msgspec.structs.replace(said, command=again)
+    undecided = tuple(found.undecided)
+    return StepProgress(Step.HISTORY, State.BLOCKED, words, *who, Step.TRAIN, undecided)
 
 
-def _train(found: _Found) -> StepStanding:
+def _train(found: _Found) -> StepProgress:
     candidate, job = found.candidate, found.job
     state, words, by, at_us = State.MISSING, "no model has been trained on its history", None, None
     if job is not None and job.open:
@@ -434,7 +385,7 @@ def _train(found: _Found) -> StepStanding:
         words = f"model {model} was trained on an earlier history than the newest: train again"
         if found.live is not None:
             words += f"; until a newer one is approved, model {short(found.live)} goes on answering"
-    return _say(Step.TRAIN, found.lender, state, words, by, at_us)
+    return StepProgress(Step.TRAIN, state, words, by, at_us)
 
 
 def _under_way(job: Job) -> str:
@@ -448,31 +399,29 @@ def _is_before(job: Job, history: HistoryRecord | None) -> bool:
     return history is not None and job.ended_us is not None and job.ended_us < history.created_us
 
 
-def _validate(found: _Found) -> StepStanding:
+def _validate(found: _Found) -> StepProgress:
     candidate = found.candidate
     if candidate is None or found.pilot is None:
         words = "no model has been validated"
-        return _say(Step.VALIDATE, found.lender, State.MISSING, words)
+        return StepProgress(Step.VALIDATE, State.MISSING, words)
     who = (candidate.made_by, candidate.created_us)
     if candidate.limits != found.pilot.gates:
         words = "the model was judged by other gates than those of now: train again"
-        blocked = _say(Step.VALIDATE, found.lender, State.BLOCKED, words, *who)
-        again = COMMANDS[Step.TRAIN].format(lender=found.lender)
-        return msgspec.structs.replace(blocked, command=again)
+        return StepProgress(Step.VALIDATE, State.BLOCKED, words, *who, Step.TRAIN)
     if not candidate.passed:
         failed = "; ".join(f"{gate.name}: {gate.words}" for gate in candidate.failed)
         words = f"the model has not passed its gates: {failed or 'none was measured'}"
-        return _say(Step.VALIDATE, found.lender, State.BLOCKED, words, *who)
+        return StepProgress(Step.VALIDATE, State.BLOCKED, words, *who)
     words = f"all {len(candidate.gates)} gates passed"
-    return _say(Step.VALIDATE, found.lender, State.DONE, words, *who)
+    return StepProgress(Step.VALIDATE, State.DONE, words, *who)
 
 
-def _approve(stores: Stores, found: _Found) -> StepStanding:
+def _approve(stores: Stores, found: _Found) -> StepProgress:
     candidate, deployments = found.candidate, found.deployments
     signatures = _counting(stores, candidate, deployments)
     needed = 1 if found.pilot is None else found.pilot.approvers
     if found.live is None:
-        return _say(Step.APPROVE, found.lender, State.MISSING, _signed(signatures, needed))
+        return StepProgress(Step.APPROVE, State.MISSING, _signed(signatures, needed))
     words = f"model {short(found.live)} answers"
     if left := withdrawn_for(deployments):
         model_id, gone = left
@@ -481,7 +430,7 @@ def _approve(stores: Stores, found: _Found) -> StepStanding:
     if candidate is not None and _waits(stores, found):
         words += f"; model {short(candidate.model_id)}: {_signed(signatures, needed)}"
     signed = next(step.signed for step in deployments if step.model_id == found.live)
-    return _say(Step.APPROVE, found.lender, State.DONE, words, signed.by, signed.at_us)
+    return StepProgress(Step.APPROVE, State.DONE, words, signed.by, signed.at_us)
 
 
 def _signed(signatures: Sequence[Signature], needed: int) -> str:
@@ -527,16 +476,16 @@ def _is_new(candidate: Candidate, deployments: Sequence[Deployment]) -> bool:
     )
 
 
-def _key(stores: Stores, found: _Found, now_us: int) -> StepStanding:
+def _key(stores: Stores, found: _Found, now_us: int) -> StepProgress:
     usable = [
         key
         for key in stores.registry.keys(found.lender)
         if key.mode is Mode.LIVE and key.revoked_us is None and not key.expired(now_us)
     ]
     if not usable:
-        return _say(Step.KEY, found.lender, State.MISSING, "no live key was issued")
+        return StepProgress(Step.KEY, State.MISSING, "no live key was issued")
     if not is_open(stores.registry, Book(found.lender, Mode.LIVE)):
         words = "live keys answer with REVIEW alone, until a model is approved"
-        return _say(Step.KEY, found.lender, State.BLOCKED, words)
+        return StepProgress(Step.KEY, State.BLOCKED, words)
     words = f"{len(usable)} live key" + ("s" if len(usable) > 1 else "")
-    return _say(Step.KEY, found.lender, State.DONE, words, None, usable[0].created_us)
+    return StepProgress(Step.KEY, State.DONE, words, None, usable[0].created_us)

@@ -6,7 +6,8 @@ which a model is approved and does not answer, or answers and nobody has approve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import insert, select, update
@@ -15,12 +16,19 @@ from alama.lenders import acts
 from alama.lenders import schema as lenders_schema
 from alama.lenders import store as deploying
 from alama.lenders.records import Deployment, Signed, UnknownLender
-from alama.lenders.store import lock_lender
+from alama.lenders.store import Registry, lock_lender
 from alama.onboarding import acts as pilot_acts
 from alama.onboarding import schema
-from alama.onboarding.errors import UnknownCandidate, UnknownHistory
-from alama.onboarding.ports import Choose, Counted, Dossier, Judge, JudgeTerms, whatever_was_before
-from alama.onboarding.records import Candidate, Gate, Pilot, Signature
+from alama.onboarding.histories import Histories
+from alama.onboarding.jobs import Jobs
+from alama.onboarding.records import (
+    Candidate,
+    Gate,
+    Pilot,
+    Signature,
+    UnknownCandidate,
+    UnknownHistory,
+)
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.database.statements import insert_new
@@ -31,15 +39,61 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Column, ColumnElement, Connection, Row
 
+    from alama.lenders.installation import Installation
     from alama.platform.acts import Act, ActLog
     from alama.platform.database.database import Database
+
+
+JudgeTerms = Callable[["Pilot | None"], None]
+"""Raises where terms must not take the place of those before."""
+
+
+def whatever_was_before(before: Pilot | None) -> None:
+    """Let terms take the place of any."""
+
+
+class Dossier(NamedTuple):
+    """All that decides whether a signature counts, as it stands in the transaction of it.
+
+    `document` is the artefact of the candidate, `signatures` are all that it ever got, and
+    `deployments` all that ever answered live, oldest first.
+    """
+
+    pilot: Pilot | None
+    candidate: Candidate
+    signatures: Sequence[Signature]
+    document: bytes
+    deployments: Sequence[Deployment]
+
+    @property
+    def live(self) -> tuple[str | None, str | None]:
+        """The model and the policy that answer live; None stands for what the package brings."""
+        return self.deployments[-1][:2] if self.deployments else (None, None)
+
+
+class Counted(NamedTuple):
+    """The signatures that count for a candidate, a new one last, and how many are needed."""
+
+    signatures: Sequence[Signature]
+    needed: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether they put its model in force."""
+        return len(self.signatures) >= self.needed
+
+
+Judge = Callable[[Dossier], Counted]
+"""Raises where a new signature does not count; else gives it with those that count beside it."""
+
+Choose = Callable[["Sequence[Deployment]"], str]
+"""Gives the model to go back to, of all that ever answered, oldest first; or raises."""
 
 
 class Pilots:
     """Terms are replaced, and the audit remembers those before."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; what is agreed is written to the log of acts."""
         self._database = database
         self._log = log
 
@@ -97,7 +151,6 @@ class Candidates:
     """Candidates in a database."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; who makes and who signs is written to the log of acts."""
         self._database = database
         self._log = log
 
@@ -284,3 +337,25 @@ def _signatures(connection: Connection, lender: str, candidate_id: str) -> list[
         .order_by(table.c.number)
     )
     return [Signature(*row) for row in connection.execute(query)]
+
+
+class Stores(NamedTuple):
+    """What an onboarding is kept in."""
+
+    registry: Registry
+    pilots: Pilots
+    histories: Histories
+    candidates: Candidates
+    jobs: Jobs
+
+    @classmethod
+    def at(cls, installed: Installation) -> Stores:
+        """How far each lender of an installation has come on the way to a live key."""
+        database, log = installed.database, installed.log
+        return cls(
+            installed.registry,
+            Pilots(database, log),
+            Histories(database, log, installed.vault),
+            Candidates(database, log),
+            Jobs(database, log),
+        )

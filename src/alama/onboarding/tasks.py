@@ -21,10 +21,21 @@ from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
-from alama.onboarding import orders
-from alama.onboarding.errors import HistoryDamaged
-from alama.onboarding.files import write_history
-from alama.onboarding.records import Candidate, FileFormat, Gate, HistoryRecord, Job, JobKind, Pilot
+from alama.onboarding.histories import write_history
+from alama.onboarding.records import (
+    Candidate,
+    FileFormat,
+    Gate,
+    HistoryDamaged,
+    HistoryRecord,
+    Job,
+    JobKind,
+    Pilot,
+    TrainOrder,
+    Wishes,
+    decode_read_order,
+    decode_train_order,
+)
 from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit
 from alama.platform.files.table import GZIP, SENT
@@ -41,8 +52,7 @@ from alama.training.validation.pack_page import pack_page
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from alama.onboarding.orders import TrainOrder, Wishes
-    from alama.onboarding.steps import Stores
+    from alama.onboarding.store import Stores
     from alama.platform.clock import Clock
     from alama.training.validation.trial import PolicyFor
 
@@ -61,7 +71,6 @@ class Tasks:
     """Does jobs, one at a time. `cores` is how many processes may train at once."""
 
     def __init__(self, stores: Stores, clock: Clock, cores: int) -> None:
-        """Keep what an onboarding is kept in."""
         self._stores = stores
         self._clock = clock
         self._cores = cores
@@ -77,7 +86,7 @@ class Tasks:
     # -------------------------------------------------------------------------------- reading
 
     def _read(self, job: Job, watch: Watch) -> None:
-        order = orders.reading(job.order)
+        order = decode_read_order(job.order)
         record = HistoryRecord(
             id=job.makes,
             lender=job.lender,
@@ -129,7 +138,7 @@ class Tasks:
     # -------------------------------------------------------------------------------- training
 
     def _train(self, job: Job, watch: Watch) -> None:
-        order = orders.training(job.order)
+        order = decode_train_order(job.order)
         pilot = self._stores.pilots.find(job.lender)
         record = self._stores.histories.find(job.lender, order.history_id)
         if pilot is None or record.days_past_due != pilot.days_past_due:

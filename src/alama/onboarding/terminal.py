@@ -12,9 +12,10 @@ from alama.core.errors import FileProblem
 from alama.lenders import installation
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.arguments import decided_from, options_from
-from alama.onboarding.errors import UnknownHistory
-from alama.onboarding.records import Candidate, Signature, short
-from alama.onboarding.steps import COMMANDS, Standing, State, Step, StepStanding, Stores, standing
+from alama.onboarding.commands import COMMANDS, command_for, naming_commands
+from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
+from alama.onboarding.steps import Progress, State, Step, StepProgress, progress_of
+from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
@@ -39,7 +40,7 @@ _WHOLE: Final = frozenset({Gate.EVIDENCE, Gate.TIERS, Gate.LEAKAGE, "recent_outc
 """Gates that count things: what they measured is a whole number."""
 
 
-def show_standing(stand: Standing, lender: Lender, candidates: Sequence[Candidate] = ()) -> None:
+def show_standing(stand: Progress, lender: Lender, candidates: Sequence[Candidate] = ()) -> None:
     """Print the six steps, what comes next with each command on a line of its own, and a pause.
 
     Candidates, where there are any, are listed by their ids between the steps and the rest.
@@ -68,7 +69,7 @@ class Upcoming(NamedTuple):
     commands: Sequence[str]
 
 
-def upcoming(stand: Standing) -> Upcoming | None:
+def upcoming(stand: Progress) -> Upcoming | None:
     """Say what comes next; None where nothing is left to do.
 
     Nobody signs what they have not read, and a model that failed is mended at its file.
@@ -80,19 +81,19 @@ def upcoming(stand: Standing) -> Upcoming | None:
     if step is None:
         return None
     if step.step is Step.APPROVE:
-        return Upcoming("read the pack, then sign", (_pack(stand), step.command))
+        return Upcoming("read the pack, then sign", (_pack(stand), command_for(stand.lender, step)))
     failed = stand.candidate is not None and not stand.candidate.passed
     if step.step is Step.VALIDATE and failed:
         again = COMMANDS[Step.HISTORY].format(lender=stand.lender)
         return Upcoming("mend the file", (again,))
-    return Upcoming(step.step, (step.command,))
+    return Upcoming(step.step, (command_for(stand.lender, step),))
 
 
-def _pack(stand: Standing) -> str:
+def _pack(stand: Progress) -> str:
     return COMMANDS[Step.VALIDATE].format(lender=stand.lender) + " --pack pack.html"
 
 
-def _steps(steps: Sequence[StepStanding]) -> Table:
+def _steps(steps: Sequence[StepProgress]) -> Table:
     table = plain_table("", "step", "state", "what there is", "who and when")
     for column, width in ((2, len(State.BLOCKED)), (1, 8)):
         table.columns[column].min_width = width
@@ -118,13 +119,13 @@ def _candidates(candidates: Sequence[Candidate]) -> Table:
     return table
 
 
-def _style(step: StepStanding) -> str:
+def _style(step: StepProgress) -> str:
     """Give red to what was tried and stopped, and none to what only waits for its turn."""
     waits = step.state is State.BLOCKED and step.at_us is None
     return "dim" if waits else _STYLES[step.state]
 
 
-def _who_and_when(step: StepStanding) -> Text:
+def _who_and_when(step: StepProgress) -> Text:
     when = None if step.at_us is None else terminal.minute(step.at_us)
     return Text("\n".join(filter(None, (step.by, when))), "dim")
 
@@ -236,8 +237,9 @@ _STANDINGS: Final = {
 }
 
 
-def stand_of(opened: Installation, lender: str) -> Standing:
-    return standing(Stores.at(opened), lender, opened.clock())
+def stand_of(opened: Installation, lender: str) -> Progress:
+    """Give where a lender stands."""
+    return progress_of(Stores.at(opened), lender, opened.clock())
 
 
 def say_standing(opened: Installation, lender: str) -> None:
@@ -366,7 +368,8 @@ def _write(contents: Mapping[Path | None, bytes]) -> None:
 
 def sign(opened: Installation, lender: str, candidate_id: str, person: str, reason: str) -> None:
     """Sign for a candidate, and say what came of it."""
-    signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
+    with naming_commands(opened, lender):
+        signed = Approval.at(opened).sign(lender, candidate_id, Signing(person, reason))
     show_signatures(signed.signatures)
     if signed.live:
         terminal.say(

@@ -13,10 +13,8 @@ import msgspec
 from alama.core.lending import policy_text
 from alama.core.lending.draft import draft, draft_text
 from alama.lenders.records import Lender, Signed
-from alama.onboarding.errors import LawElsewhere
-from alama.onboarding.ports import JudgeTerms, whatever_was_before
-from alama.onboarding.records import NO_GATES, Pilot, require_person
-from alama.onboarding.steps import Stores
+from alama.onboarding.records import NO_GATES, LawElsewhere, Pilot, require_person
+from alama.onboarding.store import JudgeTerms, Stores, whatever_was_before
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import builtin, jurisdiction

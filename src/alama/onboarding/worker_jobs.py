@@ -16,11 +16,17 @@ from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import AlamaError
 from alama.lenders.installation import Installation, existing_installation
-from alama.onboarding import job_dirs
-from alama.onboarding.job_bounds import bound_process, memory_for_a_job
-from alama.onboarding.job_runner import JobWatch, Runner, Stopped, watching_jobs
+from alama.onboarding import job_supervisor
+from alama.onboarding.job_runner import (
+    JobWatch,
+    Runner,
+    Stopped,
+    bound_process,
+    memory_for_a_job,
+    watching_jobs,
+)
 from alama.onboarding.job_supervisor import give_way
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform.settings import PREFIX, Settings
 from alama.platform.terminal.terminal import usable_cores
 
@@ -103,10 +109,10 @@ def _room() -> Iterator[None]:
     """
     given = Path(tempfile.gettempdir())
     with ExitStack() as stack:
-        if given.name.startswith(job_dirs.ROOM):
+        if given.name.startswith(job_supervisor.JOB_DIR_PREFIX):
             stack.callback(shutil.rmtree, given, ignore_errors=True)
         else:
-            given = stack.enter_context(job_dirs.room()).folder
+            given = stack.enter_context(job_supervisor.job_dir()).folder
         tempfile.tempdir = os.environ["TMPDIR"] = str(given)
         yield
 

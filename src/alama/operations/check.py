@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from alama.platform.settings import Settings
-    from alama.protection.audit.findings import Watch
+    from alama.protection.audit.records import Watch
     from alama.protection.audit.verify import Verdict
 
 

@@ -96,13 +96,13 @@ def damages(database: Database) -> Sequence[str]:
     """
     with database.reading() as connection:
         if database.embedded:
-            return list(_of_file(connection))
+            return list(_check_file(connection))
         patiently(connection)
         queries = (_UNPROVED, _INVALID, _FAILED)
         return [words for query in queries for words in connection.execute(text(query)).scalars()]
 
 
-def _of_file(connection: Connection) -> Iterator[str]:
+def _check_file(connection: Connection) -> Iterator[str]:
     driver: Any = connection.connection.driver_connection
     try:
         for (line,) in driver.execute(f"PRAGMA integrity_check({SHOWN_MAX})"):

@@ -87,7 +87,6 @@ class UnderHold(AlamaError):
     """A legal hold stands in the way of an erasure."""
 
     def __init__(self, holds: Sequence[Hold]) -> None:
-        """Say which, and why they were placed."""
         standing = "; ".join(
             f"hold {hold.number} of {day_of_us(hold.placed_us)}: {hold.reason}" for hold in holds
         )
@@ -103,11 +102,7 @@ class UnknownHold(AlamaError):
     """No hold of this number stands."""
 
     def __init__(self, number: int) -> None:
-        """Name it, and where the others are."""
         super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
-
-
-# ------------------------------------------------------------------------------- applicants
 
 
 def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
@@ -305,199 +300,12 @@ def decode(document: bytes) -> Export:
     return _decoder.decode(document)
 
 
-class Applicants:
-    """What those who run the service can do for one applicant, or with what is held on them."""
-
-    def __init__(self, store: ApplicantStore, vault: Vault, clock: Clock) -> None:
-        """Use a store, and the vault that knows its applicants."""
-        self._store = store
-        self._vault = vault
-        self._clock = clock
-
-    @classmethod
-    def at(cls, installed: Installation) -> Applicants:
-        """What an installation holds on each applicant."""
-        store = ApplicantStore(installed.database, installed.log)
-        return cls(store, installed.vault, installed.clock)
-
-    def export(self, book: Book, applicant_ref: str, by: str | None = None) -> Export:
-        """Give everything that is held on an applicant, or raise `UnknownApplicant`."""
-        reference = _reference(applicant_ref)
-        subject = self._subject(book, reference)
-        taken = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
-        held = taken.held
-        return Export(
-            format=FORMAT,
-            lender=book.lender,
-            mode=book.mode.value,
-            applicant_ref=reference,
-            exported_at=_time(self._clock()),
-            held_since=_time(held.since_us),
-            scores=[
-                _with_sequel(
-                    self._opened(stored),
-                    opened(self._vault, taken.sequels[stored.row.request_id]),
-                    taken.shadows.get(stored.row.request_id, ()),
-                )
-                for stored in held.scores
-            ],
-            legal_holds=[_exported_hold(hold) for hold in held.holds],
-            remarks=list(REMARKS),
-        )
-
-    def look_up(self, book: Book, applicant_ref: str) -> Held:
-        """Give what is held on an applicant, sealed as it is; nothing of it is taken out."""
-        return self._store.look_up(book, self._subject(book, _reference(applicant_ref)))
-
-    def erase(self, book: Book, applicant_ref: str, by: str | None = None) -> Erasure:
-        """Destroy the key of an applicant: what it has sealed is unreadable from then on.
-
-        `UnknownApplicant` or `UnderHold`, and nothing has changed. Done again, where the applicant
-        is not known any more, it still empties the journal.
-        """
-        subject = self._subject(book, _reference(applicant_ref))
-        theirs = self._require_theirs(book, subject)
-        return self._store.erase(book, subject, theirs, self._clock(), by)
-
-    def hold(self, book: Book, applicant_ref: str, reason: str, by: str | None = None) -> Hold:
-        """Keep everything of an applicant until the hold is released; several may stand."""
-        reference, said = _reference(applicant_ref), reason.strip()
-        if not (said.isprintable() and 1 <= len(said) <= REASON_MAX):
-            raise InvalidName(f"a reason has 1 to {REASON_MAX} characters, all on one line")
-        if reference.casefold() in said.casefold():
-            raise InvalidName(
-                "the reason names the applicant",
-                hint="it is kept in clear, for good: name the case instead",
-            )
-        return self._store.place_hold(book, self._subject(book, reference), said, self._clock(), by)
-
-    def release(self, number: int, by: str | None = None) -> Hold:
-        """End a hold, or raise `UnknownHold`."""
-        return self._store.release_hold(number, self._clock(), by)
-
-    def holds(self) -> Sequence[Hold]:
-        """Give the holds that stand, oldest first."""
-        return self._store.holds()
-
-    def _subject(self, book: Book, reference: str) -> bytes:
-        return self._vault.ring(book.lender).subject(book.mode.value, reference)
-
-    def _require_theirs(self, book: Book, subject: bytes) -> RequireTheirs:
-        """Hold what was found against whom it names: the way to it is a column, and may be wrong.
-
-        What is damaged names nobody any more, and can be erased all the same.
-        """
-
-        def require(found: Sequence[StoredScore]) -> None:
-            for stored in found:
-                reference = self._named_by(stored)
-                if reference is not None and self._subject(book, reference) != subject:
-                    raise StoreUnfit(
-                        f"{stored.row.request_id} would be found, and names somebody else: "
-                        "who is found by which reference was changed in the database",
-                        hint="nothing was done. `alama audit verify` says what else was changed; "
-                        "restore the table applicant_keys from a backup",
-                    )
-
-        return require
-
-    def _named_by(self, stored: StoredScore) -> str | None:
-        try:
-            return reference_of(open_packed(self._vault, stored), stored.row.request_id)
-        except StoreUnfit:
-            return None
-
-    def _opened(self, stored: StoredScore) -> ExportedScore:
-        row, sealed = stored.row, open_score(self._vault, stored)
-        return ExportedScore(
-            request_id=row.request_id,
-            given_at=_time(row.created_us),
-            key_id=row.key_id,
-            model=row.model_id,
-            policy=row.policy_id,
-            score=row.score,
-            tier=row.tier,
-            default_probability=row.default_probability,
-            decision=row.decision,
-            recommended_limit=row.recommended_limit,
-            recommended_term_days=row.recommended_term_days,
-            recommended_apr=row.recommended_apr,
-            expected_loss=row.expected_loss,
-            processing_ms=row.processing_ms,
-            application=msgspec.Raw(sealed.application),
-            assessment=sealed.assessment,
-        )
-
-
-def _reference(said: str) -> str:
-    """Read a reference as the intake of applications does."""
-    reference = said.strip()
-    if not (reference.isprintable() and 1 <= len(reference) <= REFERENCE_MAX):
-        raise InvalidName(
-            f"a reference has 1 to {REFERENCE_MAX} characters, all on one line",
-            hint="give what was sent as applicant_ref",
-        )
-    return reference
-
-
-def _with_sequel(
-    score: ExportedScore, sequel: Sequel, shadows: Sequence[Shadowed]
-) -> ExportedScore:
-    review, outcome = sequel
-    return msgspec.structs.replace(
-        score,
-        review=None if review is None else _exported_review(review),
-        outcome=None if outcome is None else _exported_outcome(outcome),
-        shadow_scores=[_exported_shadow(one) for one in shadows],
-    )
-
-
-def _exported_shadow(shadow: Shadowed) -> ExportedShadow:
-    return ExportedShadow(
-        model=shadow.model_id,
-        score=shadow.score,
-        tier=shadow.tier,
-        default_probability=shadow.default_probability,
-        decision=shadow.decision,
-    )
-
-
-def _exported_review(review: Review) -> ExportedReview:
-    return ExportedReview(
-        decision=review.decision,
-        reason=review.reason.value,
-        by=review.person,
-        note=review.note,
-        reviewed_at=_time(review.reviewed_us),
-    )
-
-
-def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
-    return ExportedOutcome(
-        outcome=outcome.state.value,
-        date=date_of(outcome.happened_on),
-        is_default=outcome.is_default,
-        defaulted_on=None if outcome.defaulted_on is None else date_of(outcome.defaulted_on),
-        disbursed_amount=outcome.disbursed_amount,
-        repaid_amount=outcome.repaid_amount,
-        recorded_at=_time(outcome.recorded_us),
-    )
-
-
-def _exported_hold(hold: Hold) -> ExportedHold:
-    released = None if hold.released_us is None else _time(hold.released_us)
-    return ExportedHold(reason=hold.reason, placed_at=_time(hold.placed_us), released_at=released)
-
-
-def _time(moment_us: int) -> datetime:
-    return datetime.fromtimestamp(moment_us / 1_000_000, UTC)
-
-
-# Applicants in a database: found by their subject, held, taken out, erased.
-
-
 _FORGOTTEN: Final = bytes(32)
 """In the place of the hash of a request, by which a guess at its body could be confirmed."""
+
+
+RequireTheirs = Callable[[Sequence["StoredScore"]], None]
+"""Raises where scores are not of the applicant that was asked for, and then nothing is done."""
 
 
 class LockedKey(NamedTuple):
@@ -508,10 +316,9 @@ class LockedKey(NamedTuple):
 
 
 class ApplicantStore:
-    """The applicants in a database; see `alama.scoring.group_commit.ApplicantStore`."""
+    """Applicants in a database: found by their subject, held, taken out, erased."""
 
     def __init__(self, database: Database, log: ActLog) -> None:
-        """Use an open database; every act is written down."""
         self._database = database
         self._log = log
 
@@ -701,5 +508,187 @@ def _on(table: Table, book: Book, subject: bytes) -> ColumnElement[bool]:
     return _in(table, book) & (table.c.subject == subject)
 
 
-RequireTheirs = Callable[[Sequence["StoredScore"]], None]
-"""Raises where scores are not of the applicant that was asked for, and then nothing is done."""
+class Applicants:
+    """What those who run the service can do for one applicant, or with what is held on them."""
+
+    def __init__(self, store: ApplicantStore, vault: Vault, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Applicants:
+        """What an installation holds on each applicant."""
+        store = ApplicantStore(installed.database, installed.log)
+        return cls(store, installed.vault, installed.clock)
+
+    def export(self, book: Book, applicant_ref: str, by: str | None = None) -> Export:
+        """Give everything that is held on an applicant, or raise `UnknownApplicant`."""
+        reference = _reference(applicant_ref)
+        subject = self._subject(book, reference)
+        taken = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
+        held = taken.held
+        return Export(
+            format=FORMAT,
+            lender=book.lender,
+            mode=book.mode.value,
+            applicant_ref=reference,
+            exported_at=_time(self._clock()),
+            held_since=_time(held.since_us),
+            scores=[
+                _with_sequel(
+                    self._opened(stored),
+                    opened(self._vault, taken.sequels[stored.row.request_id]),
+                    taken.shadows.get(stored.row.request_id, ()),
+                )
+                for stored in held.scores
+            ],
+            legal_holds=[_exported_hold(hold) for hold in held.holds],
+            remarks=list(REMARKS),
+        )
+
+    def look_up(self, book: Book, applicant_ref: str) -> Held:
+        """Give what is held on an applicant, sealed as it is; nothing of it is taken out."""
+        return self._store.look_up(book, self._subject(book, _reference(applicant_ref)))
+
+    def erase(self, book: Book, applicant_ref: str, by: str | None = None) -> Erasure:
+        """Destroy the key of an applicant: what it has sealed is unreadable from then on.
+
+        `UnknownApplicant` or `UnderHold`, and nothing has changed. Done again, where the applicant
+        is not known any more, it still empties the journal.
+        """
+        subject = self._subject(book, _reference(applicant_ref))
+        theirs = self._require_theirs(book, subject)
+        return self._store.erase(book, subject, theirs, self._clock(), by)
+
+    def hold(self, book: Book, applicant_ref: str, reason: str, by: str | None = None) -> Hold:
+        """Keep everything of an applicant until the hold is released; several may stand."""
+        reference, said = _reference(applicant_ref), reason.strip()
+        if not (said.isprintable() and 1 <= len(said) <= REASON_MAX):
+            raise InvalidName(f"a reason has 1 to {REASON_MAX} characters, all on one line")
+        if reference.casefold() in said.casefold():
+            raise InvalidName(
+                "the reason names the applicant",
+                hint="it is kept in clear, for good: name the case instead",
+            )
+        return self._store.place_hold(book, self._subject(book, reference), said, self._clock(), by)
+
+    def release(self, number: int, by: str | None = None) -> Hold:
+        """End a hold, or raise `UnknownHold`."""
+        return self._store.release_hold(number, self._clock(), by)
+
+    def holds(self) -> Sequence[Hold]:
+        return self._store.holds()
+
+    def _subject(self, book: Book, reference: str) -> bytes:
+        return self._vault.ring(book.lender).subject(book.mode.value, reference)
+
+    def _require_theirs(self, book: Book, subject: bytes) -> RequireTheirs:
+        """Hold what was found against whom it names: the way to it is a column, and may be wrong.
+
+        What is damaged names nobody any more, and can be erased all the same.
+        """
+
+        def require(found: Sequence[StoredScore]) -> None:
+            for stored in found:
+                reference = self._named_by(stored)
+                if reference is not None and self._subject(book, reference) != subject:
+                    raise StoreUnfit(
+                        f"{stored.row.request_id} would be found, and names somebody else: "
+                        "who is found by which reference was changed in the database",
+                        hint="nothing was done. `alama audit verify` says what else was changed; "
+                        "restore the table applicant_keys from a backup",
+                    )
+
+        return require
+
+    def _named_by(self, stored: StoredScore) -> str | None:
+        try:
+            return reference_of(open_packed(self._vault, stored), stored.row.request_id)
+        except StoreUnfit:
+            return None
+
+    def _opened(self, stored: StoredScore) -> ExportedScore:
+        row, sealed = stored.row, open_score(self._vault, stored)
+        return ExportedScore(
+            request_id=row.request_id,
+            given_at=_time(row.created_us),
+            key_id=row.key_id,
+            model=row.model_id,
+            policy=row.policy_id,
+            score=row.score,
+            tier=row.tier,
+            default_probability=row.default_probability,
+            decision=row.decision,
+            recommended_limit=row.recommended_limit,
+            recommended_term_days=row.recommended_term_days,
+            recommended_apr=row.recommended_apr,
+            expected_loss=row.expected_loss,
+            processing_ms=row.processing_ms,
+            application=msgspec.Raw(sealed.application),
+            assessment=sealed.assessment,
+        )
+
+
+def _reference(said: str) -> str:
+    """Read a reference as the intake of applications does."""
+    reference = said.strip()
+    if not (reference.isprintable() and 1 <= len(reference) <= REFERENCE_MAX):
+        raise InvalidName(
+            f"a reference has 1 to {REFERENCE_MAX} characters, all on one line",
+            hint="give what was sent as applicant_ref",
+        )
+    return reference
+
+
+def _with_sequel(
+    score: ExportedScore, sequel: Sequel, shadows: Sequence[Shadowed]
+) -> ExportedScore:
+    review, outcome = sequel
+    return msgspec.structs.replace(
+        score,
+        review=None if review is None else _exported_review(review),
+        outcome=None if outcome is None else _exported_outcome(outcome),
+        shadow_scores=[_exported_shadow(one) for one in shadows],
+    )
+
+
+def _exported_shadow(shadow: Shadowed) -> ExportedShadow:
+    return ExportedShadow(
+        model=shadow.model_id,
+        score=shadow.score,
+        tier=shadow.tier,
+        default_probability=shadow.default_probability,
+        decision=shadow.decision,
+    )
+
+
+def _exported_review(review: Review) -> ExportedReview:
+    return ExportedReview(
+        decision=review.decision,
+        reason=review.reason.value,
+        by=review.person,
+        note=review.note,
+        reviewed_at=_time(review.reviewed_us),
+    )
+
+
+def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
+    return ExportedOutcome(
+        outcome=outcome.state.value,
+        date=date_of(outcome.happened_on),
+        is_default=outcome.is_default,
+        defaulted_on=None if outcome.defaulted_on is None else date_of(outcome.defaulted_on),
+        disbursed_amount=outcome.disbursed_amount,
+        repaid_amount=outcome.repaid_amount,
+        recorded_at=_time(outcome.recorded_us),
+    )
+
+
+def _exported_hold(hold: Hold) -> ExportedHold:
+    released = None if hold.released_us is None else _time(hold.released_us)
+    return ExportedHold(reason=hold.reason, placed_at=_time(hold.placed_us), released_at=released)
+
+
+def _time(moment_us: int) -> datetime:
+    return datetime.fromtimestamp(moment_us / 1_000_000, UTC)

@@ -13,9 +13,9 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.command import whole
 from alama.platform.terminal.tables import facts, plain_table
 from alama.protection.audit import verify as verifying
-from alama.protection.audit.chains import OF_CHAINS, Done, heads_to_keep, newest_first
-from alama.protection.audit.findings import Trouble
-from alama.protection.audit.store import Trail
+from alama.protection.audit.chains import heads_to_keep
+from alama.protection.audit.records import Trouble
+from alama.protection.audit.store import OF_CHAINS, Done, Trail, newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -19,7 +19,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.receipts import KeptScore, Receipt
 from alama.platform.errors import Kind, StoreUnfit
-from alama.protection.audit.chains import trusted_keys
+from alama.protection.audit.signers import trusted_keys
 from alama.protection.audit.store import Trail
 from alama.scoring.records import ScoreRow, Sealed, StoredScore
 from alama.scoring.replay import Record, open_packed
@@ -42,7 +42,6 @@ class NoReceipt(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "no_receipt", "No receipt")
 
     def __init__(self) -> None:
-        """Say what can be done instead."""
         super().__init__(
             "the audit has no entry of this score, so there is no receipt of it",
             hint="it was given before there was an audit; it can still be read and replayed",
@@ -58,7 +57,6 @@ class Receipts:
     """Gives receipts. Every method may raise `StoreUnavailable`."""
 
     def __init__(self, scores: Scores, vault: Vault, trail: Trail, keys: VaultKeys) -> None:
-        """Know where scores, their entries and the public keys are, and what opens the scores."""
         self._scores = scores
         self._vault = vault
         self._trail = trail

@@ -31,14 +31,13 @@ from alama.platform.acts import (
 from alama.platform.database import tables
 from alama.platform.errors import StoreUnfit
 from alama.protection.applicants import UnknownApplicant
-from alama.protection.audit.chains import vouch
-from alama.scoring import schema
+from alama.protection.audit.signers import vouch
+from alama.scoring import schema as scoring_schema
 from alama.vault import envelope, keys
-from alama.vault import ring as applicant
 from alama.vault import schema as vault_schema
 from alama.vault.envelope import RECORD, REPLY, REVIEW
 from alama.vault.keys import Masters, Purpose, VaultKey
-from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring
+from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring, applicant_key_place
 from alama.vault.sealed_texts import (
     AT_ONCE,
     Change,
@@ -64,9 +63,6 @@ if TYPE_CHECKING:
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.webhooks.records import Endpoint, Secrets
-
-
-# ------------------------------------------------------------------------------- keys
 
 
 def applicant_key_rotated(
@@ -95,189 +91,9 @@ Advance = Callable[[int], None]
 """Told how many more rows have been handed over."""
 
 
-class Rotation:
-    """Replaces keys. `by` is who said so, if they did."""
-
-    def __init__(self, store: RotationStore, vault: Vault, clock: Clock) -> None:
-        """Keep what holds the keys, and what uses them."""
-        self._store = store
-        self._vault = vault
-        self._clock = clock
-
-    @classmethod
-    def at(cls, installed: Installation) -> Rotation:
-        """What replaces the keys of an installation."""
-        store = RotationStore(installed.database, installed.log, installed.vault)
-        return cls(store, installed.vault, installed.clock)
-
-    @property
-    def _masters(self) -> Masters:
-        return self._vault.masters
-
-    def count_applicants(self) -> int:
-        """Give how many applicants have a key."""
-        return self._store.count_applicants()
-
-    def count_endpoints(self) -> int:
-        """Give how many webhook endpoints have secrets."""
-        return self._store.count_endpoints()
-
-    def everything(self) -> Sequence[VaultKey]:
-        """Give all keys there are and were, oldest first."""
-        return self._store.everything()
-
-    def master(self, by: str | None) -> int:
-        """Bring all keys under the current master key; give how many were under another."""
-        master_id = self._masters.current.id
-        return self._store.rewrap_keys(
-            master_id,
-            lambda key: keys.rewrap(self._masters, key),
-            lambda count: Act(
-                ActKind.MASTER_KEY_ROTATED, subject=master_id, details={"keys": count}, by=by
-            ),
-        )
-
-    def signing(self, by: str | None) -> VaultKey:
-        """Sign with a new key from now on; other processes follow within a second."""
-        self._vault.signer()  # makes the first one, where nothing was ever signed
-        while True:  # until nobody else rotates it at this moment
-            old = self._standing_signer()
-            new = self._beside(old)
-            vouched = vouch(
-                keys.signing(self._masters, new),
-                old.id,
-                keys.signing(self._masters, old).public,
-            )
-            act = signing_key_rotated(new.id, old.id, vouched, by)
-            if self._store.replace_key(new, old.id, act):
-                return new
-
-    def _beside(self, old: VaultKey) -> VaultKey:
-        """Make a key for the same purpose."""
-        master = self._vault.own_master()
-        return keys.make(master, old.lender, Purpose(old.purpose), self._clock())
-
-    def _standing_signer(self) -> VaultKey:
-        """Read the key that signs now: the vault may remember one that was rotated since."""
-        return self._standing(None, Purpose.SIGN)
-
-    def _standing(self, lender: str | None, purpose: Purpose) -> VaultKey:
-        return next(
-            key
-            for key in self._store.everything()
-            if key.lender == lender and key.purpose == purpose and key.retired_us is None
-        )
-
-    # -------------------------------------------------------------------------------- lender
-
-    def begin_lender(self, lender: str, by: str | None) -> int:
-        """Have a lender's records sealed under a new key; give how many are to be handed over.
-
-        Where an earlier rotation was interrupted its key stands, and is handed over to.
-        """
-        self._vault.ring(lender)
-        while not self._retired(lender, Purpose.SEAL):
-            old = self._standing(lender, Purpose.SEAL)
-            new = self._beside(old)
-            act = Act(ActKind.LENDER_KEY_ROTATED, lender, subject=new.id, by=by)
-            if self._store.replace_key(new, old.id, act):
-                break
-        retired = self._retired(lender, Purpose.SEAL)
-        return sum(self._store.count_under(lender, old.id) for old in retired)
-
-    def finish_lender(self, lender: str, advance: Advance) -> str:
-        """Hand over all that retired keys wrap, destroy them, and give the id of the new one."""
-        new_id = self._vault.ring(lender).seal_key_id
-        for old in self._retired(lender, Purpose.SEAL):
-            for count in self._moves(lender, old.id):
-                advance(count)
-            # No commit writes under a retired key, so nothing is under it any more.
-            self._store.destroy_key(old.id)
-        return new_id
-
-    def _moves(self, lender: str, old_id: str) -> Iterator[int]:
-        old = self._vault.lender_key(lender, old_id)
-
-        def rewrap_applicant(ring: Ring, row: ApplicantKeyRow) -> ApplicantKeyRow:
-            where = applicant.where(row.id, row.lender, row.mode)
-            data_key = _opened(old, row.wrapped or b"", where, row.id)
-            wrapped = envelope.seal(ring.seal_key, data_key, where)
-            return row._replace(wrapped=wrapped, lender_key_id=ring.seal_key_id)
-
-        def rewrap_secrets(ring: Ring, endpoint: Endpoint) -> Secrets:
-            return secrets.rewrapped(endpoint, endpoint.secrets, old, ring)
-
-        def rewrap_text(ring: Ring, sealed: SealedText) -> bytes:
-            try:
-                return envelope.rewrap_alone(old, ring.seal_key, sealed.text, sealed.where)
-            except envelope.NotOpened:
-                raise damaged(sealed.request_id) from None
-
-        def rewrap_part(ring: Ring, history_id: str, where: bytes, sealed: bytes) -> bytes:
-            try:
-                return envelope.rewrap_alone(old, ring.seal_key, sealed, where)
-            except envelope.NotOpened:
-                raise damaged(history_id) from None
-
-        yield from self._store.move_applicants(lender, old_id, rewrap_applicant)
-        yield from self._store.move_secrets(lender, old_id, rewrap_secrets)
-        yield from self._store.move_texts(lender, old_id, rewrap_text)
-        yield from self._store.move_histories(lender, old_id, rewrap_part)
-
-    # -------------------------------------------------------------------------------- applicant
-
-    def applicant(self, book: Book, applicant_ref: str, by: str | None) -> int:
-        """Seal all that one applicant sent under a new key; give how many texts that were."""
-
-        def renew(ring: Ring, row: ApplicantKeyRow) -> tuple[ApplicantKeyRow, ChangeText]:
-            stored = ApplicantKey(row.id, row.lender_key_id, row.wrapped, row.erased_us)
-            old, new = self._vault.data_key(row.lender, row.mode, stored), envelope.new_key()
-            wrapped = ring.wrap(new, applicant.where(row.id, row.lender, row.mode))
-            cipher = AESGCM(new)
-
-            def reseal(sealed: SealedText) -> bytes:
-                text = _opened(old, sealed.text, sealed.where, sealed.request_id)
-                return envelope.seal(cipher, text, sealed.where)
-
-            return row._replace(wrapped=wrapped, lender_key_id=ring.seal_key_id), reseal
-
-        return self._store.reseal(
-            book,
-            self._vault.ring(book.lender).subject(book.mode.value, applicant_ref),
-            renew,
-            lambda old, new, count: applicant_key_rotated(book, old, new, count, by),
-        )
-
-    def _retired(self, lender: str | None, purpose: Purpose) -> list[VaultKey]:
-        """Give the keys that make nothing new, but still open something."""
-        return [
-            key
-            for key in self._store.everything()
-            if key.lender == lender and key.purpose == purpose and key.retired_us and key.wrapped
-        ]
-
-
-def standing(everything: Sequence[VaultKey]) -> list[VaultKey]:
-    """Give the keys that open or sign something, a lender's after the installation's."""
-    return sorted(
-        (key for key in everything if key.wrapped),
-        key=lambda key: (key.lender or "", key.purpose, key.created_us),
-    )
-
-
-def _opened(key: AESGCM, sealed: bytes, where: bytes, what: str) -> bytes:
-    try:
-        return envelope.open_sealed(key, sealed, where)
-    except envelope.NotOpened:
-        raise StoreUnfit(f"{what} is damaged", hint="restore it from a backup") from None
-
-
-# Keys handed over to others: what `alama vault rotate` does to the database.
-
-
 SEALED: Final = (
-    TextColumn(schema.scores, "sealed", RECORD),
-    TextColumn(schema.idempotency, "reply", REPLY),
+    TextColumn(scoring_schema.scores, "sealed", RECORD),
+    TextColumn(scoring_schema.idempotency, "reply", REPLY),
     TextColumn(tables.reviews, "note", REVIEW),
 )
 """All that a rotation has to hand over."""
@@ -286,10 +102,9 @@ _APPLICANT: Final = [vault_schema.applicant_keys.c[name] for name in ApplicantKe
 
 
 class RotationStore:
-    """Rotations in a database; see `alama.protection.rotation.RotationStore`."""
+    """Keys in a database, handed over to others."""
 
     def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
-        """Use an open database; every rotation is written down in the log of acts."""
         self._database = database
         self._log = log
         self._lender_keys = LenderKeys(database, vault)
@@ -356,7 +171,6 @@ class RotationStore:
     # -------------------------------------------------------------------------------- a lender's
 
     def count_applicants(self) -> int:
-        """How many keys of applicants stand."""
         table = vault_schema.applicant_keys
         count = select(func.count()).select_from(table).where(table.c.wrapped.is_not(None))
         with self._database.reading() as connection:
@@ -528,3 +342,177 @@ def _signed_for_under(lender: str, key_id: str) -> ColumnElement[bool]:
 
 def _under(table: Table, lender: str, key_id: str) -> ColumnElement[bool]:
     return and_(table.c.lender == lender, table.c.seal_key_id == key_id)
+
+
+class Rotation:
+    """Replaces keys. `by` is who said so, if they did."""
+
+    def __init__(self, store: RotationStore, vault: Vault, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    @classmethod
+    def at(cls, installed: Installation) -> Rotation:
+        """What replaces the keys of an installation."""
+        store = RotationStore(installed.database, installed.log, installed.vault)
+        return cls(store, installed.vault, installed.clock)
+
+    @property
+    def _masters(self) -> Masters:
+        return self._vault.masters
+
+    def count_applicants(self) -> int:
+        return self._store.count_applicants()
+
+    def count_endpoints(self) -> int:
+        return self._store.count_endpoints()
+
+    def everything(self) -> Sequence[VaultKey]:
+        """Give all keys there are and were, oldest first."""
+        return self._store.everything()
+
+    def master(self, by: str | None) -> int:
+        """Bring all keys under the current master key; give how many were under another."""
+        master_id = self._masters.current.id
+        return self._store.rewrap_keys(
+            master_id,
+            lambda key: keys.rewrap(self._masters, key),
+            lambda count: Act(
+                ActKind.MASTER_KEY_ROTATED, subject=master_id, details={"keys": count}, by=by
+            ),
+        )
+
+    def signing(self, by: str | None) -> VaultKey:
+        """Sign with a new key from now on; other processes follow within a second."""
+        self._vault.signer()  # makes the first one, where nothing was ever signed
+        while True:  # until nobody else rotates it at this moment
+            old = self._standing_signer()
+            new = self._beside(old)
+            vouched = vouch(
+                keys.signing(self._masters, new),
+                old.id,
+                keys.signing(self._masters, old).public,
+            )
+            act = signing_key_rotated(new.id, old.id, vouched, by)
+            if self._store.replace_key(new, old.id, act):
+                return new
+
+    def _beside(self, old: VaultKey) -> VaultKey:
+        """Make a key for the same purpose."""
+        master = self._vault.own_master()
+        return keys.make(master, old.lender, Purpose(old.purpose), self._clock())
+
+    def _standing_signer(self) -> VaultKey:
+        """Read the key that signs now: the vault may remember one that was rotated since."""
+        return self._standing(None, Purpose.SIGN)
+
+    def _standing(self, lender: str | None, purpose: Purpose) -> VaultKey:
+        return next(
+            key
+            for key in self._store.everything()
+            if key.lender == lender and key.purpose == purpose and key.retired_us is None
+        )
+
+    # -------------------------------------------------------------------------------- lender
+
+    def begin_lender(self, lender: str, by: str | None) -> int:
+        """Have a lender's records sealed under a new key; give how many are to be handed over.
+
+        Where an earlier rotation was interrupted its key stands, and is handed over to.
+        """
+        self._vault.ring(lender)
+        while not self._retired(lender, Purpose.SEAL):
+            old = self._standing(lender, Purpose.SEAL)
+            new = self._beside(old)
+            act = Act(ActKind.LENDER_KEY_ROTATED, lender, subject=new.id, by=by)
+            if self._store.replace_key(new, old.id, act):
+                break
+        retired = self._retired(lender, Purpose.SEAL)
+        return sum(self._store.count_under(lender, old.id) for old in retired)
+
+    def finish_lender(self, lender: str, advance: Advance) -> str:
+        """Hand over all that retired keys wrap, destroy them, and give the id of the new one."""
+        new_id = self._vault.ring(lender).seal_key_id
+        for old in self._retired(lender, Purpose.SEAL):
+            for count in self._moves(lender, old.id):
+                advance(count)
+            # No commit writes under a retired key, so nothing is under it any more.
+            self._store.destroy_key(old.id)
+        return new_id
+
+    def _moves(self, lender: str, old_id: str) -> Iterator[int]:
+        old = self._vault.lender_key(lender, old_id)
+
+        def rewrap_applicant(ring: Ring, row: ApplicantKeyRow) -> ApplicantKeyRow:
+            where = applicant_key_place(row.id, row.lender, row.mode)
+            data_key = _opened(old, row.wrapped or b"", where, row.id)
+            wrapped = envelope.seal(ring.seal_key, data_key, where)
+            return row._replace(wrapped=wrapped, lender_key_id=ring.seal_key_id)
+
+        def rewrap_secrets(ring: Ring, endpoint: Endpoint) -> Secrets:
+            return secrets.rewrapped(endpoint, endpoint.secrets, old, ring)
+
+        def rewrap_text(ring: Ring, sealed: SealedText) -> bytes:
+            try:
+                return envelope.rewrap_alone(old, ring.seal_key, sealed.text, sealed.where)
+            except envelope.NotOpened:
+                raise damaged(sealed.request_id) from None
+
+        def rewrap_part(ring: Ring, history_id: str, where: bytes, sealed: bytes) -> bytes:
+            try:
+                return envelope.rewrap_alone(old, ring.seal_key, sealed, where)
+            except envelope.NotOpened:
+                raise damaged(history_id) from None
+
+        yield from self._store.move_applicants(lender, old_id, rewrap_applicant)
+        yield from self._store.move_secrets(lender, old_id, rewrap_secrets)
+        yield from self._store.move_texts(lender, old_id, rewrap_text)
+        yield from self._store.move_histories(lender, old_id, rewrap_part)
+
+    # -------------------------------------------------------------------------------- applicant
+
+    def applicant(self, book: Book, applicant_ref: str, by: str | None) -> int:
+        """Seal all that one applicant sent under a new key; give how many texts that were."""
+
+        def renew(ring: Ring, row: ApplicantKeyRow) -> tuple[ApplicantKeyRow, ChangeText]:
+            stored = ApplicantKey(row.id, row.lender_key_id, row.wrapped, row.erased_us)
+            old, new = self._vault.data_key(row.lender, row.mode, stored), envelope.new_key()
+            wrapped = ring.wrap(new, applicant_key_place(row.id, row.lender, row.mode))
+            cipher = AESGCM(new)
+
+            def reseal(sealed: SealedText) -> bytes:
+                text = _opened(old, sealed.text, sealed.where, sealed.request_id)
+                return envelope.seal(cipher, text, sealed.where)
+
+            return row._replace(wrapped=wrapped, lender_key_id=ring.seal_key_id), reseal
+
+        return self._store.reseal(
+            book,
+            self._vault.ring(book.lender).subject(book.mode.value, applicant_ref),
+            renew,
+            lambda old, new, count: applicant_key_rotated(book, old, new, count, by),
+        )
+
+    def _retired(self, lender: str | None, purpose: Purpose) -> list[VaultKey]:
+        """Give the keys that make nothing new, but still open something."""
+        return [
+            key
+            for key in self._store.everything()
+            if key.lender == lender and key.purpose == purpose and key.retired_us and key.wrapped
+        ]
+
+
+def keys_in_use(everything: Sequence[VaultKey]) -> list[VaultKey]:
+    """Give the keys that open or sign something, a lender's after the installation's."""
+    return sorted(
+        (key for key in everything if key.wrapped),
+        key=lambda key: (key.lender or "", key.purpose, key.created_us),
+    )
+
+
+def _opened(key: AESGCM, sealed: bytes, where: bytes, what: str) -> bytes:
+    try:
+        return envelope.open_sealed(key, sealed, where)
+    except envelope.NotOpened:
+        raise StoreUnfit(f"{what} is damaged", hint="restore it from a backup") from None

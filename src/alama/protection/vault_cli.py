@@ -11,7 +11,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
 from alama.platform.terminal.terminal import add_yes, confirm, say_journal
 from alama.protection.applicants_cli import add_applicant, add_by, reference_from
-from alama.protection.rotation import Rotation, standing
+from alama.protection.rotation import Rotation, keys_in_use
 
 if TYPE_CHECKING:
     import argparse
@@ -128,7 +128,7 @@ def _register_rotations(parser: argparse.ArgumentParser) -> None:
 def status(_: argparse.Namespace) -> int:
     """Show every key that stands, and say what is left to do."""
     with existing_installation() as opened:
-        keys = standing(Rotation.at(opened).everything())
+        keys = keys_in_use(Rotation.at(opened).everything())
         applicants = Rotation.at(opened).count_applicants()
         endpoints = Rotation.at(opened).count_endpoints()
         at_hand, fits, advice = _masters(opened.vault, keys)
@@ -174,7 +174,9 @@ def rotate_master(args: argparse.Namespace) -> int:
         current, old = opened.vault.masters
         master_id = current.id
         left = [
-            key for key in standing(Rotation.at(opened).everything()) if key.master_id != master_id
+            key
+            for key in keys_in_use(Rotation.at(opened).everything())
+            if key.master_id != master_id
         ]
         if left and not args.yes:
             confirm(

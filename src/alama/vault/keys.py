@@ -99,7 +99,6 @@ class SigningKey:
     """The key that signs for the installation (Ed25519)."""
 
     def __init__(self, key_id: str, key: Ed25519PrivateKey) -> None:
-        """Keep the key and what it is known by."""
         self.id = key_id
         self._key = key
 
@@ -136,7 +135,6 @@ def unwrap(masters: Masters, key: VaultKey) -> bytes:
 
 
 def rewrap(masters: Masters, key: VaultKey) -> VaultKey:
-    """Hand a key over to the current master key."""
     where = _where(key.id, key.lender, key.purpose)
     wrapped = envelope.seal(masters.current.cipher, unwrap(masters, key), where)
     return key._replace(wrapped=wrapped, master_id=masters.current.id)

@@ -57,10 +57,7 @@ class Ring:
         return envelope.seal(self.seal_key, key, where)
 
 
-# The data key of one applicant: made, unwrapped, and where it stands.
-
-
-PREFIX: Final = "apk_"
+APPLICANT_KEY_PREFIX: Final = "apk_"
 
 _chance: Final = RandomPool(ids.RANDOM_BYTES)
 
@@ -82,15 +79,16 @@ class ApplicantKeyRow(NamedTuple):
     erased_us: int | None
 
 
-def where(key_id: str, lender: str, mode: str) -> bytes:
-    """Name where the wrapped key stands."""
+def applicant_key_place(key_id: str, lender: str, mode: str) -> bytes:
     return f"{key_id}|{lender}|{mode}".encode()
 
 
-def make(ring: Ring, mode: str, subject: bytes, data_key: bytes, now_us: int) -> ApplicantKeyRow:
+def new_applicant_key(
+    ring: Ring, mode: str, subject: bytes, data_key: bytes, now_us: int
+) -> ApplicantKeyRow:
     """Make the row of a new key, wrapped by what the lender seals with now."""
-    key_id = ids.sortable(PREFIX, now_us, _chance.draw())
-    wrapped = ring.wrap(data_key, where(key_id, ring.lender, mode))
+    key_id = ids.sortable(APPLICANT_KEY_PREFIX, now_us, _chance.draw())
+    wrapped = ring.wrap(data_key, applicant_key_place(key_id, ring.lender, mode))
     return ApplicantKeyRow(
         key_id, ring.lender, mode, subject, wrapped, ring.seal_key_id, now_us, None
     )

@@ -15,9 +15,8 @@ from alama.platform.database import tables
 from alama.platform.database.statements import Inserts
 from alama.platform.errors import MasterKeyMissing, StoreUnfit
 from alama.vault import envelope, schema
-from alama.vault import ring as applicant
 from alama.vault.keys import Purpose, VaultKey
-from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring
+from alama.vault.ring import ApplicantKey, ApplicantKeyRow, Ring, new_applicant_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +54,6 @@ class SqlVaultKeys:
     """The keys in a database; see `alama.vault.keys.VaultKeys`."""
 
     def __init__(self, database: Database) -> None:
-        """Use an open database."""
         self._database = database
 
     def of(self, lender: str | None) -> Sequence[VaultKey]:
@@ -104,18 +102,15 @@ def one_at_a_time(connection: Connection, lender: str | None) -> str | None:
     return master_id
 
 
-# Which keys of lenders stand, asked in the transaction that seals something under them.
-#
-# Whoever retires such a key hands over what is under it, once, and then destroys it. What came
-# later
-# would never open again, so nothing is committed under a key that is retired at that moment.
-
-
 class LenderKeys:
-    """The statement for one database."""
+    """Which keys of lenders stand, asked in the transaction that seals something under them.
+
+    Whoever retires such a key hands over what is under it, once, and then destroys it. What came
+    later would never open again, so nothing is committed under a key that is retired by then.
+    """
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        """Write its parts; on PostgreSQL whoever retires a key waits for those who use it."""
+        """Have whoever retires a key on PostgreSQL wait for those who use it."""
         self._vault = vault
         self._mark = database.parameter_mark
         self._hold = "" if database.embedded else " FOR SHARE"
@@ -179,15 +174,14 @@ _COLUMNS: Final = (*_SUBJECT, "id", "lender_key_id", "wrapped")
 
 
 class ApplicantKeys:
-    """The statements for one database."""
+    """Finds the data keys of applicants, and makes them for those who are met first."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        """Write them once.
+        """Have an erasure on PostgreSQL wait until what is being sealed is there to be erased.
 
-        SQLite lets one process write at a time. On PostgreSQL an erasure has to wait until what is
-        being sealed is there to be erased: it changes the column `subject`, which is part of a
-        unique key, and FOR KEY SHARE keeps just that still. A rotation of the lender's key changes
-        no such column, and goes on meanwhile.
+        It changes the column `subject`, which is part of a unique key, and FOR KEY SHARE keeps just
+        that still. A rotation of the lender's key changes no such column, and goes on meanwhile.
+        SQLite lets one process write at a time.
         """
         self._vault = vault
         mark = database.parameter_mark
@@ -246,7 +240,7 @@ class ApplicantKeys:
         for who in sorted(wanted):
             (_, mode, subject), (ring, at_us) = who, wanted[who]
             data_key = envelope.new_key()
-            row = applicant.make(ring, mode, subject, data_key, at_us)
+            row = new_applicant_key(ring, mode, subject, data_key, at_us)
             made[who] = DataKey(row.id, AESGCM(data_key))
             rows.append(row)
         self._new.run(cursor, rows)

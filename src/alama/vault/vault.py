@@ -124,7 +124,7 @@ class Vault:
         if key.wrapped is None:  # its row is not there, or was emptied by nobody who erases
             raise _damaged(key)
         lender_key = self.lender_key(lender, key.lender_key_id)
-        where = ring.where(key.id, lender, mode)
+        where = ring.applicant_key_place(key.id, lender, mode)
         try:
             return AESGCM(envelope.open_sealed(lender_key, key.wrapped, where))
         except envelope.NotOpened:

@@ -6,7 +6,7 @@ from typing import Any
 
 from alama.core import document
 from alama.onboarding.records import Candidate, Job
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from tests.onboarded import MODEL, a_candidate, a_history
 from tests.unit.api.exchanges import Received
 from tests.unit.api.webhooks import Lender

@@ -14,7 +14,7 @@ from alama.core.lending import draft, policy_text
 from alama.lenders import installation, schema
 from alama.lenders.installation import Installation
 from alama.onboarding import schema as onboarding_schema
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode
 from tests.factories import a_model

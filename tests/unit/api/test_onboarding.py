@@ -15,11 +15,9 @@ from alama.core.lending.draft import default_text
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
-from alama.onboarding import orders
 from alama.onboarding.api import GateLimits
-from alama.onboarding.orders import TrainOrder
-from alama.onboarding.records import JobKind
-from alama.onboarding.steps import Stores
+from alama.onboarding.records import JobKind, TrainOrder, decode_train_order
+from alama.onboarding.store import Stores
 from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.files.packaged import builtin
@@ -175,7 +173,7 @@ def test_a_training_is_asked_for_and_its_progress_can_be_read(lender: Lender) ->
     assert reply.status == 202, reply.body
     job = job_of(lender, reply)
     assert job.kind is JobKind.TRAIN
-    assert orders.training(job.order) == TrainOrder(
+    assert decode_train_order(job.order) == TrainOrder(
         history, region=True, exclude=("avg_balance",), seed=7
     )
     Stores.at(lender.installed).jobs.claim("worker_1", (JobKind.TRAIN,), job.created_us, 2**60)

@@ -11,12 +11,11 @@ import pytest
 
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.onboarding import histories, orders, schema
+from alama.onboarding import histories, schema
 from alama.onboarding import jobs_api as endpoints
-from alama.onboarding.orders import Wishes
-from alama.onboarding.records import PART_BYTES, FileFormat, Job
+from alama.onboarding.records import PART_BYTES, FileFormat, Job, Wishes, decode_read_order
 from alama.onboarding.remote import Arrival
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES
 from alama.platform.errors import StoreUnavailable
@@ -63,7 +62,7 @@ def test_a_file_is_sealed_as_it_comes_and_waits_to_be_read(lender: Lender) -> No
     assert reply.status == 202
     job = job_of(lender, reply)
     assert reply.headers["location"] == f"/v1/onboarding/jobs/{job.id}"
-    order = orders.reading(job.order)
+    order = decode_read_order(job.order)
     assert (order.file_format, order.days_past_due) == (FileFormat.CSV, 30)
     assert order.part_count == parts_left(lender) == -(-len(file) // PART_BYTES)
     record = a_history(lender.book.lender, id=job.makes, part_count=order.part_count)
@@ -97,7 +96,7 @@ def test_what_may_be_an_input_is_said_with_the_file(lender: Lender) -> None:
     with_terms(lender)
     path = f"{HISTORIES}?region=true&exclude=avg_balance&groups=gender,age%20band"
     reply = lender.ask("POST", path, b"PAR1 and so on", PARQUET)
-    order = orders.reading(job_of(lender, reply).order)
+    order = decode_read_order(job_of(lender, reply).order)
     assert order.wishes == Wishes(
         region=True, exclude=("avg_balance",), groups=("gender", "age band")
     )

@@ -19,7 +19,7 @@ from alama.core.errors import (
 from alama.lenders import records as lenders_records
 from alama.lenders.records import Signed
 from alama.monitoring import reviews
-from alama.onboarding import errors as onboarding
+from alama.onboarding import records as onboarding
 from alama.onboarding.records import Gate
 from alama.platform import errors
 from alama.platform.http import problems
@@ -74,7 +74,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     onboarding.HistoryForgotten: onboarding.HistoryForgotten(),
     onboarding.GateFailed: onboarding.GateFailed([Gate("psi", passed=False, words="0.31")]),
     onboarding.ModelWithdrawn: onboarding.ModelWithdrawn(
-        "demo", "sha256:" + "0" * 64, "can_" + "0" * 28, Signed(NOON_US, "W. Mutua", "arrears")
+        "sha256:" + "0" * 64, "can_" + "0" * 28, Signed(NOON_US, "W. Mutua", "arrears")
     ),
     onboarding.NothingBefore: onboarding.NothingBefore("demo"),
     InvalidApplication: ONE_FAULT,

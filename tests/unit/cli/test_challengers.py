@@ -20,7 +20,7 @@ from alama.lenders.installation import Installation
 from alama.monitoring import comparing
 from alama.monitoring.challengers import Challengers
 from alama.monitoring.shadowing import SETTLED_US, Shadowing
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock as wiring
 from alama.platform import settings
 from alama.platform.book import Book, Mode

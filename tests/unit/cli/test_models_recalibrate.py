@@ -13,7 +13,7 @@ from alama.core import model as models
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.onboarding.approval import Approval, Signing
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.files.packaged import builtin

@@ -18,9 +18,10 @@ from alama.lenders.installation import Installation
 from alama.onboarding import cli, offline
 from alama.onboarding import cli as onboard
 from alama.onboarding.arguments import decided_from
-from alama.onboarding.orders import Decided
-from alama.onboarding.records import Pilot
-from alama.onboarding.steps import COMMANDS, Step, Stores
+from alama.onboarding.commands import COMMANDS
+from alama.onboarding.records import Decided, Pilot
+from alama.onboarding.steps import Step
+from alama.onboarding.store import Stores
 from alama.onboarding.tasks import options_of
 from alama.platform import settings
 from alama.platform.book import Book, Mode

@@ -16,7 +16,7 @@ from alama.core.model import Model
 from alama.lenders import installation
 from alama.onboarding.records import NO_GATES, Candidate
 from alama.onboarding.records import Gate as KeptGate
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.onboarding.terminal import ShownGate, ShownPack
 from alama.platform import clock, settings
 from alama.platform.files.packaged import builtin

@@ -11,7 +11,7 @@ import pytest
 
 from alama.app.cli import EXIT_MISTAKE, main
 from alama.lenders import installation
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import settings
 from tests.histories import history_columns, write_csv
 

@@ -16,8 +16,8 @@ import pytest
 from alama.app.cli import EXIT_MISTAKE, main
 from alama.app.worker_cli import EXIT_FAILED
 from alama.lenders import installation
-from alama.onboarding import work
-from alama.onboarding.steps import Stores
+from alama.onboarding import jobs
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.database import database
 from tests.ports import HOST, free_port
@@ -74,7 +74,7 @@ def test_a_process_that_does_jobs_takes_none_without_the_master_key(
     tmp_path: Path,
 ) -> None:
     with closing(installation.open_installation(settings.Settings(home=str(tmp_path)))) as opened:
-        asked = work.ask_for_training(
+        asked = jobs.ask_for_training(
             Stores.at(opened).jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua"
         )
     key = tmp_path / "master-key"

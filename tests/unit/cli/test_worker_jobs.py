@@ -18,10 +18,9 @@ import pytest
 
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.onboarding.orders import Wishes
-from alama.onboarding.records import PART_BYTES, FileFormat, Job, JobState
+from alama.onboarding.records import PART_BYTES, FileFormat, Job, JobState, Wishes
 from alama.onboarding.remote import Arrival
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from tests.histories import history_columns
 from tests.onboarded import a_pilot

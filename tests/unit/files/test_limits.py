@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.onboarding.job_bounds import JOB_S_MAX
+from alama.onboarding.jobs import JOB_S_MAX
 from alama.onboarding.records import HISTORIES_BYTES_MAX
 from alama.platform.files import reader
 from alama.platform.files import table as limits_of_files

@@ -135,9 +135,8 @@ def test_a_key_opens_one_book(registry: Registry, clock: HandClock) -> None:
 def test_a_live_key_that_nothing_would_answer_is_not_issued(
     registry: Registry, clock: HandClock
 ) -> None:
-    with pytest.raises(OnboardingIncomplete, match="no model has been trained") as caught:
+    with pytest.raises(OnboardingIncomplete, match="no model has been trained"):
         keys.issue(registry, clock, PEPPER, LIVE)
-    assert caught.value.hint == "see what is missing: alama onboard demo"
     assert registry.keys() == []
 
 

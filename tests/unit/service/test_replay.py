@@ -12,7 +12,7 @@ from alama.core.lending.policy import Decision, Rule
 from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit

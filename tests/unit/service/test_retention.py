@@ -91,13 +91,13 @@ def chores(house: House, retention: Retention, told: Told) -> Upkeep:
         lambda: model,
         house.vault,
     )
-    witness = ChainCheckpoint(house.database, house.log, house.chain, house.clock)
+    checkpoint = ChainCheckpoint(house.database, house.log, house.chain, house.clock)
     histories = Histories(house.database, house.log, house.vault)
     drift = Drift(DriftStore(house.database, house.log, house.clock), house.registry)
     return Upkeep(
         directory,
         house.registry,
-        Keepers(house.scores, retention, histories, drift, witness),
+        Keepers(house.scores, retention, histories, drift, checkpoint),
         house.clock,
         told,
     )

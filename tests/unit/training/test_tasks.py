@@ -10,10 +10,9 @@ import pytest
 
 from alama.core.errors import FileProblem
 from alama.onboarding.histories import Histories
-from alama.onboarding.orders import Wishes
-from alama.onboarding.records import FileFormat, Job
+from alama.onboarding.records import FileFormat, Job, Wishes
 from alama.onboarding.remote import Arrival
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.onboarding.tasks import Tasks
 from alama.platform.database import database as databases
 from alama.platform.database import migrate

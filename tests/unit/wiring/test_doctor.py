@@ -434,10 +434,10 @@ def test_a_package_whose_model_is_damaged_is_broken() -> None:
     def damaged() -> object:
         raise InvalidModel("this is no model")
 
-    one = check_model.of_package(damaged, sample_application)  # type: ignore[arg-type]
+    one = check_model.check_package(damaged, sample_application)  # type: ignore[arg-type]
     assert (one.mark, one.seen) == (BROKEN, "this is no model")
-    assert check_model.of_package(builtin, lambda: b"[]").mark is BROKEN
-    assert check_model.of_package(builtin, sample_application).mark is OK
+    assert check_model.check_package(builtin, lambda: b"[]").mark is BROKEN
+    assert check_model.check_package(builtin, sample_application).mark is OK
 
 
 def test_a_lender_whose_model_cannot_be_used_is_named(home: Path) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from alama.lenders import keys
-from alama.onboarding import work, worker_jobs
+from alama.onboarding import worker_jobs
 from alama.onboarding.job_runner import JobWatch
-from alama.onboarding.steps import Stores
+from alama.onboarding.jobs import take
+from alama.onboarding.store import Stores
 from alama.platform import clock
 from alama.platform.days import DAY_US
 from alama.platform.telemetry.log import JsonLines, Log
@@ -34,7 +35,7 @@ def test_no_job_is_taken_that_another_is_doing(
     with opened(tmp_path) as one:
         jobs = Stores.at(one).jobs
         jobs.add(a_job(at_us=now_us))
-        assert work.take(jobs, one.clock.trusted, "worker_1") is not None
+        assert take(jobs, one.clock.trusted, "worker_1") is not None
         jump(monkeypatch, now_us)
         with opened(tmp_path) as ahead:
             worker_jobs.job_runner(ahead, watch, 1).run()

@@ -37,11 +37,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Compare the clock of this machine with others."""
     yield kernel(_kernel_state())
     if patient.database is not None:
-        yield _of_database(patient, patient.database)
-    yield from of_installation(patient)
+        yield _check_database(patient, patient.database)
+    yield from check_installation(patient)
 
 
-def _of_database(patient: Patient, database: Database) -> Finding:
+def _check_database(patient: Patient, database: Database) -> Finding:
     check = "clock.database"
     if database.embedded:
         return unchecked(check, "a SQLite file has no clock of its own")
@@ -49,7 +49,7 @@ def _of_database(patient: Patient, database: Database) -> Finding:
     return compared(check, offset.ahead_us, offset.took_us // 2, "the database")
 
 
-def of_installation(patient: Patient) -> Iterator[Finding]:
+def check_installation(patient: Patient) -> Iterator[Finding]:
     """Hold the time of an installation against what it has seen, and say what waits for it."""
     database = patient.fit
     if database is None:

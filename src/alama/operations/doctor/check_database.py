@@ -51,9 +51,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     else:
         yield _writable(patient.fit)
     if database.embedded:
-        yield from _of_file(patient)
+        yield from _check_file(patient)
     else:
-        yield from _of_server(patient, database)
+        yield from _check_server(patient, database)
 
 
 def judged_latency(trips_us: Sequence[int]) -> Finding:
@@ -102,7 +102,7 @@ def _writable(database: Database | None) -> Finding:
     return ok(check, "a row was written, and taken back")
 
 
-def _of_file(patient: Patient) -> Iterator[Finding]:
+def _check_file(patient: Patient) -> Iterator[Finding]:
     file = patient.file
     assert file is not None
     kind = diagnosis.file_system(file)
@@ -138,7 +138,7 @@ def judged_journal(checkpoints: Checkpoints) -> Finding:
     return ok(check, f"{size(size_bytes)} in it")
 
 
-def _of_server(patient: Patient, database: Database) -> Iterator[Finding]:
+def _check_server(patient: Patient, database: Database) -> Iterator[Finding]:
     assert patient.url is not None
     yield from judged_server(diagnosis.server(database), patient.url, patient.settings.workers)
     yield unchecked("database.journal", "PostgreSQL looks after its journal itself")

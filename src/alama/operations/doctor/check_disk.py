@@ -38,10 +38,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield unchecked("disk.home", f"{home} is not there")
     if patient.database is None:
         return
-    yield _of_database(patient)
+    yield _check_database(patient)
 
 
-def _of_database(patient: Patient) -> Finding:
+def _check_database(patient: Patient) -> Finding:
     check, database = "disk.database", patient.database
     assert database is not None
     scores = None if patient.fit is None else diagnosis.scores_about(patient.fit)

@@ -35,12 +35,12 @@ _SAMPLE_CURRENCY = "KES"
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Score the sample by the built-in model, and lay out what answers in each book."""
-    yield of_package(builtin, sample_application)
+    yield check_package(builtin, sample_application)
     if patient.fit is not None:
-        yield of_books(patient.fit)
+        yield check_books(patient.fit)
 
 
-def of_package(make_model: Callable[[], Model], sample: Callable[[], bytes]) -> Finding:
+def check_package(make_model: Callable[[], Model], sample: Callable[[], bytes]) -> Finding:
     """Have the model that comes with the package score its sample, and add up what it says."""
     check = "model.builtin"
     try:
@@ -60,7 +60,7 @@ def of_package(make_model: Callable[[], Model], sample: Callable[[], bytes]) -> 
     )
 
 
-def of_books(database: Database) -> Finding:
+def check_books(database: Database) -> Finding:
     """Lay out the model and the policy of each book as the service would; nothing is kept.
 
     What the package brings answers from there. Its copies, which scores name, are looked at too.

@@ -89,7 +89,6 @@ def some(names: Sequence[str], most: int = 3) -> str:
 
 
 def number(count: int, one: str, many: str | None = None) -> str:
-    """Say how many: 1 key, 2 keys."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 

@@ -46,7 +46,6 @@ class Patient(NamedTuple):
 
     @property
     def file(self) -> Path | None:
-        """The file of an embedded database."""
         return file_of(self.url)
 
 
@@ -119,7 +118,6 @@ def hint(error: Exception, otherwise: str) -> str:
 
 
 def file_of(url: URL | None) -> Path | None:
-    """Give the file of an embedded database."""
     if url is None or url.drivername != "sqlite" or url.database in {None, "", ":memory:"}:
         return None
     return Path(str(url.database)).absolute()

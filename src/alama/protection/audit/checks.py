@@ -1,4 +1,4 @@
-"""What stands in the tables, held against the acts: keys, documents, histories, applicants.
+"""What stands in the tables, held against the acts: keys, documents, files, people and reviews.
 
 The first key for a purpose is made when it is needed, and no act says so. Every other one takes the
 place of the one before it, and the act of that rotation names it.
@@ -15,22 +15,31 @@ from typing import TYPE_CHECKING, Final
 from alama.core import model
 from alama.core.errors import AlamaError
 from alama.core.lending import draft, policy_text
+from alama.monitoring.reviews import open_noted
 from alama.platform import ids
 from alama.platform.acts import ERASED_US, RETIRES, Act, ActKind
+from alama.platform.book import Book, Mode
 from alama.platform.errors import StoreUnfit
-from alama.protection.audit.findings import Finding, Trouble, Watch
-from alama.protection.audit.records import DocumentKind, HistoryFile
+from alama.protection.audit.records import (
+    DocumentKind,
+    Finding,
+    HistoryFile,
+    ReviewColumns,
+    ReviewRow,
+    Trouble,
+    Watch,
+)
 from alama.vault import envelope, ring
-from alama.vault import ring as applicant
 from alama.vault.keys import PREFIX, Purpose, VaultKey
-from alama.vault.ring import ApplicantKey, ApplicantKeyRow
+from alama.vault.ring import APPLICANT_KEY_PREFIX, ApplicantKey, ApplicantKeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from alama.core.model import Model
     from alama.lenders.store import Registry
-    from alama.protection.audit.chains import Chains, Told
+    from alama.protection.audit.chains import Chains
+    from alama.protection.audit.expected import ExpectedReviews, ExpectedState
     from alama.protection.audit.store import Moment, Trail
     from alama.vault.vault import Seen, Vault
 
@@ -38,11 +47,10 @@ if TYPE_CHECKING:
 _FIND = "find key"
 
 
-class LenderKeys:
+class KnownKeys:
     """Knows which keys there are, and counts what would need those that are not."""
 
     def __init__(self, vault: Vault) -> None:
-        """Look at each lender's keys when they are asked for."""
         self._vault = vault
         self._seen: dict[str, Seen] = {}
         self._missing: Counter[tuple[str, str]] = Counter()
@@ -91,11 +99,6 @@ class LenderKeys:
         return self._seen[lender]
 
 
-# Whether each stored document is the one that its id names: an id is the hash of a content.
-#
-# It takes no key and no act: what was put under an id since is told by the id alone.
-
-
 _READ: Final = {
     DocumentKind.MODEL: model.stored,
     DocumentKind.POLICY: policy_text.decode,
@@ -104,7 +107,7 @@ _READ: Final = {
 
 
 def check_documents(trail: Trail, watch: Watch) -> Iterator[Finding]:
-    """Hash every document against its id, one after the other."""
+    """Hash every document against its id, which takes no key and no act."""
     with watch("documents", trail.document_count()) as done:
         for kind, name, document_id, content in trail.documents():
             try:
@@ -128,11 +131,8 @@ def damaged_copy(registry: Registry, builtin: Model) -> AlamaError | None:
     return None
 
 
-# Whether each loan history is the file that was handed in: opened part by part, and hashed.
-
-
 def check_histories(
-    trail: Trail, vault: Vault, lender_keys: LenderKeys, watch: Watch
+    trail: Trail, vault: Vault, lender_keys: KnownKeys, watch: Watch
 ) -> Iterator[Finding]:
     """Hash every file against its digest, with one part in memory at a time."""
     files = trail.history_files()
@@ -145,7 +145,7 @@ def check_histories(
             done(1)
 
 
-def _fault(file: HistoryFile, trail: Trail, vault: Vault, lender_keys: LenderKeys) -> str | None:
+def _fault(file: HistoryFile, trail: Trail, vault: Vault, lender_keys: KnownKeys) -> str | None:
     seen = hashlib.sha256()
     for number in range(1, file.part_count + 1):
         part = trail.history_part(file.id, number)
@@ -162,24 +162,21 @@ def _fault(file: HistoryFile, trail: Trail, vault: Vault, lender_keys: LenderKey
     return None if f"sha256:{seen.hexdigest()}" == file.digest else "it has another hash"
 
 
-# The third part of a verification: the keys of applicants against the acts that erase them.
-
-
 def check_applicants(
-    moment: Moment, told: Told, vault: Vault, lender_keys: LenderKeys
+    moment: Moment, expected: ExpectedState, vault: Vault, lender_keys: KnownKeys
 ) -> Iterator[Finding]:
     """Check every key: it stands and opens, or it was erased, and neither in between."""
     for row in moment.applicant_keys():
         if row.erased_us is not None:
-            yield from _erased(row, told)
-        elif row.id in told.erased:
+            yield from _erased(row, expected)
+        elif row.id in expected.erased:
             yield Finding(Trouble.RESTORED, row.id, f"of {row.lender}, {row.mode} mode")
         else:
             yield from _standing(row, vault, lender_keys)
 
 
-def _erased(row: ApplicantKeyRow, told: Told) -> Iterator[Finding]:
-    act = told.erased.get(row.id)
+def _erased(row: ApplicantKeyRow, expected: ExpectedState) -> Iterator[Finding]:
+    act = expected.erased.get(row.id)
     if act is None:
         yield Finding(Trouble.ERASED, row.id, f"of {row.lender}, {row.mode} mode")
         return
@@ -193,7 +190,7 @@ def _erased(row: ApplicantKeyRow, told: Told) -> Iterator[Finding]:
     yield from _its_time(row)
 
 
-def _standing(row: ApplicantKeyRow, vault: Vault, lender_keys: LenderKeys) -> Iterator[Finding]:
+def _standing(row: ApplicantKeyRow, vault: Vault, lender_keys: KnownKeys) -> Iterator[Finding]:
     if row.subject is None:
         yield Finding(Trouble.APPLICANT, row.id, "nobody can be found by it any more")
     yield from _its_time(row)
@@ -207,7 +204,7 @@ def _standing(row: ApplicantKeyRow, vault: Vault, lender_keys: LenderKeys) -> It
 
 
 def _its_time(row: ApplicantKeyRow) -> Iterator[Finding]:
-    began = ids.beginning(applicant.PREFIX, row.created_us)
+    began = ids.beginning(APPLICANT_KEY_PREFIX, row.created_us)
     if not row.id.startswith(began):
         yield Finding(Trouble.APPLICANT, row.id, "the time when it was made is another")
 
@@ -227,7 +224,7 @@ def check_vault_keys(rows: Sequence[VaultKey], chains: Chains) -> Iterator[Findi
             elif missing:
                 yield Finding(Trouble.KEY, key.id, "it was made in the place of one that is gone")
             else:
-                yield _finding(key, "no act says that it was made")
+                yield _key_finding(key, "no act says that it was made")
 
 
 def _whose(key: VaultKey) -> tuple[str, str]:
@@ -249,30 +246,81 @@ def _order(lender: str, purpose: str, keys: Sequence[VaultKey], chains: Chains) 
 
 
 def _rotations(chains: Chains, kind: ActKind, lender: str | None) -> list[Act]:
-    return [act for act in chains.told.rotations if act.kind is kind and act.lender == lender]
+    return [act for act in chains.expected.rotations if act.kind is kind and act.lender == lender]
 
 
 def _by_itself(key: VaultKey) -> Iterator[Finding]:
     signs = key.purpose == Purpose.SIGN
     if key.purpose not in set(Purpose) or signs is not (key.lender is None):
-        yield _finding(key, "whose it is, or what it is for, was changed")
+        yield _key_finding(key, "whose it is, or what it is for, was changed")
     if not key.id.startswith(ids.beginning(PREFIX, key.created_us)):
-        yield _finding(key, "the time when it was made is another")
+        yield _key_finding(key, "the time when it was made is another")
 
 
 def _in_its_place(key: VaultKey, next_id: str | None) -> Iterator[Finding]:
     """Check that a key was retired when the next one was made, and not otherwise."""
     if next_id is None:
         if key.retired_us is not None:
-            yield _finding(key, "it was retired, and no act says so")
+            yield _key_finding(key, "it was retired, and no act says so")
         return
     if key.retired_us is None:
-        yield _finding(key, f"it stands, though {next_id} has replaced it")
+        yield _key_finding(key, f"it stands, though {next_id} has replaced it")
     elif not next_id.startswith(ids.beginning(PREFIX, key.retired_us)):
-        yield _finding(key, "the time when it was retired is another")
+        yield _key_finding(key, "the time when it was retired is another")
     if key.purpose == Purpose.SIGN and key.wrapped:
-        yield _finding(key, "its private half is there again, and was destroyed")
+        yield _key_finding(key, "its private half is there again, and was destroyed")
 
 
-def _finding(key: VaultKey, what: str) -> Finding:
+def _key_finding(key: VaultKey, what: str) -> Finding:
     return Finding(Trouble.STANDING, f"key {key.id}", what)
+
+
+def check_reviews(
+    moment: Moment, expected: ExpectedReviews, vault: Vault, lender_keys: KnownKeys
+) -> Iterator[Finding]:
+    """Check every review: it says what the act and the score do.
+
+    Of the reason and the note that is told by their digest, as long as the note can be opened.
+    """
+    for row in moment.reviews():
+        said = expected.pop(row)
+        if said is None:
+            yield _review_finding(row.request_id, "no act says that it was made")
+            continue
+        yield from _differences(row.request_id, said.columns, row.columns)
+        for name in row.strange:
+            yield _review_finding(row.request_id, f"{name} is not that of its score")
+        if not row.strange and _can_be_opened(row, lender_keys):
+            yield from _opened(row, vault, said.digest)
+    for request_id in expected.left():
+        yield _review_finding(request_id, "it was taken away")
+
+
+def _can_be_opened(row: ReviewRow, lender_keys: KnownKeys) -> bool:
+    key = row.applicant
+    if key is not None:
+        # Of a key that was erased, or is not as it was, it is told elsewhere, once.
+        is_whole = key.erased_us is None and bool(key.wrapped)
+        return is_whole and lender_keys.has(row.lender, key.lender_key_id)
+    return row.seal_key_id is None or lender_keys.has(row.lender, row.seal_key_id)
+
+
+def _opened(row: ReviewRow, vault: Vault, known: object) -> Iterator[Finding]:
+    book = Book(row.lender, Mode(row.mode))  # which an act has named
+    try:
+        noted = open_noted(vault, book, row.request_id, row.note, row.seal_key_id, row.applicant)
+    except StoreUnfit:
+        yield _review_finding(row.request_id, "its note does not open")
+    else:
+        if noted.digest(row.reason) != known:
+            yield _review_finding(row.request_id, "its reason or its note is not what was said")
+
+
+def _differences(request_id: str, said: ReviewColumns, found: ReviewColumns) -> Iterator[Finding]:
+    for name, was, now in zip(ReviewColumns._fields, said, found, strict=True):
+        if was != now:
+            yield _review_finding(request_id, f"{name} is {now!r}, and was set to {was!r}")
+
+
+def _review_finding(request_id: str, what: str) -> Finding:
+    return Finding(Trouble.STANDING, f"review of {request_id}", what)

@@ -1,22 +1,13 @@
-"""What a verification reads, as the tables have it.
-
-There may be as many reviews as a tenth of all scores. So they are read past what the acts said, and
-of each act no more is remembered than that takes.
-"""
+"""What a verification reads, and what it finds wrong."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
-
-from alama.platform import acts, ids
-from alama.protection import retention
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from alama.platform.acts import Act
     from alama.vault.ring import ApplicantKey
 
 
@@ -44,9 +35,6 @@ class HistoryFile(NamedTuple):
     lender: str
     digest: str
     part_count: int
-
-
-Books = dict[tuple[str, str], dict[str, "ReviewSaid"]]
 
 
 class ReviewColumns(NamedTuple):
@@ -83,38 +71,46 @@ class ReviewRow(NamedTuple):
     applicant: ApplicantKey | None
 
 
-class ReviewsTold:
-    """Follows the acts, one after another."""
+class Trouble(StrEnum):
+    """Kinds of findings, in words for the person who has to act on them."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self._said: Books = {}
-
-    def take(self, act: Act) -> None:
-        """Note a review."""
-        said = [act.details.get(name) for name in ReviewColumns._fields[:-1]]
-        columns = ReviewColumns._make(map(_shared, (*said, act.by)))
-        self._book(act)[str(act.subject)] = ReviewSaid(columns, act.details.get(acts.DIGEST))
-
-    def forget(self, run: Act) -> None:
-        """Leave out the reviews of scores that a retention run has deleted."""
-        book = self._book(run)
-        for raw in retention.deleted_in(run) if book else ():
-            book.pop(ids.PREFIX + raw.hex(), None)
-
-    def pop(self, row: ReviewRow) -> ReviewSaid | None:
-        """Give what was said of a review, and forget it; None: no act speaks of it."""
-        return self._said.get((row.lender, row.mode), {}).pop(row.request_id, None)
-
-    def left(self) -> Iterator[str]:
-        """Give the ids of scores whose reviews were asked for by nobody."""
-        for book in self._said.values():
-            yield from book
-
-    def _book(self, act: Act) -> dict[str, ReviewSaid]:
-        return self._said.setdefault((str(act.lender), str(act.mode)), {})
+    EMPTY = "The audit has been emptied: there are lenders, and no act says that any was added."
+    ENTRY = "An entry of the audit was changed, added or taken away after it was written."
+    CUT = "Entries that `main` bears witness to are gone: the end of a chain, or all of it."
+    UNOPENED = "A chain was begun that `main` knows nothing of: its scores were not given here."
+    TIME = (
+        "An entry is earlier than the one before it: a clock was wrong, and nothing was changed. "
+        "Where it is known why, `alama clock accept` explains it; see docs/audit.md."
+    )
+    CHANGED = "A score is not what was given: a column or its record was changed since."
+    GONE = "A score that was given is gone, and no retention run accounts for it."
+    BACK = "A score is there again that a retention run had deleted."
+    UNNAMED = "A score is in no entry: it was not written by this service."
+    ERASED = "The key of an applicant was destroyed, and no act of erasure says so."
+    RESTORED = "An applicant was erased, and their key is there again: erase them once more."
+    APPLICANT = "The key of an applicant was changed, or whom it is found for."
+    STANDING = "What stands is not what was done: no act accounts for it."
+    DOCUMENT = "A model or a policy is not the one that its id names: it was changed or is damaged."
+    HISTORY = "A loan history is not the file that was handed in: it was changed or is damaged."
+    PUBLIC = (
+        "The public half of a key that signs was changed; what it signed was checked by its own."
+    )
+    SIGNER = "A key is among those that sign for this installation, and is none of ours."
+    HEAD = "The audit is not the one of which a head was written down."
+    KEY = "It cannot be told: a key is missing or damaged, and what needs it cannot be checked."
 
 
-def _shared(value: object) -> object:
-    """Give the same text each time: there are few decisions, people and keys."""
-    return sys.intern(value) if isinstance(value, str) else value
+CANNOT_BE_TOLD: Final = frozenset({Trouble.KEY})
+"""What accuses nobody: with the key in its place, everything may be in order."""
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong: its kind, where it is, and what it is."""
+
+    trouble: Trouble
+    where: str
+    what: str
+
+
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+"""Told what comes next and how much of it there is; gives whom to tell that some more is done."""

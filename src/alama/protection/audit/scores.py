@@ -13,7 +13,7 @@ from alama.core.chain import Named, digest
 from alama.platform import ids
 from alama.platform.errors import StoreUnfit
 from alama.protection.audit.chains import NEAR_US, Chains, names_in
-from alama.protection.audit.findings import Finding, Trouble
+from alama.protection.audit.records import Finding, Trouble
 from alama.scoring.records import ScoreRow, StoredScore, reference_of, unpack
 from alama.scoring.replay import open_packed
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from alama.platform.book import Book
-    from alama.protection.audit.checks import LenderKeys
+    from alama.protection.audit.checks import KnownKeys
     from alama.protection.audit.store import Moment, Trail
     from alama.vault.vault import Vault
 
@@ -38,13 +38,13 @@ class ScoreCheck:
         trail: Trail,
         chains: Chains,
         vault: Vault,
-        lender_keys: LenderKeys,
+        lender_keys: KnownKeys,
         books: Sequence[Book],
     ) -> None:
         """Take chains that were checked: what their acts say accounts for what is gone."""
         self._trail = trail
         self._chains = chains
-        self._told = chains.told
+        self._expected = chains.expected
         self._vault = vault
         self._lender_keys = lender_keys
         self._books = books
@@ -101,9 +101,9 @@ class ScoreCheck:
         """Account for scores that are named and not there."""
         progress(len(named))
         for name in named:
-            if self._told.was_deleted(*name):
+            if self._expected.was_deleted(*name):
                 self.deleted += 1
-                self._told.deleted[name[:2]].discard(ids.raw(name[2]))
+                self._expected.deleted[name[:2]].discard(ids.raw(name[2]))
             else:
                 yield Finding(Trouble.GONE, name[2], f"it was of {name[0]}, {name[1]} mode")
 
@@ -122,7 +122,7 @@ class ScoreCheck:
 
     def _compare(self, stored: StoredScore, known: Named) -> Iterator[Finding]:
         row = stored.row
-        if self._told.was_deleted(row.lender, row.mode, row.request_id):
+        if self._expected.was_deleted(row.lender, row.mode, row.request_id):
             yield Finding(Trouble.BACK, row.request_id, f"it is of {row.lender}, {row.mode} mode")
         wrong = _wrong_in_clear(row, known)
         if wrong is not None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
 from sqlalchemy import and_, func, select, text
 
 from alama.core.chain import MAIN, SCORES, Head, Link
 from alama.lenders import schema as lenders_schema
 from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.acts import doubts, judgement
-from alama.platform import ids
+from alama.platform import acts, ids
+from alama.platform.acts import Act, ActKind
 from alama.platform.database import tables
 from alama.protection.applicants import legal_holds, same_applicant
-from alama.protection.audit import standing as things
+from alama.protection.audit import expected
 from alama.protection.audit.records import (
     DocumentKind,
     HistoryFile,
@@ -39,159 +41,23 @@ if TYPE_CHECKING:
 
     from alama.platform.book import Book
     from alama.platform.database.database import Database
-    from alama.protection.audit.standing import Columns, Thing
-
-
-_REVIEWS, _SCORES, _KEYS = tables.reviews, schema.scores, vault_schema.applicant_keys
-_PLACE: Final = tuple(_REVIEWS.primary_key.columns)
-_COPIES: Final = {
-    "score_us": "created_us",
-    "model_id": "model_id",
-    "score": "score",
-    "tier": "tier",
-    "default_probability": "default_probability",
-    "given_decision": "decision",
-}
-"""Columns of a review that repeat one of its score, and which."""
-
-_NAMES: Final = ("request_id", "applicant_key_id")
-_OF_SCORE: Final = "of_score_"
-
-
-def review_rows(connection: Connection, at_once: int) -> Iterator[ReviewRow]:
-    """Give all reviews, some at a time, in the order of their keys."""
-    rows = connection.execute(_query().execution_options(yield_per=at_once))
-    return map(_review_row, rows.mappings())
-
-
-def _query() -> Select[Any]:
-    same = and_(*(_SCORES.c[column.name] == column for column in _PLACE))
-    beside = _REVIEWS.outerjoin(_SCORES, same).outerjoin(
-        _KEYS, _KEYS.c.id == _REVIEWS.c.applicant_key_id
-    )
-    return (
-        select(
-            *_REVIEWS.c,
-            *(_SCORES.c[name].label(_OF_SCORE + name) for name in _COPIES.values()),
-            *(_SCORES.c[name].label(_OF_SCORE + name) for name in _NAMES),
-            _KEYS.c.id.label("found_key_id"),
-            _KEYS.c.lender_key_id,
-            _KEYS.c.wrapped,
-            _KEYS.c.erased_us,
-        )
-        .select_from(beside)
-        .order_by(*_PLACE)
-    )
-
-
-def _review_row(found: RowMapping) -> ReviewRow:
-    key_id, note = found["applicant_key_id"], found["note"]
-    applicant = None
-    if key_id is not None:
-        wrapped, erased_us = found["wrapped"], found["erased_us"]
-        whole = wrapped if isinstance(wrapped, bytes) else None
-        applicant = ApplicantKey(str(key_id), str(found["lender_key_id"]), whole, erased_us)
-    return ReviewRow(
-        str(found["lender"]),
-        str(found["mode"]),
-        str(found["request_id"]),
-        ReviewColumns._make(found[name] for name in ReviewColumns._fields),
-        str(found["reason"]),
-        () if found[f"{_OF_SCORE}request_id"] is None else tuple(_strange(found)),
-        note if isinstance(note, bytes) else b"",
-        None if found["seal_key_id"] is None else str(found["seal_key_id"]),
-        applicant,
-    )
-
-
-def _strange(found: RowMapping) -> Iterator[str]:
-    """Name the columns in which a review is not what its score is."""
-    for name, of_score in _COPIES.items():
-        if found[name] != found[_OF_SCORE + of_score]:
-            yield name
-    key_id, of_score = found["applicant_key_id"], found[f"{_OF_SCORE}applicant_key_id"]
-    is_there = key_id is None or found["found_key_id"] is not None
-    if not is_there or key_id != of_score:
-        yield "applicant_key_id"
-    if key_id is not None and found["seal_key_id"] is not None:
-        yield "seal_key_id"
-
-
-# What stands in the tables that acts of administration write; see `service.audit.standing`.
-
-
-_PACKS_AT_ONCE: Final = 10
-
-
-def standing(connection: Connection) -> dict[Thing, Columns]:
-    """Give all that acts speak of, from lenders to signatures, each with its columns."""
-    found: dict[Thing, Columns] = {}
-    for row in _rows(connection, tables.lenders):
-        found[things.LENDER, str(row["id"])] = row
-    for row in _rows(connection, tables.keys):
-        digest = row["digest"]
-        row["digest"] = digest.hex() if isinstance(digest, bytes) else digest
-        found[things.KEY, str(row["id"])] = row
-    places: dict[tuple[object, object], int] = {}
-    for row in _rows(connection, lenders_schema.deployments):
-        book = (row["lender"], row["mode"])
-        places[book] = places.get(book, 0) + 1
-        found[things.deployment_of(*book, places[book])] = row
-    for row in _rows(connection, lenders_schema.pauses):
-        found[things.pause_of(row["lender"], row["mode"])] = row
-    for row in _holds(connection):
-        found[things.HELD, str(row["id"])] = row
-    for row in _rows(connection, tables.webhook_endpoints):
-        found[things.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
-    for row in _rows(connection, tables.pilots):
-        found[things.pilot_of(row["lender"])] = row
-    found |= {(things.HISTORY, str(row["id"])): row for row in _histories(connection)}
-    found |= {(things.CANDIDATE, str(row["id"])): row for row in _candidates(connection)}
-    for row in _rows(connection, onboarding_schema.signatures):
-        found[things.signature_of(row["candidate_id"], row["number"])] = row
-    return found
-
-
-def _rows(connection: Connection, table: Table) -> Iterator[Columns]:
-    query = select(table).order_by(*table.primary_key.columns)
-    yield from (dict(row) for row in connection.execute(query).mappings())
-
-
-def _histories(connection: Connection) -> Iterator[Columns]:
-    """Give loan histories, each with a hash in the place of its report."""
-    query = select(onboarding_schema.histories).execution_options(yield_per=_PACKS_AT_ONCE)
-    for found in connection.execute(query).mappings():
-        row = dict(found)
-        yield row | doubts(row.pop("report"))
-
-
-def _candidates(connection: Connection) -> Iterator[Columns]:
-    """Give candidates, each with hashes in the place of what is long.
-
-    The document is left out: its content hash is the id of the model, which is looked at.
-    """
-    table = onboarding_schema.candidates
-    query = select(*(column for column in table.c if column.name != "document"))
-    rows = connection.execute(query.execution_options(yield_per=_PACKS_AT_ONCE))
-    for found in rows.mappings():
-        row = dict(found)
-        yield row | judgement(row.pop("gates"), row.pop("pack"), row.pop("page"))
-
-
-def _holds(connection: Connection) -> Iterator[Columns]:
-    """Give holds, each with the key of whom it stands on."""
-    holds, keys = legal_holds, vault_schema.applicant_keys
-    query = select(holds, keys.c.id.label("key_id")).outerjoin(keys, same_applicant())
-    yield from (dict(row) for row in connection.execute(query).mappings())
+    from alama.protection.audit.expected import Columns, Thing
 
 
 SPAN: Final = 64
 """Commits between two boundaries: 32,000 scores at most, most often a few hundred."""
 
+PAGE: Final = 256
+"""Entries that are fetched at a time, of some 40 kB each where commits are large."""
+
 _AT_ONCE: Final = 500
+
 _NO_NUMBER: Final = 2**63 - 1
+
 _TABLE: Final = tables.audit_entries
+
 _LINK: Final = [_TABLE.c[name] for name in Link._fields]
+
 _DOCUMENTS: Final[dict[DocumentKind, Column[Any]]] = {
     DocumentKind.MODEL: lenders_schema.models.c.id,
     DocumentKind.POLICY: lenders_schema.policies.c.id,
@@ -203,10 +69,9 @@ _BY_CHAIN: Final = (_TABLE.c.writer, _TABLE.c.number)
 
 
 class Trail:
-    """The audit in a database; see `alama.protection.audit.findings.Trail`."""
+    """The audit in a database."""
 
     def __init__(self, database: Database) -> None:
-        """Use an open database."""
         self._database = database
 
     def writers(self) -> Sequence[str]:
@@ -324,7 +189,7 @@ class Trail:
 
 
 class Moment:
-    """One state of a database; see `alama.protection.audit.findings.Moment`."""
+    """One state of a database."""
 
     def __init__(self, connection: Connection) -> None:
         """Use a connection whose transaction sees one state."""
@@ -353,9 +218,9 @@ class Moment:
         query = whole_scores().where(*span).order_by(table.c.request_id)
         return (_readable(stored_score(row)) for row in self._each(query))
 
-    def standing(self) -> dict[Thing, Columns]:
+    def rows(self) -> dict[Thing, Columns]:
         """All that acts speak of, from lenders to signatures, with the columns that they set."""
-        return standing(self._connection)
+        return stored_rows(self._connection)
 
     def reviews(self) -> Iterator[ReviewRow]:
         """All reviews, each beside its score and the key of its applicant."""
@@ -473,3 +338,171 @@ def _whole(value: object) -> int:
 
 def _leniently(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
+
+
+_REVIEWS, _SCORES, _KEYS = tables.reviews, schema.scores, vault_schema.applicant_keys
+_PLACE: Final = tuple(_REVIEWS.primary_key.columns)
+_COPIES: Final = {
+    "score_us": "created_us",
+    "model_id": "model_id",
+    "score": "score",
+    "tier": "tier",
+    "default_probability": "default_probability",
+    "given_decision": "decision",
+}
+"""Columns of a review that repeat one of its score, and which."""
+
+_NAMES: Final = ("request_id", "applicant_key_id")
+_OF_SCORE: Final = "of_score_"
+
+
+def review_rows(connection: Connection, at_once: int) -> Iterator[ReviewRow]:
+    """Give all reviews, some at a time, in the order of their keys."""
+    rows = connection.execute(_query().execution_options(yield_per=at_once))
+    return map(_review_row, rows.mappings())
+
+
+def _query() -> Select[Any]:
+    same = and_(*(_SCORES.c[column.name] == column for column in _PLACE))
+    beside = _REVIEWS.outerjoin(_SCORES, same).outerjoin(
+        _KEYS, _KEYS.c.id == _REVIEWS.c.applicant_key_id
+    )
+    return (
+        select(
+            *_REVIEWS.c,
+            *(_SCORES.c[name].label(_OF_SCORE + name) for name in _COPIES.values()),
+            *(_SCORES.c[name].label(_OF_SCORE + name) for name in _NAMES),
+            _KEYS.c.id.label("found_key_id"),
+            _KEYS.c.lender_key_id,
+            _KEYS.c.wrapped,
+            _KEYS.c.erased_us,
+        )
+        .select_from(beside)
+        .order_by(*_PLACE)
+    )
+
+
+def _review_row(found: RowMapping) -> ReviewRow:
+    key_id, note = found["applicant_key_id"], found["note"]
+    applicant = None
+    if key_id is not None:
+        wrapped, erased_us = found["wrapped"], found["erased_us"]
+        whole = wrapped if isinstance(wrapped, bytes) else None
+        applicant = ApplicantKey(str(key_id), str(found["lender_key_id"]), whole, erased_us)
+    return ReviewRow(
+        str(found["lender"]),
+        str(found["mode"]),
+        str(found["request_id"]),
+        ReviewColumns._make(found[name] for name in ReviewColumns._fields),
+        str(found["reason"]),
+        () if found[f"{_OF_SCORE}request_id"] is None else tuple(_strange(found)),
+        note if isinstance(note, bytes) else b"",
+        None if found["seal_key_id"] is None else str(found["seal_key_id"]),
+        applicant,
+    )
+
+
+def _strange(found: RowMapping) -> Iterator[str]:
+    """Name the columns in which a review is not what its score is."""
+    for name, of_score in _COPIES.items():
+        if found[name] != found[_OF_SCORE + of_score]:
+            yield name
+    key_id, of_score = found["applicant_key_id"], found[f"{_OF_SCORE}applicant_key_id"]
+    is_there = key_id is None or found["found_key_id"] is not None
+    if not is_there or key_id != of_score:
+        yield "applicant_key_id"
+    if key_id is not None and found["seal_key_id"] is not None:
+        yield "seal_key_id"
+
+
+_PACKS_AT_ONCE: Final = 10
+
+
+def stored_rows(connection: Connection) -> dict[Thing, Columns]:
+    """Give all that acts speak of, from lenders to signatures, each with its columns."""
+    found: dict[Thing, Columns] = {}
+    for row in _rows(connection, tables.lenders):
+        found[expected.LENDER, str(row["id"])] = row
+    for row in _rows(connection, tables.keys):
+        digest = row["digest"]
+        row["digest"] = digest.hex() if isinstance(digest, bytes) else digest
+        found[expected.KEY, str(row["id"])] = row
+    places: dict[tuple[object, object], int] = {}
+    for row in _rows(connection, lenders_schema.deployments):
+        book = (row["lender"], row["mode"])
+        places[book] = places.get(book, 0) + 1
+        found[expected.deployment_of(*book, places[book])] = row
+    for row in _rows(connection, lenders_schema.pauses):
+        found[expected.pause_of(row["lender"], row["mode"])] = row
+    for row in _holds(connection):
+        found[expected.HELD, str(row["id"])] = row
+    for row in _rows(connection, tables.webhook_endpoints):
+        found[expected.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
+    for row in _rows(connection, tables.pilots):
+        found[expected.terms_of(row["lender"])] = row
+    found |= {(expected.HISTORY, str(row["id"])): row for row in _histories(connection)}
+    found |= {(expected.CANDIDATE, str(row["id"])): row for row in _candidates(connection)}
+    for row in _rows(connection, onboarding_schema.signatures):
+        found[expected.signature_of(row["candidate_id"], row["number"])] = row
+    return found
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[Columns]:
+    query = select(table).order_by(*table.primary_key.columns)
+    yield from (dict(row) for row in connection.execute(query).mappings())
+
+
+def _histories(connection: Connection) -> Iterator[Columns]:
+    """Give loan histories, each with a hash in the place of its report."""
+    query = select(onboarding_schema.histories).execution_options(yield_per=_PACKS_AT_ONCE)
+    for found in connection.execute(query).mappings():
+        row = dict(found)
+        yield row | doubts(row.pop("report"))
+
+
+def _candidates(connection: Connection) -> Iterator[Columns]:
+    """Give candidates, each with hashes in the place of what is long.
+
+    The document is left out: its content hash is the id of the model, which is looked at.
+    """
+    table = onboarding_schema.candidates
+    query = select(*(column for column in table.c if column.name != "document"))
+    rows = connection.execute(query.execution_options(yield_per=_PACKS_AT_ONCE))
+    for found in rows.mappings():
+        row = dict(found)
+        yield row | judgement(row.pop("gates"), row.pop("pack"), row.pop("page"))
+
+
+def _holds(connection: Connection) -> Iterator[Columns]:
+    """Give holds, each with the key of whom it stands on."""
+    holds, keys = legal_holds, vault_schema.applicant_keys
+    query = select(holds, keys.c.id.label("key_id")).outerjoin(keys, same_applicant())
+    yield from (dict(row) for row in connection.execute(query).mappings())
+
+
+OF_CHAINS: Final = frozenset({ActKind.CHAIN_OPENED, ActKind.CHAIN_CLOSED, ActKind.HEADS_NOTED})
+"""What the service writes by itself, all day long."""
+
+
+class Done(NamedTuple):
+    """An act, where it stands in `main`, and when it was written; None: it cannot be read."""
+
+    number: int
+    at_us: int
+    kind: str
+    act: Act | None
+
+
+def newest_first(trail: Trail, before: int | None) -> Iterator[Done]:
+    """Give what was done, from just before a number on."""
+    while links := trail.newest(MAIN, before, PAGE):
+        for link in links:
+            try:
+                act = acts.decode(link.body)
+            except (msgspec.DecodeError, UnicodeDecodeError):  # damaged, or of a later version
+                act = None
+            yield Done(link.number, link.created_us, link.kind, act)
+        lowest = min(link.number for link in links)
+        if before is not None and lowest >= before:  # what is no number stands for the highest
+            return
+        before = lowest

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.chain import MAIN
 from alama.platform.book import Book, Mode
-from alama.protection.audit.chains import Chains, Signers
+from alama.protection.audit.chains import Chains
 from alama.protection.audit.checks import (
-    LenderKeys,
+    KnownKeys,
     check_applicants,
     check_documents,
     check_histories,
+    check_reviews,
     check_vault_keys,
 )
-from alama.protection.audit.findings import CANNOT_BE_TOLD, Finding, Trouble, Watch
-from alama.protection.audit.reviews import check_reviews
+from alama.protection.audit.records import CANNOT_BE_TOLD, Finding, Trouble, Watch
 from alama.protection.audit.scores import ScoreCheck
+from alama.protection.audit.signers import Signers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,11 +68,11 @@ def verify(
 
     It writes nothing, and makes no key in the place of one that is missing.
     """
-    signers, lender_keys = Signers(trail, vault), LenderKeys(vault)
+    signers, lender_keys = Signers(trail, vault), KnownKeys(vault)
     chains = Chains(trail, signers, wanted)
     with watch("entries", trail.entries()) as done:
         findings = list(chains.check(done))
-    findings += _of_signers(signers)
+    findings += _check_signers(signers)
     books = [Book(lender.id, mode) for lender in lenders for mode in Mode]
     scores = ScoreCheck(trail, chains, vault, lender_keys, books)
     if chains.is_empty and lenders:
@@ -83,9 +84,9 @@ def verify(
             findings += chains.catch_up(moment)
             # Where acts do not hold, what they account for would be held against others.
             if chains.acts_hold:
-                findings += chains.told.standing.against(moment.standing())
-                findings += check_reviews(moment, chains.told.reviews, vault, lender_keys)
-                findings += check_applicants(moment, chains.told, vault, lender_keys)
+                findings += chains.expected.rows.against(moment.rows())
+                findings += check_reviews(moment, chains.expected.reviews, vault, lender_keys)
+                findings += check_applicants(moment, chains.expected, vault, lender_keys)
                 findings += check_vault_keys(_ours(moment, signers), chains)
             lender_keys.look_at(moment.vault_keys())
         findings += check_histories(trail, vault, lender_keys, watch)
@@ -104,7 +105,7 @@ def verify(
     )
 
 
-def _of_signers(signers: Signers) -> Iterator[Finding]:
+def _check_signers(signers: Signers) -> Iterator[Finding]:
     for key_id, public in signers.changed.items():
         yield Finding(Trouble.PUBLIC, key_id, f"its own is {public.hex()}")
     for key_id in signers.foreign:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from alama.onboarding import orders
-from alama.onboarding.orders import Decided
+from alama.onboarding.records import Decided, decode_train_order
 from alama.onboarding.remote import OnboardingApi
 from alama.onboarding.terms import Agreement
 from alama.platform import ids
@@ -31,8 +30,8 @@ def test_without_an_id_the_history_of_the_standing_is_trained_on(tmp_path: Path)
         for one in (older, newer):
             stores.histories.keep(one, b"{}", [b"rows"])
         stores.histories.forget("demo", newer.id, NOON_US, "W. Mutua")
-        counts = remote.standing("demo").history
+        counts = remote.progress("demo").history
         assert counts is not None
         assert counts.id == older.id
         job = remote.train("demo", None, Decided(), "key_1")
-        assert orders.training(job.order).history_id == older.id
+        assert decode_train_order(job.order).history_id == older.id

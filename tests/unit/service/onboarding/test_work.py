@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import AlamaError
-from alama.onboarding import work
+from alama.onboarding import jobs
 from alama.onboarding.records import LEASE_US, Job, JobState
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
@@ -28,13 +28,13 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 @pytest.fixture
 def asked(house: House) -> Job:
-    return work.ask_for_training(
+    return jobs.ask_for_training(
         house.stores.jobs, lambda: house.now_us, bytes(7), "demo", b"{}", " W. Mutua "
     )
 
 
-def turn(house: House, worker: str = "one") -> work.Turn:
-    taken = work.take(house.stores.jobs, lambda: house.now_us, worker)
+def turn(house: House, worker: str = "one") -> jobs.Turn:
+    taken = jobs.take(house.stores.jobs, lambda: house.now_us, worker)
     assert taken is not None
     return taken
 
@@ -46,11 +46,11 @@ def seen(house: House, job: Job) -> Job:
 def test_a_job_says_who_asked_and_needs_somebody_who_does(house: House, asked: Job) -> None:
     assert (asked.asked_by, asked.state, asked.id[:4]) == ("W. Mutua", JobState.WAITING, "job_")
     with pytest.raises(InvalidName):
-        work.ask_for_training(house.stores.jobs, lambda: NOON_US, bytes(7), "umoja", b"{}", "")
+        jobs.ask_for_training(house.stores.jobs, lambda: NOON_US, bytes(7), "umoja", b"{}", "")
 
 
 def test_where_nothing_waits_there_is_no_turn(house: House) -> None:
-    assert work.take(house.stores.jobs, lambda: NOON_US, "one") is None
+    assert jobs.take(house.stores.jobs, lambda: NOON_US, "one") is None
 
 
 def test_progress_is_written_once_a_second_and_the_job_is_done_at_the_end(
@@ -61,7 +61,7 @@ def test_progress_is_written_once_a_second_and_the_job_is_done_at_the_end(
         taken.advance(0.1, "reading")
         taken.advance(0.2, "banding")
         assert (seen(house, asked).share, seen(house, asked).step) == (0.1, "reading")
-        house.now_us += work.ADVANCE_US
+        house.now_us += jobs.ADVANCE_US
         taken.advance(0.3, "fitting")
         assert seen(house, asked).step == "fitting"
         assert seen(house, asked).lease_us == house.now_us + LEASE_US
@@ -78,7 +78,7 @@ def test_what_a_person_can_put_right_is_told_and_ends_there(house: House, asked:
 def test_a_mistake_of_ours_fails_the_job_and_goes_on(house: House, asked: Job) -> None:
     with pytest.raises(ZeroDivisionError), turn(house):
         raise ZeroDivisionError("of 4711 by nothing")
-    assert seen(house, asked).error == work.UNEXPECTED
+    assert seen(house, asked).error == jobs.UNEXPECTED
 
 
 def test_a_worker_that_has_to_stop_leaves_the_job_to_others(house: House, asked: Job) -> None:
@@ -111,7 +111,7 @@ def test_a_worker_that_was_silent_for_too_long_stops_and_changes_nothing(
     with turn(house) as slow:
         house.now_us += LEASE_US
         quick = turn(house, "two")
-        with pytest.raises(work.JobLost):
+        with pytest.raises(jobs.JobLost):
             slow.advance(0.9, "nearly")
     assert seen(house, asked).worker == "two"
     with quick:
@@ -120,22 +120,22 @@ def test_a_worker_that_was_silent_for_too_long_stops_and_changes_nothing(
 
 
 def worded(house: House, job: Job, now_us: int) -> str:
-    return work.worded(house.stores.jobs, job, now_us).step
+    return jobs.worded(house.stores.jobs, job, now_us).step
 
 
 def test_a_job_that_nobody_takes_says_what_to_do_after_a_minute(house: House, asked: Job) -> None:
     assert worded(house, asked, NOON_US) == "it waits for a worker"
-    assert "`alama worker` has to run" in worded(house, asked, NOON_US + work.WAITS_US)
+    assert "`alama worker` has to run" in worded(house, asked, NOON_US + jobs.WAITS_US)
 
 
 @pytest.mark.usefixtures("asked")
 def test_a_job_that_waits_for_another_says_so_as_long_as_that_is_being_done(house: House) -> None:
-    theirs = work.ask_for_training(
+    theirs = jobs.ask_for_training(
         house.stores.jobs, lambda: NOON_US + 1, bytes(7), "umoja", b"{}", "A. Njeri"
     )
     turn(house)
-    assert worded(house, theirs, NOON_US + LEASE_US - 1) == work.WAITS_BEHIND
-    assert worded(house, theirs, NOON_US + LEASE_US) == work.WAITS_IN_VAIN
+    assert worded(house, theirs, NOON_US + LEASE_US - 1) == jobs.WAITS_BEHIND
+    assert worded(house, theirs, NOON_US + LEASE_US) == jobs.WAITS_IN_VAIN
 
 
 def test_a_job_whose_worker_is_silent_says_so_when_its_lease_is_over(

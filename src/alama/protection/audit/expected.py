@@ -1,4 +1,4 @@
-"""What stands by the acts, from lenders to signatures, to be held against the tables.
+"""What must stand by the acts, from lenders to signatures, to be held against the tables.
 
 Whatever an act says of a thing must be so; what it is silent on, such as when a key was last used,
 is not looked at.
@@ -6,8 +6,12 @@ is not looked at.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from alama.platform import acts, ids
 from alama.platform.acts import (
     ADDRESS,
     GATES_FAILED,
@@ -22,10 +26,13 @@ from alama.platform.acts import (
     Act,
     ActKind,
 )
-from alama.protection.audit.findings import Finding, Trouble
+from alama.protection import retention
+from alama.protection.audit.records import Finding, ReviewColumns, ReviewRow, ReviewSaid, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from alama.core.chain import Link
 
 
 Thing = tuple[str, str]
@@ -63,7 +70,6 @@ _UNSHOWN: Final = frozenset(
 
 
 def deployment_of(lender: object, mode: object, place: int) -> Thing:
-    """Name the first, second, ... deployment of a book."""
     return (DEPLOYMENT, f"{place} of {lender} {mode}")
 
 
@@ -72,21 +78,18 @@ def pause_of(lender: object, mode: object) -> Thing:
     return (PAUSE, f"of {lender} {mode}")
 
 
-def pilot_of(lender: object) -> Thing:
-    """Name the terms of a lender."""
+def terms_of(lender: object) -> Thing:
     return (PILOT, f"of {lender}")
 
 
 def signature_of(candidate_id: object, number: object) -> Thing:
-    """Name the first or second signature of a candidate."""
     return (SIGNATURE, f"{number} of {candidate_id}")
 
 
-class Standing:
+class ExpectedRows:
     """Follows the acts, one after another."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.things: dict[Thing, Columns] = {}
         self._deployments: dict[tuple[str | None, str | None], int] = {}
 
@@ -155,7 +158,7 @@ class Standing:
             self.things[thing] = {"lender": act.lender, "person": act.by, **said}
         else:
             said.pop(REASON, None)  # why fewer approve is said here alone
-            self.things.setdefault(pilot_of(act.lender), {"shadow_us": None}).update(said)
+            self.things.setdefault(terms_of(act.lender), {"shadow_us": None}).update(said)
 
     def against(self, there: Mapping[Thing, Columns]) -> Iterator[Finding]:
         """Hold what there is against what was done, both ways."""
@@ -179,3 +182,82 @@ def _differences(thing: Thing, said: Columns, found: Columns) -> Iterator[Findin
             if column not in _UNSHOWN:
                 what = f"{column} is {found.get(column)!r}, and was set to {value!r}"
             yield Finding(Trouble.STANDING, " ".join(thing), what)
+
+
+class ExpectedReviews:
+    """Follows the acts of reviews, one after another.
+
+    There may be as many as a tenth of all scores: of each no more is remembered than that takes.
+    """
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], dict[str, ReviewSaid]] = {}
+
+    def take(self, act: Act) -> None:
+        """Note a review."""
+        said = [act.details.get(name) for name in ReviewColumns._fields[:-1]]
+        columns = ReviewColumns._make(map(_shared, (*said, act.by)))
+        self._book(act)[str(act.subject)] = ReviewSaid(columns, act.details.get(acts.DIGEST))
+
+    def forget(self, run: Act) -> None:
+        """Leave out the reviews of scores that a retention run has deleted."""
+        book = self._book(run)
+        for raw in retention.deleted_in(run) if book else ():
+            book.pop(ids.PREFIX + raw.hex(), None)
+
+    def pop(self, row: ReviewRow) -> ReviewSaid | None:
+        """Give what was said of a review, and forget it; None: no act speaks of it."""
+        return self._said.get((row.lender, row.mode), {}).pop(row.request_id, None)
+
+    def left(self) -> Iterator[str]:
+        """Give the ids of scores whose reviews were asked for by nobody."""
+        for book in self._said.values():
+            yield from book
+
+    def _book(self, act: Act) -> dict[str, ReviewSaid]:
+        return self._said.setdefault((str(act.lender), str(act.mode)), {})
+
+
+def _shared(value: object) -> object:
+    """Give the same text each time: there are few decisions, people and keys."""
+    return sys.intern(value) if isinstance(value, str) else value
+
+
+class ExpectedState:
+    """What the acts of `main` say that other findings depend on."""
+
+    def __init__(self) -> None:
+        self.heads: dict[str, dict[int, bytes]] = {}
+        self.erased: dict[str, Act] = {}
+        """Who was erased, by the ids of their keys."""
+        self.deleted: dict[tuple[str, str], set[bytes]] = {}
+        """The scores that retention runs have deleted, by lender and mode: the bytes of ids."""
+        self.rows = ExpectedRows()
+        self.reviews = ExpectedReviews()
+        self.rotations: list[Act] = []
+        """By which keys of lenders, and the one that signs, were replaced; in their order."""
+
+    def take(self, link: Link) -> None:
+        """Read an act, which nobody has changed."""
+        try:
+            act = acts.decode(link.body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return  # of a later version: whatever it is, it is signed
+        for head in acts.heads_in(act):
+            self.heads.setdefault(head.writer, {})[head.number] = head.hash
+        if act.kind is ActKind.APPLICANT_ERASED:
+            self.erased[str(act.subject)] = act
+        elif act.kind is ActKind.RETENTION_RUN:
+            book = (str(act.lender), str(act.mode))
+            self.deleted.setdefault(book, set()).update(retention.deleted_in(act))
+            self.reviews.forget(act)
+        elif act.kind is ActKind.SCORE_REVIEWED:
+            self.reviews.take(act)
+        elif act.kind in {ActKind.LENDER_KEY_ROTATED, ActKind.SIGNING_KEY_ROTATED}:
+            self.rotations.append(act)
+        else:
+            self.rows.take(act)
+
+    def was_deleted(self, lender: str, mode: str, request_id: str) -> bool:
+        """Say whether a retention run accounts for a score that is not there."""
+        return ids.raw(request_id) in self.deleted.get((lender, mode), ())

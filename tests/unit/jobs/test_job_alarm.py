@@ -12,10 +12,10 @@ import pytest
 from alama.app import delivering
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.onboarding import job_supervisor, work
-from alama.onboarding.job_store import Jobs
+from alama.onboarding import job_supervisor
 from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
-from alama.onboarding.steps import Stores
+from alama.onboarding.jobs import Jobs, ask_for_training, take
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.database import database
 from alama.platform.telemetry.log import log_on_stderr
@@ -52,7 +52,7 @@ def jobs(installed: Installation) -> Jobs:
 
 
 def asked(jobs: Jobs) -> None:
-    work.ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
+    ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
@@ -60,8 +60,8 @@ def look(jobs: Jobs, until: Callable[[Watch], bool]) -> Watch:
     watch = Watch()
 
     async def run() -> None:
-        bystander = JobAlarm(jobs, clock.wall_us, watch, "why", "what to do", LOOK_S)
-        looking = asyncio.create_task(bystander.run())
+        alarm = JobAlarm(jobs, clock.wall_us, watch, "why", "what to do", LOOK_S)
+        looking = asyncio.create_task(alarm.run())
         deadline = time.monotonic() + WITHIN_S
         while not until(watch):
             assert time.monotonic() < deadline
@@ -82,7 +82,7 @@ def test_a_job_that_waits_is_told_of_once(jobs: Jobs) -> None:
 
 def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
     asked(jobs)
-    assert work.take(jobs, clock.wall_us, "worker_1") is not None
+    assert take(jobs, clock.wall_us, "worker_1") is not None
     assert look(jobs, lambda _: True).told == []
 
 

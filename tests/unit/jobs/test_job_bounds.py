@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.onboarding.job_bounds import (
+from alama.onboarding.job_runner import (
     MEMORY_BYTES_MIN,
     blame_first,
     memory_for_a_job,
@@ -18,7 +18,7 @@ from alama.onboarding.job_bounds import (
 
 HUNGRY = """
 import os, resource
-from alama.onboarding.job_bounds import bound_process
+from alama.onboarding.job_runner import bound_process
 bound_process(600 << 20, 3)
 import pyarrow as pa, numpy as np
 print(resource.getrlimit(resource.RLIMIT_CORE), pa.default_memory_pool().backend_name)

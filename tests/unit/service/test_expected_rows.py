@@ -1,8 +1,8 @@
 """What stands is held against the acts."""
 
 from alama.onboarding import acts
-from alama.protection.audit import standing
-from alama.protection.audit.standing import Columns, Standing
+from alama.protection.audit import expected
+from alama.protection.audit.expected import Columns, ExpectedRows
 from tests.onboarded import a_history
 
 RECORD = a_history("umoja")
@@ -16,9 +16,9 @@ ROW: Columns = {
 
 
 def test_another_report_on_a_history_than_the_act_says_is_found() -> None:
-    stood = Standing()
+    stood = ExpectedRows()
     stood.take(acts.history_kept(RECORD, b'{"rows":3}'))
-    (found,) = stood.against({(standing.HISTORY, RECORD.id): ROW})
+    (found,) = stood.against({(expected.HISTORY, RECORD.id): ROW})
     assert (found.where, found.what) == (
         f"loan history {RECORD.id}",
         "report_hash is not what was set",

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from alama.lenders import installation
-from alama.onboarding import work
-from alama.onboarding.job_store import Jobs
 from alama.onboarding.job_supervisor import PROCESS_S_MAX, JobSupervisor
-from alama.onboarding.steps import Stores
+from alama.onboarding.jobs import Jobs, ask_for_training
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 
 WITHIN_S = 15.0
@@ -50,7 +49,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 
 def asked(jobs: Jobs) -> None:
-    work.ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
+    ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 def look(

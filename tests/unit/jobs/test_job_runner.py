@@ -13,11 +13,10 @@ import pytest
 
 from alama.core.errors import AlamaError, TrainingProblem
 from alama.lenders import installation
-from alama.onboarding import work
 from alama.onboarding.job_runner import Do, Runner, Stopped, Told
-from alama.onboarding.job_store import Jobs
+from alama.onboarding.jobs import UNEXPECTED, Jobs, ask_for_training
 from alama.onboarding.records import Job, JobKind, JobState
-from alama.onboarding.steps import Stores
+from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 
@@ -53,7 +52,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 @pytest.fixture
 def job(jobs: Jobs) -> Job:
-    return work.ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
+    return ask_for_training(jobs, clock.wall_us, bytes(7), "demo", b"{}", "W. Mutua")
 
 
 @pytest.fixture
@@ -148,9 +147,9 @@ def test_what_a_lender_can_mend_is_told_and_a_defect_is_not(
     def breaks(_job: Job, _told: Told) -> None:
         raise KeyError("what somebody sent")
 
-    other = work.ask_for_training(jobs, clock.wall_us, b"another", "demo", b"{}", "W. Mutua")
+    other = ask_for_training(jobs, clock.wall_us, b"another", "demo", b"{}", "W. Mutua")
     runner(jobs, breaks, watch).run()
-    assert kept(jobs, other).error == work.UNEXPECTED
+    assert kept(jobs, other).error == UNEXPECTED
     assert len(watch.defects) == 1
 
 

@@ -12,9 +12,9 @@ from alama.platform.database import database as databases
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.protection.audit.chain_checkpoint import EVERY_US, ChainCheckpoint
-from alama.protection.audit.chains import heads_to_keep, newest_first
-from alama.protection.audit.findings import Trouble
-from alama.protection.audit.store import Trail
+from alama.protection.audit.chains import heads_to_keep
+from alama.protection.audit.records import Trouble
+from alama.protection.audit.store import Trail, newest_first
 from alama.scoring.store import ScoreChain, Scores
 from tests.audited import audited, verdict_on
 from tests.entries import NOON_US, an_entry
@@ -31,7 +31,7 @@ class Process:
         self._vault.signer()
         log = ActLog(database, self._vault.signer, lambda: self.now_us, "a test")
         self.chain = ScoreChain(database, log, self._vault.signer)
-        self.witness = ChainCheckpoint(database, log, self.chain, lambda: self.now_us)
+        self.checkpoint = ChainCheckpoint(database, log, self.chain, lambda: self.now_us)
         self._scores = Scores(database, self._vault, self.chain)
 
     def give(self) -> Head:
@@ -40,7 +40,7 @@ class Process:
 
     def note(self, after_us: int = 0) -> None:
         self.now_us += after_us
-        self.witness.note_heads()
+        self.checkpoint.note_heads()
 
 
 @pytest.fixture

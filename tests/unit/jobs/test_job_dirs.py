@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.onboarding import job_dirs
+from alama.onboarding import job_supervisor
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def left_in(place: Path, name: str) -> Path:
 
 
 def test_a_room_is_gone_in_the_end_and_its_lock_with_it() -> None:
-    with job_dirs.room() as room:
+    with job_supervisor.job_dir() as room:
         (room.folder / "history.csv").write_text("in clear")
         assert room.folder.stat().st_mode & 0o077 == 0
     assert not room.folder.exists()
@@ -39,24 +39,24 @@ def test_a_room_is_gone_in_the_end_and_its_lock_with_it() -> None:
 
 def test_what_the_dead_have_left_is_removed_and_what_is_in_use_is_not(place: Path) -> None:
     left, unlocked = left_in(place, "alama-jobs-1"), left_in(place, "alama-jobs-2")
-    (left / job_dirs.LOCK).touch()
+    (left / job_supervisor.LOCK).touch()
     others = left_in(place, "another-program")
-    with job_dirs.room() as room:
-        job_dirs.sweep()
+    with job_supervisor.job_dir() as room:
+        job_supervisor.sweep_job_dirs()
         assert room.folder.exists()
     assert (left.exists(), unlocked.exists(), others.exists()) == (False, False, True)
 
 
 def test_a_room_is_held_until_the_last_of_its_processes_is_dead() -> None:
-    room = job_dirs._make()
+    room = job_supervisor._make()
     with subprocess.Popen(
         (sys.executable, "-c", "input()"), stdin=subprocess.PIPE, pass_fds=(room.lock,)
     ) as process:
         os.close(room.lock)  # as it is where the worker was killed
-        job_dirs.sweep()
+        job_supervisor.sweep_job_dirs()
         assert room.folder.exists()
         process.kill()
-    job_dirs.sweep()
+    job_supervisor.sweep_job_dirs()
     assert not room.folder.exists()
 
 
@@ -64,9 +64,9 @@ def test_a_folder_that_is_being_swept_is_no_room(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [left_in(place, "alama-jobs-1"), left_in(place, "alama-jobs-2")]
-    swept = job_dirs._locked(made[0], fcntl.LOCK_EX)
+    swept = job_supervisor._locked(made[0], fcntl.LOCK_EX)
     monkeypatch.setattr(tempfile, "mkdtemp", lambda **_: str(made.pop(0)))
-    with job_dirs.room() as room:
+    with job_supervisor.job_dir() as room:
         assert room.folder.name == "alama-jobs-2"
     os.close(swept)
 
@@ -74,5 +74,5 @@ def test_a_folder_that_is_being_swept_is_no_room(
 def test_a_link_that_only_looks_like_a_room_is_left_alone(place: Path) -> None:
     others = left_in(place, "another-program")
     (place / "alama-jobs-1").symlink_to(others)
-    job_dirs.sweep()
+    job_supervisor.sweep_job_dirs()
     assert others.exists()

@@ -1,0 +1,65 @@
+"""The commands that do the steps of an onboarding, as the terminal names them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from alama.lenders.records import OnboardingIncomplete
+from alama.onboarding.records import ApprovalBlocked, ModelWithdrawn, NothingBefore, Remedy
+from alama.onboarding.steps import Step, StepProgress, progress_of
+from alama.onboarding.store import Stores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alama.lenders.installation import Installation
+
+
+COMMANDS: Final = {
+    Step.LENDER: "alama onboard terms {lender}",
+    Step.HISTORY: "alama onboard history {lender} FILE",
+    Step.TRAIN: "alama onboard train {lender}",
+    Step.VALIDATE: "alama onboard validate {lender}",
+    Step.APPROVE: 'alama onboard approve {lender} --by NAME --reason "..."',
+    Step.KEY: "alama keys issue --lender {lender} --mode live",
+}
+_REMEDIES: Final = {
+    Remedy.SET_TERMS: "set them first: alama onboard terms {lender}",
+    Remedy.TRAIN: "train it again: alama onboard train {lender}",
+    Remedy.CHANGE_POLICY: "`alama policy activate` sets another policy of {lender}",
+}
+
+
+def command_for(lender: str, step: StepProgress) -> str:
+    """Give the command that does a step, or what the step waits for."""
+    left_out = "".join(f" --exclude {name}" for name in step.exclude)
+    return COMMANDS[step.done_by or step.step].format(lender=lender) + left_out
+
+
+@contextmanager
+def naming_commands(opened: Installation, lender: str) -> Iterator[None]:
+    """Let an error that blocks an approval, a roll back or a live key name what is to be typed."""
+    try:
+        yield
+    except OnboardingIncomplete as error:
+        missing = progress_of(Stores.at(opened), lender, opened.clock()).next
+        error.hint = None if missing is None else command_for(lender, missing)
+        raise
+    except ApprovalBlocked as error:
+        if error.remedy is not None:
+            error.hint = _REMEDIES[error.remedy].format(lender=lender)
+        raise
+    except ModelWithdrawn as error:
+        error.hint = (
+            "to let it answer all the same, sign it again: "
+            f"alama onboard approve {lender} --candidate {error.candidate_id}, over HTTP "
+            f"POST /v1/onboarding/candidates/{error.candidate_id}/signatures; to stop the model of "
+            f"now: alama lenders pause {lender}"
+        )
+        raise
+    except NothingBefore as error:
+        error.hint = (
+            f'leave every decision to a person: alama lenders pause {lender} --reason "..."'
+        )
+        raise
