@@ -15,7 +15,7 @@ from alama.platform.days import DAY_US
 from alama.platform.telemetry.log import JsonLines, Log
 from alama.vault.store import SqlVaultKeys
 from tests.onboarded import a_job
-from tests.patients import opened
+from tests.unit.operations.patients import opened
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 import alama
 from tests.containerfiles import UnknownInstruction, instructions, is_sent, stages
-from tests.deployed import ROOT, judge
 from tests.images import CONTAINERFILE, DOCKERIGNORE
+from tests.unit.deploy.deployed import ROOT, judge
 from tests.wheelhouses import BUILD
 
 TEXT = CONTAINERFILE.read_text("utf-8")

@@ -14,8 +14,8 @@ from alama.platform import clock
 from alama.platform.clock import TOLERANCE_US
 from alama.platform.clock_store import SqlSeen
 from alama.platform.days import DAY_US
-from tests.patients import opened
 from tests.stored import give_score
+from tests.unit.operations.patients import opened
 
 EXIT_LEAP = 1
 EXIT_MISTAKE = 2

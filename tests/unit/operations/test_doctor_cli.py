@@ -17,9 +17,9 @@ from alama.platform.checkup import Mark, ok
 from alama.platform.database import database
 from alama.platform.terminal import terminal
 from tests.certificates import Authority
-from tests.fronts import NAME, Said, Standing
-from tests.patients import copied, install
 from tests.ports import free_port
+from tests.unit.operations.fronts import NAME, Said, Standing
+from tests.unit.operations.patients import copied, install
 
 PAGE = Path(__file__).parents[3] / "docs" / "operating" / "doctor.md"
 

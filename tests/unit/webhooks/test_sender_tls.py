@@ -13,7 +13,7 @@ from alama.platform.addresses import Reach
 from alama.webhooks.sender import DeliveryResult, Sender
 from tests.certificates import Authority
 from tests.ports import HOST
-from tests.raw_receivers import OK_AND_CLOSE, Receiver, receiving
+from tests.unit.webhooks.raw_receivers import OK_AND_CLOSE, Receiver, receiving
 
 NAME = "receiver.example"
 BODY = b"{}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patients import copied, install
+from tests.unit.operations.patients import copied, install
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ from alama.platform.days import DAY_US
 from alama.platform.files.packaged import builtin, jurisdiction
 from alama.policies.policies import activate
 from alama.protection import retention
-from tests.patients import BROKEN, LOOK, OK, UNCHECKED, by_check, opened
 from tests.stored import give_score
+from tests.unit.operations.patients import BROKEN, LOOK, OK, UNCHECKED, by_check, opened
 
 NOON_US = 1_790_000_000_000_000
 DEMO = Book("demo", Mode.TEST)

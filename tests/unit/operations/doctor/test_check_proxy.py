@@ -18,9 +18,9 @@ from alama.operations.doctor.check_proxy import Front, InvalidFront, front_at
 from alama.platform import clock
 from alama.platform.checkup import Finding
 from tests.certificates import Authority
-from tests.fronts import NAME, Said, Standing
-from tests.patients import BROKEN, LOOK, OK, UNCHECKED, by_check
 from tests.ports import free_port
+from tests.unit.operations.fronts import NAME, Said, Standing
+from tests.unit.operations.patients import BROKEN, LOOK, OK, UNCHECKED, by_check
 
 HSTS = {"strict-transport-security": "max-age=63072000"}
 HEALTH = json.dumps({"status": "ok", "version": __version__}).encode()

@@ -12,9 +12,9 @@ from alama import __version__
 from alama.operations.doctor import check_proxy, check_service
 from alama.platform.checkup import Finding
 from alama.platform.settings import Settings
-from tests.fronts import NAME, Said, Standing
-from tests.patients import BROKEN, LOOK, OK
 from tests.ports import HOST, free_port
+from tests.unit.operations.fronts import NAME, Said, Standing
+from tests.unit.operations.patients import BROKEN, LOOK, OK
 
 ALIVE = {"/livez": Said(200, b'{"status":"ok"}')}
 

@@ -14,10 +14,20 @@ from alama.platform.addresses import Reach
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.webhooks.records import Listed
-from tests.patients import BROKEN, LOOK, OK, UNCHECKED, copied, install, looked_at, opened, run_sql
 from tests.ports import HOST, free_port
-from tests.raw_receivers import Trap
 from tests.receivers import Receivers
+from tests.unit.operations.patients import (
+    BROKEN,
+    LOOK,
+    OK,
+    UNCHECKED,
+    copied,
+    install,
+    looked_at,
+    opened,
+    run_sql,
+)
+from tests.unit.webhooks.raw_receivers import Trap
 from tests.vaults import MASTER_KEY
 from tests.webhooked import Hooks, an_event
 

@@ -22,7 +22,7 @@ from alama.scoring.directory import Directory
 from alama.scoring.store import Scores
 from tests.clocks import HandClock
 from tests.factories import a_model
-from tests.patients import BROKEN, LOOK, OK, UNCHECKED, looked_at, opened, run_sql
+from tests.unit.operations.patients import BROKEN, LOOK, OK, UNCHECKED, looked_at, opened, run_sql
 
 NOW_US = 1_800_000_000_000_000
 PHONE = "0712345678"

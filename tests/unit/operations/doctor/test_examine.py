@@ -22,7 +22,7 @@ from alama.platform.settings import Settings
 from alama.protection.rotation import Rotation
 from tests.clocks import HandClock
 from tests.later_versions import Next, become_later, numbered
-from tests.patients import (
+from tests.unit.operations.patients import (
     BROKEN,
     LOOK,
     OK,

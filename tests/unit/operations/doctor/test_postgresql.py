@@ -18,8 +18,8 @@ from alama.platform.checkup import Finding
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from tests.databases import Postgres, through
-from tests.patients import BROKEN, LOOK, OK, UNCHECKED, by_check, install, looked_at
 from tests.ports import free_port
+from tests.unit.operations.patients import BROKEN, LOOK, OK, UNCHECKED, by_check, install, looked_at
 
 REMOTE = make_url("postgresql+psycopg://alama:s3cret@db.internal/alama")
 WELL = diagnosis.Server(

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 TOOLS = ROOT / ".venv-deploy" / "bin"
 

@@ -23,7 +23,7 @@ from tests.recourse import in_time
 MODEL = ReadyModel(builtin())
 POLICY = default_policy("KES")
 READY = ReadyRecourse(ReadyPolicy(POLICY, MODEL))
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[4]
 GOOD = json.loads((ROOT / "src/alama/builtin/sample.json").read_text("utf-8"))
 POOR = {
     **GOOD,
