@@ -37,12 +37,13 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
 	$(BIN)/alama serve --try
 
-# The folders of tests that start nothing and train nothing.
-QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/files tests/unit/pages tests/unit/service \
-	tests/unit/telemetry
+# The folders of tests that start nothing and train nothing, and what they hold of those that do.
+QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/lenders tests/unit/platform tests/unit/policies \
+	tests/unit/scoring tests/unit/vault
+NOT_QUICK := tests/unit/platform/database tests/unit/platform/server
 
 quick: setup check ## The checks and the tests that need no server: 90 seconds
-	HYPOTHESIS_PROFILE=quick $(BIN)/python $(PYTEST) -m "not long" $(QUICK)
+	HYPOTHESIS_PROFILE=quick $(BIN)/python $(PYTEST) -m "not long" $(QUICK) $(NOT_QUICK:%=--ignore=%)
 
 test: setup .venv-deploy/.installed check ## The checks and all that proves the product: 8 minutes
 	$(BIN)/python $(PYTEST) -m "not long"

@@ -48,6 +48,7 @@ def faults(refused: Received) -> set[tuple[str, str]]:
     return {(fault["pointer"], fault["code"]) for fault in refused.json()["errors"]}
 
 
+# Of the rules for URLs, which tests/unit/platform/test_urls.py has all: one of each kind of answer.
 BAD_URLS: list[tuple[object, str]] = [
     (None, "missing_field"),
     (5, "wrong_type"),
@@ -55,22 +56,12 @@ BAD_URLS: list[tuple[object, str]] = [
     ([f"https://{MARK}.example.com"], "wrong_type"),
     ({}, "wrong_type"),
     ("", "invalid_url"),
-    (f"ftp://{MARK}.example.com/", "invalid_url"),
     (f"javascript:{MARK}", "invalid_url"),
     (f"https://{MARK}.example.com/\x00", "invalid_url"),
-    (f"https://{MARK}.example.com/\n", "invalid_url"),
-    (f"https://{MARK}.example.com/é", "invalid_url"),
     ("https://example.com/" + MARK * 300, "invalid_url"),
-    (f"http://{MARK}.example.com/", "invalid_url"),
     (f"https://{MARK}:secret@example.com/", "invalid_url"),
-    (f"https://example.com/#{MARK}", "invalid_url"),
-    (f"https:///{MARK}", "invalid_url"),
     (f"https://example.com:99999/{MARK}", "invalid_url"),
-    (f"https://127.0.0.1/{MARK}", "invalid_url"),
-    (f"https://0x7f.1/{MARK}", "invalid_url"),
-    (f"https://[::ffff:10.0.0.1]/{MARK}", "invalid_url"),
     (f"https://169.254.169.254/latest/{MARK}", "invalid_url"),
-    (f"https://localhost/{MARK}", "invalid_url"),
 ]
 BAD_KINDS: list[tuple[object, str]] = [
     (None, "wrong_type"),
