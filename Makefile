@@ -37,9 +37,9 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
 	$(BIN)/alama serve --try
 
-# The folders of tests that start nothing and train nothing, and what they hold of those that do.
-QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/lenders tests/unit/platform tests/unit/policies \
-	tests/unit/scoring tests/unit/vault
+# The folders of tests that start nothing and train nothing, and those below them that do start servers.
+QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/lenders tests/unit/platform tests/unit/scoring \
+	tests/unit/vault
 NOT_QUICK := tests/unit/platform/database tests/unit/platform/server
 
 quick: setup check ## The checks and the tests that need no server: 90 seconds
@@ -142,7 +142,7 @@ reliability: setup ## Kill the service and its worker, change models, and have d
 
 # Apart from the tests: it wants root, apt and some minutes. Every word of it is in build/walk.log.
 walk: setup ## Do what the operator's guide says, block by block, on a Debian with nothing on it (needs root)
-	$(BIN)/python -m tests.guide_walk
+	$(BIN)/python -m tests.guide.walk
 
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?
 	$(BIN)/mutmut run
@@ -194,7 +194,7 @@ bundle: setup ## Everything for a machine without internet access: dist/alama-VE
 	TRAIN=$(TRAIN) FOR=$(FOR) tools/bundle $(BIN)/python
 
 image-check: setup ## Build both images twice in a clean Debian, compare them file by file, run them (root; minutes)
-	$(BIN)/python -m tests.image_check
+	$(BIN)/python -m tests.images.check
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
 	rm -rf $(VENV) .venv-api .venv-deploy .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \

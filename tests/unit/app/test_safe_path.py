@@ -17,7 +17,7 @@ from alama.lenders import installation
 from alama.onboarding import job_supervisor
 from alama.platform import settings
 from tests.databases import sqlite_url
-from tests.images import CONTAINERFILE
+from tests.images.image import CONTAINERFILE
 from tests.ports import free_port
 from tests.vaults import MASTER_KEY
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guide import ROOT
+from tests.guide.guide import ROOT
 from tests.ports import free_port
 
 HOST = ROOT / "deploy" / "host"

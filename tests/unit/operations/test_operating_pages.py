@@ -15,7 +15,7 @@ from alama.app.cli import build_parser
 from alama.operations.doctor.check_proxy import CLOSED
 from alama.operations.doctor.findings import CHECKS
 from alama.platform import settings
-from tests.guide import (
+from tests.guide.guide import (
     GUIDE,
     OPERATING,
     PAGES,

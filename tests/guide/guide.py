@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OPERATING = ROOT / "docs" / "operating"
 GUIDE = OPERATING / "README.md"
 PAGES = (GUIDE, OPERATING / "secrets.md", OPERATING / "failures.md")

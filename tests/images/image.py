@@ -2,8 +2,8 @@
 
 A stage is a folder, and a base is folders of a Linux that are laid under it and never written to:
 those of this machine, or those of a clean Debian. A container is a process in namespaces of its own
-with that root and as process 1, as an engine starts it; `tests.containers` has those that last. The
-network is the one of this machine.
+with that root and as process 1, as an engine starts it; `tests.images.container` has those that
+last. The network is the one of this machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.containerfiles import (
+from tests.images.containerfile import (
     KEPT_BACK,
     Instruction,
     Stage,
@@ -30,7 +30,7 @@ from tests.containerfiles import (
     stages,
 )
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONTAINERFILE = ROOT / "deploy" / "container" / "Containerfile"
 DOCKERIGNORE = ROOT / ".dockerignore"
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from tests.images import Image, Mount
+from tests.images.image import Image, Mount
 
 
 class Container:

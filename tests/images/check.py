@@ -18,11 +18,11 @@ from pathlib import Path
 import httpx
 
 from alama.platform.files.packaged import sample_application
-from tests import images
-from tests.containers import Container
-from tests.images import ROOT, Base, Image, Mount
+from tests.images import image as images
+from tests.images.container import Container
+from tests.images.image import ROOT, Base, Image, Mount
+from tests.images.wheelhouse import wheelhouse
 from tests.ports import HOST, free_port
-from tests.wheelhouses import wheelhouse
 
 PYTHON = "3.13"
 SUITE = "trixie"

@@ -24,7 +24,7 @@ from typing import IO, Final
 
 import alama
 from alama.platform.database import tables
-from tests.guide import PAGES, ROOT, Block, GuideFailed, Shell, Where, blocks, missing
+from tests.guide.guide import PAGES, ROOT, Block, GuideFailed, Shell, Where, blocks, missing
 
 BUILD: Final = ROOT / "build"
 LOG: Final = BUILD / "walk.log"
