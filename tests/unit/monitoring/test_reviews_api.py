@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from alama.core.lending.policy import Decision
 from alama.core.monitoring.news import News, State
-from alama.lenders import installation
-from alama.lenders.installation import Installation
 from alama.monitoring.outcomes import Outcomes, Sent
-from alama.platform import clock, settings
+from alama.platform import clock
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from alama.scoring.sequels import ReviewReason
 from alama.scoring.store import Scores
@@ -29,19 +25,6 @@ SAID: dict[str, Any] = {
     "name": "W. Mutua",
     "note": "owes two others,\nas she says",
 }
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    home: Path = tmp_path_factory.mktemp("home")
-    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def lender(installed: Installation) -> Lender:
-    return Lender(installed)
 
 
 def scored(lender: Lender) -> str:

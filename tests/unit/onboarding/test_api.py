@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +10,6 @@ import pytest
 
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
-from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
 from alama.onboarding import orders
@@ -20,7 +17,6 @@ from alama.onboarding.orders import TrainOrder
 from alama.onboarding.records import JobKind
 from alama.onboarding.steps import Stores
 from alama.onboarding.wire import GateLimits
-from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.files.packaged import builtin
 from alama.policies import policies
@@ -33,14 +29,6 @@ from tests.unit.onboarding.calls import TERMS, candidate_of, code, job_of, signa
 WHO = {"name": "W. Mutua", "reason": "read the pack"}
 OTHER = {"name": "J. Otieno", "reason": "accept its limits"}
 UNKNOWN = "0" * 28
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    home: Path = tmp_path_factory.mktemp("home")
-    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.onboarding import api as endpoints
 from alama.onboarding import histories, orders
@@ -17,7 +14,6 @@ from alama.onboarding.orders import Wishes
 from alama.onboarding.records import PART_BYTES, FileFormat, Job
 from alama.onboarding.remote import Arrival
 from alama.onboarding.steps import Stores
-from alama.platform import settings
 from alama.platform.book import PILOT_SCOPES
 from alama.platform.database import tables
 from alama.platform.errors import StoreUnavailable
@@ -28,14 +24,6 @@ from tests.unit.onboarding.calls import HISTORIES, candidate_of, code, job_of, w
 
 CSV = {"content-type": "text/csv"}
 PARQUET = {"content-type": "application/vnd.apache.parquet"}
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    home: Path = tmp_path_factory.mktemp("home")
-    opened = installation.open_installation(settings.read({"ALAMA_HOME": str(home)}))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
