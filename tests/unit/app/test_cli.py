@@ -225,7 +225,7 @@ def test_an_interruption_ends_with_one_clean_line(
 
 LOUD_COMMAND = """
 import sys
-from alama.app.cli import main as front_door
+from alama.app import cli as front_door
 from alama.platform.terminal import terminal
 
 class Loud:
