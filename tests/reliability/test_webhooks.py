@@ -62,16 +62,17 @@ REPEATED_MAX = 0.01
 # As `alama worker`, but what a killed worker held comes due sooner than in a minute.
 PROGRAM = """
 import asyncio, os, signal, sys
-from alama import settings, wiring
-from alama.webhooks.telemetry import watching_deliveries
-from alama.webhooks.worker import Pace
 from alama.app.delivering import deliver
+from alama.app.watching import watching_deliveries
+from alama.lenders import installation
+from alama.platform import settings
+from alama.webhooks.worker import Pace
 
 def begun(worker):
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
 
 chosen = settings.read(os.environ)
-installed = wiring.open_installation(chosen)
+installed = installation.open_installation(chosen)
 watch = watching_deliveries("json", 0)
 pace = Pace(lease_s=float(sys.argv[1]), patience_s=float(sys.argv[2]), drain_s=0.3)
 asyncio.run(deliver(chosen, installed, watch, begun, pace))

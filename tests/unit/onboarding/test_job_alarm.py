@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from alama.app import delivering
-from alama.app import delivering as job_supervisor
 from alama.lenders import installation
 from alama.lenders.installation import Installation
-from alama.onboarding import work
+from alama.onboarding import job_supervisor, work
 from alama.onboarding.job_store import Jobs
 from alama.onboarding.job_supervisor import JobAlarm, JobSupervisor
 from alama.onboarding.steps import Stores
@@ -89,7 +88,7 @@ def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
 
 def test_where_jobs_can_be_done_somebody_has_them_done(installed: Installation) -> None:
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(job_supervisor.overseer(installed, watch), JobSupervisor)
+    assert isinstance(delivering.overseer(installed, watch), JobSupervisor)
 
 
 @pytest.mark.parametrize("lacking", ["a safe SQLite", "the libraries"])
@@ -99,6 +98,6 @@ def test_where_jobs_cannot_be_done_somebody_says_why(
     if lacking == "a safe SQLite":
         monkeypatch.setattr(database, "SQLITE_SAFE_FOR_MANY", (99, 0, 0))
     else:
-        monkeypatch.setattr(delivering, "LIBRARIES", ("alama_no_such_library",))
+        monkeypatch.setattr(job_supervisor, "LIBRARIES", ("alama_no_such_library",))
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(job_supervisor.overseer(installed, watch), JobAlarm)
+    assert isinstance(delivering.overseer(installed, watch), JobAlarm)
