@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run quick quick-tests test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -37,12 +37,17 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
 	$(BIN)/alama serve --try
 
-# The folders of tests that start nothing and train nothing.
-QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/files tests/unit/pages tests/unit/service \
-	tests/unit/telemetry
+# The folders of tests that start nothing and train nothing, and those below them that do start servers.
+QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/lenders tests/unit/platform tests/unit/scoring \
+	tests/unit/vault
+NOT_QUICK := tests/unit/platform/database tests/unit/platform/server
 
-quick: setup check ## The checks and the tests that need no server: 90 seconds
-	HYPOTHESIS_PROFILE=quick $(BIN)/python $(PYTEST) -m "not long" $(QUICK)
+# Side by side: mypy has use for one core alone.
+quick: setup ## The checks and the tests that need no server: 90 seconds
+	$(MAKE) --no-print-directory --jobs=2 check quick-tests
+
+quick-tests: setup
+	HYPOTHESIS_PROFILE=quick $(BIN)/python $(PYTEST) -m "not long" $(QUICK) $(NOT_QUICK:%=--ignore=%)
 
 test: setup .venv-deploy/.installed check ## The checks and all that proves the product: 8 minutes
 	$(BIN)/python $(PYTEST) -m "not long"
@@ -141,7 +146,7 @@ reliability: setup ## Kill the service and its worker, change models, and have d
 
 # Apart from the tests: it wants root, apt and some minutes. Every word of it is in build/walk.log.
 walk: setup ## Do what the operator's guide says, block by block, on a Debian with nothing on it (needs root)
-	$(BIN)/python -m tests.guide_walk
+	$(BIN)/python -m tests.guide.walk
 
 mutate: setup ## Mutation testing of the core: which changes of the code would no test notice?
 	$(BIN)/mutmut run
@@ -193,7 +198,7 @@ bundle: setup ## Everything for a machine without internet access: dist/alama-VE
 	TRAIN=$(TRAIN) FOR=$(FOR) tools/bundle $(BIN)/python
 
 image-check: setup ## Build both images twice in a clean Debian, compare them file by file, run them (root; minutes)
-	$(BIN)/python -m tests.image_check
+	$(BIN)/python -m tests.images.check
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
 	rm -rf $(VENV) .venv-api .venv-deploy .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \

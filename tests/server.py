@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Self
 
 import httpx
+import pytest
 
+from alama.app.cli import main
 from alama.lenders import installation, keys
 from alama.lenders import keys as lenders
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
-from tests import commands
+from alama.platform.terminal import terminal
 from tests.ports import HOST, free_port
 from tests.vaults import MASTER_KEY
 
@@ -152,7 +155,7 @@ class Server:
         """
         ours = self.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH")
         if self.command is ALAMA and ours:
-            return commands.run(arguments, self.environment)
+            return run_command(arguments, self.environment)
         done = subprocess.run(
             [*self.command, *arguments],
             env=self.environment,
@@ -180,3 +183,32 @@ def _upgrade(database_url: str) -> None:
     """Do what `alama db upgrade` does, in a fraction of its time."""
     with closing(databases.connect(database_url)) as database:
         migrate.upgrade(database)
+
+
+def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run a command in this process: its exit code, what it prints, and what it says beside that.
+
+    The environment is all that it finds there; nobody sits before it.
+    """
+    printed, said = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in set(os.environ) - set(environment):
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO())
+        _new_terminal()
+        try:
+            with redirect_stdout(printed), redirect_stderr(said):
+                code = main(arguments)
+        except SystemExit as left:  # what cannot be parsed
+            code = int(left.code or 0)
+        finally:
+            _new_terminal()
+    return code, printed.getvalue(), said.getvalue()
+
+
+def _new_terminal() -> None:
+    """As a process starts: a console keeps what it was made with."""
+    terminal.stdout.cache_clear()
+    terminal.stderr.cache_clear()

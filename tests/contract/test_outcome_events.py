@@ -12,8 +12,7 @@ from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.events import EventKind
 from alama.scoring.sequels import Answer
-from tests.entries import DEMO, UMOJA
-from tests.outcomes import (
+from tests.contract.outcomes import (
     SENT,
     answers,
     defaulted,
@@ -23,6 +22,7 @@ from tests.outcomes import (
     rows,
     scored,
 )
+from tests.entries import DEMO, UMOJA
 from tests.stores import lenders_in
 from tests.webhooked import Hooks
 

@@ -20,8 +20,7 @@ from alama.scoring import schema
 from alama.scoring.sequels import Answer
 from tests.audited import verdict_on
 from tests.clocks import HandClock
-from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
-from tests.outcomes import (
+from tests.contract.outcomes import (
     NOW_US,
     SENT,
     TODAY,
@@ -33,6 +32,7 @@ from tests.outcomes import (
     rows,
     scored,
 )
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
 from tests.protected import House
 from tests.stores import acts_in, lenders_in
 

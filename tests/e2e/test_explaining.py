@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from alama.core.recourse.answer import Hindrance
-from tests.walks import Walk
+from tests.e2e.walks import Walk
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explaining.md").read_text("utf-8")

@@ -19,13 +19,13 @@ import pytest
 
 import alama
 from alama.platform.files.packaged import sample_application
-from tests import images
-from tests.containers import Container
 from tests.databases import Postgres
-from tests.image_check import UNCOMPILED
-from tests.images import Image, Mount
+from tests.images import image as images
+from tests.images.check import UNCOMPILED
+from tests.images.container import Container
+from tests.images.image import Image, Mount
+from tests.images.wheelhouse import wheelhouse
 from tests.ports import HOST, free_port
-from tests.wheelhouses import wheelhouse
 
 START_S_MAX = 60.0  # a second or two; the machine may be busy with every other test
 STOP_S_MAX = 30.0

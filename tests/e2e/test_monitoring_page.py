@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.databases import sqlite_url
+from tests.e2e.walks import Walk
 from tests.server import Server
-from tests.walks import Walk
 
 pytestmark = pytest.mark.long
 

@@ -17,8 +17,8 @@ from prometheus_client import CollectorRegistry
 from alama.platform.telemetry.metrics import Metrics
 from alama.webhooks.metrics import DeliveryMetrics
 from alama.webhooks.records import Backlog, Forgotten
-from tests.unit.telemetry.test_formats import KNOWN
-from tests.unit.telemetry.test_metrics import Done
+from tests.unit.platform.telemetry.test_formats import KNOWN
+from tests.unit.platform.telemetry.test_metrics import Done
 from tools import dashboard
 
 ROOT = Path(__file__).parents[2]

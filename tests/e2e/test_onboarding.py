@@ -25,8 +25,8 @@ from alama.platform.database import database
 from alama.training.population.people import PopulationOptions
 from bench.pilot.loans import loan_table
 from tests.coarse import coarse_path
-from tests.cores import one_core
 from tests.databases import sqlite_url
+from tests.e2e.cores import one_core
 from tests.e2e.service import FULL, Service
 from tests.pilots import lean
 from tests.server import ALAMA

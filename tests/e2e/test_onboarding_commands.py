@@ -23,8 +23,8 @@ from alama.training.recipe import Recipe
 from alama.training.validation.gates import Gate
 from bench.onboarding.planted import LEAKING_FIELD, Planted, plant, unnamed
 from tests.coarse import coarse_training
-from tests.cores import one_core
 from tests.databases import sqlite_url
+from tests.e2e.cores import one_core
 from tests.e2e.service import COMPACT
 from tests.pilots import NOT_NEEDED
 from tests.server import Server

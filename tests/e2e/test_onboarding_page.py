@@ -17,9 +17,9 @@ from alama.onboarding.store import Stores
 from alama.platform.book import PILOT_SCOPES, Book, Mode
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
+from tests.e2e.walks import ADDRESS
 from tests.lending import open_live
 from tests.onboarded import MODEL, a_candidate, a_history
-from tests.walks import ADDRESS
 
 pytestmark = pytest.mark.long
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from alama.app.cli import build_parser
-from tests.cores import one_core
 from tests.databases import sqlite_url
+from tests.e2e.cores import one_core
+from tests.e2e.walks import Walk
 from tests.server import Server
-from tests.walks import Walk
 
 pytestmark = pytest.mark.long
 

@@ -19,9 +19,9 @@ from alama.platform.book import Book, Mode
 from alama.scoring.store import Scores
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
+from tests.e2e.walks import Walk
 from tests.entries import a_request_id, an_entry
 from tests.server import Server
-from tests.walks import Walk
 
 PAGE = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text("utf-8")
 DAY_US = 86_400 * 1_000_000

@@ -11,9 +11,9 @@ import pytest
 
 from alama.core import receipts
 from tests.databases import sqlite_url
+from tests.e2e.walks import Walk
 from tests.receipts import a_receipt
 from tests.server import Server
-from tests.walks import Walk
 
 pytestmark = pytest.mark.long
 

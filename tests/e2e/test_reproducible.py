@@ -1,9 +1,11 @@
 """The same rows and seed make the same model, byte for byte, wherever and however it is trained."""
 
+import importlib
 import os
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,6 @@ import pytest
 from alama.core import model
 from alama.training.pipeline import Order, Trained, judge, train
 from tests.patterned import QUICK, patterned, unwatched
-from tests.processors import lesser_processor
 
 # One worker makes what the tests here share, once.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("reproducible")]
@@ -69,3 +70,16 @@ def test_another_seed_is_another_model(model_id: str) -> None:
     other = train(patterned(3_000, seed=1), ORDER, unwatched)
     assert other.model.id != model_id
     assert model.decode(model.encode(other.model)) == other.model
+
+
+def lesser_processor() -> dict[str, str]:
+    """The environment in which NumPy and the C library use their plain code paths."""
+    numpy_core: Any = importlib.import_module("numpy._core._multiarray_umath")
+    # NumPy refuses to disable what the machine lacks, so only what it would really use is named.
+    features: dict[str, bool] = numpy_core.__cpu_features__
+    used = [name for name in numpy_core.__cpu_dispatch__ if features.get(name)]
+    return {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(used),
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F",
+        "OPENBLAS_CORETYPE": "Prescott",
+    }

@@ -13,8 +13,8 @@ from alama.protection.applicants import Applicants
 from tests.databases import sqlite_url
 from tests.e2e.conftest import MARK
 from tests.e2e.service import COMPACT, Service
+from tests.e2e.walks import Walk
 from tests.server import Server
-from tests.walks import Walk
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reviews.md").read_text("utf-8")
 UNSTABLE = ((re.compile(r"req_[0-9a-f]{28}"), "REQUEST"),)

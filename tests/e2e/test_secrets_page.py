@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import sqlite_url
-from tests.guide import OPERATING, Shell, Where, blocks, missing
+from tests.guide.guide import OPERATING, Shell, Where, blocks, missing
 from tests.server import Server
 
 pytestmark = pytest.mark.long

@@ -33,9 +33,9 @@ from alama.webhooks.endpoints import Endpoints, NewEndpoint
 from alama.webhooks.events import Events
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
+from tests.e2e.walks import Walk
 from tests.ports import HOST, free_port
 from tests.receivers import Receivers
-from tests.walks import Walk
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("webhooks")]
 

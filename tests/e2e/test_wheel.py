@@ -15,8 +15,8 @@ import alama
 from alama.core.product import PRODUCT
 from alama.platform.files.packaged import sample_application
 from tests.databases import sqlite_url
+from tests.images.wheelhouse import clean_environment, wheelhouse
 from tests.server import Server
-from tests.wheelhouses import clean_environment, wheelhouse
 
 ROOT = Path(__file__).parents[2]
 

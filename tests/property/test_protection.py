@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -24,10 +25,11 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from alama.platform.acts import Act
 from alama.platform.database import database
+from alama.platform.database.database import Database
 from alama.platform.errors import Erased, StoreUnavailable
 from alama.protection import retention
 from alama.protection.applicants import UnderHold, UnknownApplicant
@@ -41,11 +43,51 @@ from alama.vault.ring import Ring
 from tests.audited import unwatched
 from tests.clocks import HandClock
 from tests.entries import DEMO
-from tests.faults import Faults
 from tests.property.happenings import Given, Retry, new_database
 from tests.protected import DAY_US, House
 from tests.tries import tries
 from tests.vaults import MASTERS
+
+
+class Faults:
+    """Watches every connection of a database that has made none yet."""
+
+    def __init__(self, database: Database) -> None:
+        self._connections: list[Any] = []
+        self._left: int | None = None
+        self.struck = False
+        for engine in (database.engine, database._hot):
+            event.listen(engine, "connect", self._connected)
+
+    def strike(self, statement: int) -> None:
+        """Let so many statements pass, and have the next one fail in its middle; once."""
+        self.struck, self._left = False, statement
+        for connection in self._connections:
+            self._watch(connection)
+
+    def cease(self) -> None:
+        """Let everything pass."""
+        self._left = None
+
+    def _connected(self, connection: Any, _: object) -> None:
+        self._connections.append(connection)
+        if self._left is not None:
+            self._watch(connection)
+
+    def _watch(self, connection: Any) -> None:
+        connection.set_trace_callback(self._statement_begins)
+        connection.set_progress_handler(self._fails_now, 1)
+
+    def _statement_begins(self, _: str) -> None:
+        if self._left is not None:
+            self._left -= 1
+
+    def _fails_now(self) -> bool:
+        if self._left is None or self._left >= 0:
+            return False
+        self.struck, self._left = True, None
+        return True
+
 
 RETENTION_DAYS = 30
 STATEMENTS_MAX = 40

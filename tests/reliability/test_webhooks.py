@@ -66,6 +66,7 @@ import asyncio, os, signal, sys
 from alama.app.delivering import deliver
 from alama.app.watching import watching_deliveries
 from alama.lenders.installation import open_installation
+from alama.lenders import installation
 from alama.platform import settings
 from alama.webhooks.worker import Pace
 

@@ -17,7 +17,7 @@ import pytest
 import alama
 from alama.platform import settings
 from tests.certificates import Authority
-from tests.deployed import DEPLOY, documents, judge_by_schema
+from tests.unit.deploy.deployed import DEPLOY, documents, judge_by_schema
 
 FILE = DEPLOY / "compose.yaml"
 COMPOSE: dict[str, Any] = documents(FILE)[0]

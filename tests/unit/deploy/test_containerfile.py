@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import alama
-from tests.containerfiles import UnknownInstruction, instructions, is_sent, stages
-from tests.deployed import ROOT, judge
-from tests.images import CONTAINERFILE, DOCKERIGNORE
-from tests.wheelhouses import BUILD
+from tests.images.containerfile import UnknownInstruction, instructions, is_sent, stages
+from tests.images.image import CONTAINERFILE, DOCKERIGNORE
+from tests.images.wheelhouse import BUILD
+from tests.unit.deploy.deployed import ROOT, judge
 
 TEXT = CONTAINERFILE.read_text("utf-8")
 STAGES = {stage.name: stage for stage in stages(TEXT)}
@@ -107,7 +107,7 @@ def test_the_engine_gets_what_is_copied_and_nothing_else() -> None:
         for source in step.value.split()[:-1]
     }
     assert all(is_sent(name, text) for name in copied)
-    assert not is_sent("tests/images.py", text)
+    assert not is_sent("tests/images/image.py", text)
     assert not is_sent("deploy/container/settle-other", text)
     assert {
         name.split("/")[0] if name.startswith("requirements") else name for name in copied

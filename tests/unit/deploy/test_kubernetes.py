@@ -13,7 +13,7 @@ import pytest
 
 import alama
 from alama.platform import settings
-from tests.deployed import DEPLOY, ROOT, documents, judge_by_schema
+from tests.unit.deploy.deployed import DEPLOY, ROOT, documents, judge_by_schema
 
 FOLDER = DEPLOY / "kubernetes"
 FILES = sorted(path for path in FOLDER.glob("*.yaml") if path.name != "kustomization.yaml")

@@ -12,9 +12,9 @@ import pytest
 
 import alama
 from alama.app import cli as main
-from tests.containerfiles import stages
-from tests.deployed import DEPLOY, ROOT, documents
-from tests.images import CONTAINERFILE
+from tests.images.containerfile import stages
+from tests.images.image import CONTAINERFILE
+from tests.unit.deploy.deployed import DEPLOY, ROOT, documents
 
 PAGES = {name: ROOT / "docs" / "operating" / name for name in ("containers.md", "kubernetes.md")}
 

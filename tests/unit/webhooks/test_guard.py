@@ -19,7 +19,7 @@ from alama.webhooks import sender as guard
 from alama.webhooks import sender as names
 from alama.webhooks.records import DeliveryResult, SendError
 from alama.webhooks.sender import Sender
-from tests.raw_receivers import OK_AND_CLOSE, Trap, receiving
+from tests.unit.webhooks.raw_receivers import OK_AND_CLOSE, Trap, receiving
 
 TIMEOUT_S = 5.0
 NOW_US = 1_763_200_000_000_000

@@ -14,7 +14,7 @@ from alama.webhooks.records import SendError
 from alama.webhooks.sender import probe
 from tests.certificates import Authority
 from tests.ports import HOST, free_port
-from tests.raw_receivers import OK_AND_CLOSE, Trap, receiving
+from tests.unit.webhooks.raw_receivers import OK_AND_CLOSE, Trap, receiving
 
 NAME = "receiver.example"
 REACH = Reach(addresses.LOOPBACK)

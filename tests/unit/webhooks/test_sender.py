@@ -21,7 +21,7 @@ from alama.webhooks import sender as names
 from alama.webhooks.records import DeliveryResult, SendError
 from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, Sender
 from tests.ports import HOST, free_port
-from tests.raw_receivers import (
+from tests.unit.webhooks.raw_receivers import (
     OK,
     OK_AND_CLOSE,
     Answer,

@@ -14,7 +14,7 @@ from alama.webhooks.records import DeliveryResult
 from alama.webhooks.sender import Sender
 from tests.certificates import Authority
 from tests.ports import HOST
-from tests.raw_receivers import OK_AND_CLOSE, Receiver, receiving
+from tests.unit.webhooks.raw_receivers import OK_AND_CLOSE, Receiver, receiving
 
 NAME = "receiver.example"
 BODY = b"{}"

@@ -22,7 +22,8 @@ from alama.core.recourse.answer import (
 from alama.core.recourse.find import find_recourse
 from alama.core.recourse.ready import ReadyRecourse
 from alama.platform.files.packaged import builtin
-from tests.advised import (
+from tests.policies import with_parts
+from tests.unit.core.recourse.advised import (
     COMPACT,
     GOOD,
     MODEL,
@@ -35,7 +36,6 @@ from tests.advised import (
     obstacles,
     sent_again,
 )
-from tests.policies import with_parts
 
 
 def test_somebody_who_is_approved_has_nothing_to_change() -> None:

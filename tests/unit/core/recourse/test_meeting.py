@@ -12,8 +12,17 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.recourse.answer import ScoreAtLeast, Sought, Status
 from alama.core.recourse.find import find_recourse
 from alama.core.recourse.ready import ReadyRecourse
-from tests.advised import GOOD, MODEL, POLICY, POOR, advice, by_rule, find, sent_again
 from tests.policies import with_parts
+from tests.unit.core.recourse.advised import (
+    GOOD,
+    MODEL,
+    POLICY,
+    POOR,
+    advice,
+    by_rule,
+    find,
+    sent_again,
+)
 
 
 @pytest.mark.parametrize(

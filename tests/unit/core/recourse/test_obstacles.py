@@ -8,7 +8,16 @@ from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.recourse.answer import Hindrance, ScoreAtLeast
 from alama.core.recourse.ready import ReadyRecourse
-from tests.advised import GOOD, MODEL, POLICY, POOR, READY, by_rule, find, obstacles
+from tests.unit.core.recourse.advised import (
+    GOOD,
+    MODEL,
+    POLICY,
+    POOR,
+    READY,
+    by_rule,
+    find,
+    obstacles,
+)
 
 
 def test_rules_that_cannot_be_kept_together_are_named_and_no_field() -> None:
