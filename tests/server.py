@@ -19,7 +19,6 @@ import pytest
 
 from alama.app.cli import main
 from alama.lenders import installation, keys
-from alama.lenders import keys as lenders
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
@@ -137,7 +136,7 @@ class Server:
         with closing(installation.open_installation(settings.read(self.environment))) as installed:
             registry = installed.registry
             if not registry.lenders():  # only an embedded database brings one along
-                lenders.add_lender(registry, clock.wall_us, DEMO.lender, "Demo lender", "KES")
+                keys.add_lender(registry, clock.wall_us, DEMO.lender, "Demo lender", "KES")
             return keys.issue(registry, installed.clock, installed.pepper, DEMO)[0]
 
     def alama(self, *arguments: str) -> str:

@@ -18,7 +18,6 @@ import msgspec
 
 from alama.core import model
 from alama.lenders import installation, keys
-from alama.lenders import keys as lenders
 from alama.monitoring.challengers import Challengers, Challenges
 from alama.monitoring.shadowing import SETTLED_US
 from alama.platform import clock, settings
@@ -126,7 +125,7 @@ def _prepared(
     books = [Book(name, Mode.TEST) for name in ("row-alone", "row-challenged")]
     issued = []
     for book in books:
-        lenders.add_lender(installed.registry, clock.wall_us, book.lender, book.lender, "KES")
+        keys.add_lender(installed.registry, clock.wall_us, book.lender, book.lender, "KES")
         key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, book)
         issued.append(replace(server, key=key))
     challenger = model.seal(msgspec.structs.replace(builtin(), name="challenger"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.lenders import installation as wiring
 from alama.lenders import keys
-from alama.lenders import keys as lenders
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from bench.serve.server import family, started
@@ -115,7 +114,7 @@ def installed(stage: Stage) -> Iterator[Installation]:
 def lender(stage: Stage, installation: Installation, name: str) -> Server:
     """Add a lender; give the service with a test key of theirs."""
     book = Book(name, Mode.TEST)
-    lenders.add_lender(installation.registry, clock.wall_us, name, name, "KES")
+    keys.add_lender(installation.registry, clock.wall_us, name, name, "KES")
     key, _ = keys.issue(installation.registry, installation.clock, installation.pepper, book)
     return replace(stage.server, key=key)
 

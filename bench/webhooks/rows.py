@@ -18,7 +18,6 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from alama.lenders import installation, keys
-from alama.lenders import keys as lenders
 from alama.platform import clock, settings
 from alama.platform.book import Book, Mode
 from bench import page
@@ -105,7 +104,7 @@ def _clients(server: Server, installed: Installation) -> dict[str, Server]:
     clients = {}
     for number, name in enumerate(PATHS, start=1):
         book = Book(f"row-{number}", Mode.TEST)
-        lenders.add_lender(installed.registry, clock.wall_us, book.lender, name, "KES")
+        keys.add_lender(installed.registry, clock.wall_us, book.lender, name, "KES")
         key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, book)
         clients[name] = replace(server, key=key)
     return clients

@@ -18,7 +18,7 @@ from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnavailable
 from alama.protection import applicants, retention
 from alama.protection.applicants import Erasure
-from alama.protection.audit import store as audits
+from alama.protection.audit import store as audit_store
 from alama.protection.audit.records import Trouble
 from alama.protection.audit.store import Trail
 from alama.protection.retention import Plan
@@ -91,8 +91,8 @@ def test_spans_of_any_size_give_the_same_verdict(
         process.give(an_entry(at_us=at_us), an_entry(at_us=at_us - 3_000_000))
     whole = verdict_on(database)
     for span in (1, 2, 5):
-        monkeypatch.setattr(audits, "SPAN", span)
-        monkeypatch.setattr(audits, "_AT_ONCE", span)
+        monkeypatch.setattr(audit_store, "SPAN", span)
+        monkeypatch.setattr(audit_store, "_AT_ONCE", span)
         assert verdict_on(database) == whole
     assert (whole.findings, whole.proved) == ([], 24)
 
@@ -101,7 +101,7 @@ def test_a_score_whose_entry_is_far_in_time_is_proved_too(
     process: Process, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clock that is set between two requests tears their commit apart, and that is all."""
-    monkeypatch.setattr(audits, "SPAN", 1)
+    monkeypatch.setattr(audit_store, "SPAN", 1)
     process.give(an_entry(), an_entry(at_us=NOON_US + 90 * MINUTE_US))
     process.give(an_entry(at_us=NOON_US + MINUTE_US))
     verdict = verdict_on(database)
@@ -245,7 +245,7 @@ def test_a_chain_that_nobody_opened_is_found(process: Process, database: Databas
 def test_an_entry_whose_time_was_changed_is_told_and_not_its_scores(
     process: Process, database: Database, monkeypatch: pytest.MonkeyPatch, at_us: int
 ) -> None:
-    monkeypatch.setattr(audits, "SPAN", 1)
+    monkeypatch.setattr(audit_store, "SPAN", 1)
     for number in range(3):
         process.give(an_entry(at_us=NOON_US + number * MINUTE_US))
     table = tables.audit_entries

@@ -15,7 +15,7 @@ from alama.platform.book import USUAL_SCOPES, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.protection import retention
-from alama.protection.audit import store as audits
+from alama.protection.audit import store as audit_store
 from alama.protection.audit.store import Trail
 from alama.protection.audit.verify import Verdict
 from alama.protection.retention import Plan
@@ -87,7 +87,7 @@ def going_on(work: Callable[[], None]) -> Iterator[None]:
 def test_nothing_is_wrong_while_scores_are_given_and_deleted(
     database: Database, others: list[Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "SPAN", 2)
+    monkeypatch.setattr(audit_store, "SPAN", 2)
     given, deleted = others[:2]
     vault, scores, log = vault_of(given), scores_in(given), acts_in(deleted)
     clock = iter(range(NOON_US, NOON_US + 10**12, 4_000_000))

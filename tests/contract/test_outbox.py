@@ -16,15 +16,7 @@ from alama.platform.database.database import Database
 from alama.platform.events import Event, EventKind
 from alama.protection.audit.store import Trail
 from alama.webhooks import outbox, schema
-from alama.webhooks.records import (
-    LEASE_US,
-    Backlog,
-    Change,
-    DisabledReason,
-    Due,
-    Settled,
-    Verdict,
-)
+from alama.webhooks.records import LEASE_US, Backlog, Change, DisabledReason, Due, Settled, Verdict
 from alama.webhooks.schedule import Tried, verdict
 from tests.audited import verdict_on
 from tests.entries import DEMO, LIVE, NOON_US

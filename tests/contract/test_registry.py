@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from alama.lenders import store as registries
+from alama.lenders import store as lenders_store
 from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
 from alama.lenders.store import Registry
 from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
@@ -355,7 +355,7 @@ def test_scores_that_were_just_refused_outweigh_a_few_bytes_that_may_still_fit(
 def test_scores_that_were_refused_long_ago_outweigh_nothing(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registries, "REFUSAL_STANDS_S", 0.0)
+    monkeypatch.setattr(lenders_store, "REFUSAL_STANDS_S", 0.0)
     with pytest.raises(StoreUnavailable), database.driving() as cursor:
         cursor.execute("INSERT INTO no_such_table VALUES (1)")
     Registry(database).write_something()

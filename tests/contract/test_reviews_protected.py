@@ -13,7 +13,7 @@ from alama.platform.book import Book
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import Erased, StoreUnfit
-from alama.protection.audit import store as audits
+from alama.protection.audit import store as audit_store
 from alama.protection.audit.records import Trouble
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.scores_api import ScoreListed
@@ -274,7 +274,7 @@ def test_a_retention_run_accounts_for_the_reviews_that_went_with_their_scores(
 def test_more_reviews_than_are_read_at_a_time_are_all_looked_at(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "_AT_ONCE", 2)
+    monkeypatch.setattr(audit_store, "_AT_ONCE", 2)
     for book in (DEMO, LIVE, DEMO):
         for reference in ("A-1", None):
             reviewed(house, reference, book)

@@ -20,8 +20,7 @@ from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable, StoreUnfit
-from alama.scoring import counts as tallies
-from alama.scoring import schema
+from alama.scoring import counts, schema
 from alama.scoring.counts import FOLDED
 from alama.scoring.records import Entry
 from alama.scoring.store import Scores
@@ -280,7 +279,7 @@ def test_what_few_said_is_not_kept_by_field(scores: Scores) -> None:
 def test_days_are_put_together_some_at_a_time(
     scores: Scores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tallies, "FOLDED_AT_ONCE", 2)
+    monkeypatch.setattr(counts, "FOLDED_AT_ONCE", 2)
     said = assessments()[0]
     scores.commit([entry_of(said, book) for book in BOOKS])
     assert scores.fold_counts(TODAY + 1)

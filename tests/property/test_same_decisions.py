@@ -35,7 +35,7 @@ from alama.lenders.records import Key
 from alama.platform.book import USUAL_SCOPES
 from alama.platform.files.packaged import builtin, languages, write_model
 from alama.platform.http.exchange import Arrival
-from alama.scoring import api as render
+from alama.scoring import api as scoring_api
 from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.records import Earlier, Entry
@@ -188,7 +188,7 @@ async def served(question: Question) -> tuple[list[bytes], list[Entry]]:
     caller = Caller(
         key, DEMO, ActiveModel(question.model, question.policy), VAULT.ring(DEMO.lender)
     )
-    with_offer = render.expanded(frozenset({"offer"}), languages()[0])
+    with_offer = scoring_api.expanded(frozenset({"offer"}), languages()[0])
     replies = []
     for application in question.applications:
         arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())

@@ -16,7 +16,6 @@ from sqlalchemy import exc, insert
 from alama.lenders.store import Registry
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
-from alama.platform.database import migrate as online_upgrade
 from alama.platform.database.database import Database
 from tests.databases import Postgres, through
 from tests.proxy import Proxy
@@ -80,7 +79,7 @@ def test_a_migration_may_take_longer_than_a_request(
         psycopg.connect(url) as other,
         ThreadPoolExecutor(1) as beside,
     ):
-        other.execute("SELECT pg_advisory_xact_lock(%s)", (online_upgrade.LOCK,))
+        other.execute("SELECT pg_advisory_xact_lock(%s)", (migrate.LOCK,))
         upgraded = beside.submit(migrate.upgrade, database)
         time.sleep(0.5)
         other.rollback()

@@ -28,13 +28,13 @@ from alama.core.recourse.ready import ReadyRecourse
 from alama.lenders import keys
 from alama.lenders import records as lenders_records
 from alama.monitoring import reviews_api
-from alama.onboarding import examples as examples_onboarding
+from alama.onboarding import examples as onboarding_examples
 from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
 from alama.platform.files import packaged
 from alama.platform.files.packaged import languages
 from alama.platform.http import operation, problems
-from alama.platform.http.operation import Mishap
+from alama.platform.http.operation import Json, Mishap
 from alama.platform.http.problems import (
     BadParameter,
     BodyTooLarge,
@@ -42,7 +42,7 @@ from alama.platform.http.problems import (
     UnsupportedMediaType,
 )
 from alama.protection import receipts as protection_receipts
-from alama.scoring import api as render
+from alama.scoring import api as scoring_api
 from alama.scoring import records as scoring_records
 from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
@@ -50,13 +50,12 @@ from alama.scoring.explain_api import explain_reply
 from alama.scoring.explaining import TARGET_DEFAULT, Explained, Question
 from alama.scoring.records import ScoreRow, Sealed, pack
 from alama.scoring.scoring import Given
-from alama.webhooks import examples as examples_webhooks
+from alama.webhooks import examples as webhooks_examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.platform.http.exchange import Reply
-    from alama.platform.http.operation import Json
 
 
 AT_US: Final = operation.AT_US
@@ -130,13 +129,13 @@ class Replies:
 
     def score(self, body: bytes) -> Any:  # noqa: ANN401  JSON has no better type
         """Give the reply of POST /v1/score."""
-        return json.loads(render.score_reply(self._given(body)))
+        return json.loads(scoring_api.score_reply(self._given(body)))
 
     def expanded(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the same with everything that `expand` can add."""
-        everything = frozenset(render.EXPANSIONS)
+        everything = frozenset(scoring_api.EXPANSIONS)
         english, *_ = self._languages
-        return json.loads(render.expanded(everything, english)(self._given(body)))
+        return json.loads(scoring_api.expanded(everything, english)(self._given(body)))
 
     def explained(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of POST /v1/explain to a question without parameters."""
@@ -248,8 +247,8 @@ def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
         score: (scoring_records.UnknownScore(), platform_errors.Erased(AT_US)),
         f"{score}/receipt": (protection_receipts.NoReceipt(),),
         **reviews_api.refusals(),
-        **examples_webhooks.refusals(),
-        **examples_onboarding.refusals(),
+        **webhooks_examples.refusals(),
+        **onboarding_examples.refusals(),
     }
     return {type(error): (path, error) for path, errors in by_path.items() for error in errors}
 
@@ -258,7 +257,7 @@ def _met_by_scores() -> tuple[AlamaError, ...]:
     return (
         _raised(b'{"mm_months": 26,}', MalformedDocument),
         _raised(WRONG, InvalidApplication),
-        BadParameter(f"expand knows {', '.join(render.EXPANSIONS)}"),
+        BadParameter(f"expand knows {', '.join(scoring_api.EXPANSIONS)}"),
         platform_errors.KeyMissing(),
         _refused_key(),
         platform_errors.KeyExpired(

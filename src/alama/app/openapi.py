@@ -23,7 +23,7 @@ from alama.platform.files import packaged
 from alama.platform.http import documents, problems
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, Success, reference
-from alama.scoring import api as score_api
+from alama.scoring import api as scoring_api
 from alama.webhooks import examples as webhooks_examples
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ HEADERS: Final[dict[str, Json]] = {
     "Request-Id": {
         "description": "Names this exchange, for the log and for whoever helps you.",
         "required": True,
-        "schema": {"type": "string", "pattern": score_api.REQUEST_ID_PATTERN},
+        "schema": {"type": "string", "pattern": scoring_api.REQUEST_ID_PATTERN},
     },
     "RateLimit": {
         "description": "Requests left right now (r), and seconds until all are back (t).",

@@ -13,15 +13,13 @@ from alama import __version__
 from alama.app import worker_process
 from alama.app.worker_process import Where
 from alama.lenders import keys
-from alama.lenders import keys as lenders
 from alama.lenders.installation import Installation, installation
 from alama.operations.doctor import check_service
-from alama.platform import settings as settings_module
+from alama.platform import settings as platform_settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 from alama.platform.server import processes
-from alama.platform.server import processes as listeners
 from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import Log, gather_libraries, log_on_stderr
 
@@ -102,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             _override(name, str(getattr(args, name)))
     if args.trial:
         os.environ.setdefault("ALAMA_DEVELOPMENT", "yes")
-    settings = settings_module.read(os.environ)
+    settings = platform_settings.read(os.environ)
     tracing.check(os.environ)
     log = log_on_stderr(settings.log)
     gather_libraries(log)
@@ -112,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
             databases.check_processes(installed.database, settings.workers)
             _tell_of_disk(log, installed.database)
             kind = installed.database.engine.dialect.name
-            listener = held.enter_context(closing(listeners.listen(settings.host, settings.port)))
+            listener = held.enter_context(closing(processes.listen(settings.host, settings.port)))
             place = worker_process.where(settings, installed.database)
             forget_worker = held.enter_context(_metrics(settings, place))
             key = _trial_key(installed) if args.trial else None
@@ -120,9 +118,9 @@ def run(args: argparse.Namespace) -> int:
         worker = worker_process.service_worker(place, settings, log, forget_worker)
 
         def up() -> None:
-            _announce(log, settings, kind, listeners.url(listener))
+            _announce(log, settings, kind, processes.url(listener))
             if key is not None:
-                welcome(listeners.url(listener), key)
+                welcome(processes.url(listener), key)
             worker.start()
 
         config = processes.configuration(settings.workers, settings.stop_timeout)
@@ -150,16 +148,16 @@ def _tell_of_disk(log: Log, database: Database) -> None:
 
 def _override(name: str, value: str) -> None:
     """Put an option into the environment, because every worker reads its settings there."""
-    chosen = {settings_module.PREFIX + name.upper(): value}
+    chosen = {platform_settings.PREFIX + name.upper(): value}
     try:
-        settings_module.read(chosen)
-    except settings_module.InvalidSetting as error:
-        raise settings_module.InvalidSetting(f"--{name} is not valid", hint=error.hint) from None
+        platform_settings.read(chosen)
+    except platform_settings.InvalidSetting as error:
+        raise platform_settings.InvalidSetting(f"--{name} is not valid", hint=error.hint) from None
     os.environ.update(chosen)
 
 
 def _trial_key(installed: Installation) -> str:
-    book = Book(lenders.DEMO, Mode.TEST)
+    book = Book(keys.DEMO, Mode.TEST)
     text, _ = keys.issue(
         installed.registry, installed.clock, installed.pepper, book, days=TRIAL_DAYS
     )
@@ -205,7 +203,7 @@ def _announce(log: Log, settings: Settings, database: str, address: str) -> None
 def _metrics_address(settings: Settings) -> dict[str, str]:
     if not settings.metrics_port:
         return {}
-    return {"metrics": f"{listeners.address(settings.host, settings.metrics_port)}/metrics"}
+    return {"metrics": f"{processes.address(settings.host, settings.metrics_port)}/metrics"}
 
 
 def welcome(address: str, key: str) -> None:

@@ -22,10 +22,10 @@ from alama.onboarding.approval import Approval
 from alama.onboarding.remote import OnboardingApi
 from alama.platform.files import packaged
 from alama.platform.http import documents, problems, status
-from alama.platform.http.operation import operations_of
+from alama.platform.http.operation import Json, operations_of
 from alama.protection import receipts_api
 from alama.protection.receipts import Receipts
-from alama.scoring import api as score_api
+from alama.scoring import api as scoring_api
 from alama.scoring import explain_api, scores_api
 from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from alama.lenders.installation import Installation
     from alama.platform.addresses import Reach
-    from alama.platform.http.operation import Json
     from alama.platform.timeouts import WorkQueue
     from alama.scoring.admission import Admission
     from alama.scoring.explaining import Explaining
@@ -59,7 +58,7 @@ class Running(NamedTuple):
 class Served(NamedTuple):
     """Everything that is served, in the order of the OpenAPI document."""
 
-    score: score_api.ScoreEndpoint
+    score: scoring_api.ScoreEndpoint
     explain: explain_api.ExplainEndpoint
     scores: scores_api.StoredScoreEndpoints
     receipts: receipts_api.ReceiptEndpoint
@@ -88,7 +87,7 @@ class Served(NamedTuple):
         reviews, remote = Reviews.at(installed), OnboardingApi.at(installed)
         endpoints, events = Endpoints.at(installed, reach), Events.at(installed)
         return cls(
-            score=score_api.ScoreEndpoint(admission, running.scoring, languages),
+            score=scoring_api.ScoreEndpoint(admission, running.scoring, languages),
             explain=explain_api.ExplainEndpoint(admission, running.explaining, languages),
             scores=scores_api.StoredScoreEndpoints(
                 admission, running.scores, installed.vault, reviews.sequel
@@ -126,7 +125,7 @@ REQUESTS: Final = (
     *candidates_api.REQUESTS,
 )
 REPLIES: Final = (
-    score_api.ScoreReply,
+    scoring_api.ScoreReply,
     explain_api.ExplainReply,
     scores_api.ScoreRecord,
     scores_api.ScorePage,
@@ -143,7 +142,7 @@ REPLIES: Final = (
     *dict.fromkeys(events_api.DATA.values()),
 )
 PARAMETERS: Final[dict[str, Json]] = {
-    **score_api.PARAMETERS,
+    **scoring_api.PARAMETERS,
     **scores_api.PARAMETERS,
     **monitoring_api.PARAMETERS,
     **endpoints_api.PARAMETERS,

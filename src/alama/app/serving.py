@@ -21,11 +21,10 @@ from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation, open_installation
 from alama.lenders.limits import Pace, RateLimit, Sharing, SqlRates
-from alama.lenders.store import Registry
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX
 from alama.monitoring.drift import Drift
 from alama.onboarding.store import Stores
-from alama.platform import settings as settings_module
+from alama.platform import settings as platform_settings
 from alama.platform.clock import follow, stopwatch_us, wall_us
 from alama.platform.database import database as databases
 from alama.platform.errors import StoreUnavailable
@@ -70,7 +69,7 @@ GARBAGE_THRESHOLD: Final = 20_000
 
 def service() -> ASGIApp:
     """Make the application of one worker process, as the environment says."""
-    settings = settings_module.read(os.environ)
+    settings = platform_settings.read(os.environ)
     watch = watching(settings.log, settings.metrics_port)
     try:
         databases.require_file(settings.database_address)

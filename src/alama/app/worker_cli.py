@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from alama.app.watching import watching_deliveries
 from alama.core.errors import AlamaError
 from alama.lenders.installation import existing_installation
-from alama.platform import settings as settings_module
+from alama.platform import settings as platform_settings
 from alama.platform.database import database
 from alama.platform.errors import StoreUnfit
 from alama.platform.telemetry import tracing
@@ -71,7 +71,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = settings_module.read(os.environ)
+    settings = platform_settings.read(os.environ)
     tracing.check(os.environ)
     if args.jobs:
         from alama.onboarding.worker_jobs import do_jobs  # noqa: PLC0415  rich is not for a service

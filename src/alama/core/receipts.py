@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec import Meta
 
 from alama.core import chain
-from alama.core import chain as merkle
 from alama.core.chain import digest
 from alama.core.errors import InvalidReceipt
 
@@ -191,9 +190,9 @@ def _root_of(receipt: Receipt) -> bytes:
         bytes.fromhex(proof.digest),
     )
     steps = [
-        merkle.Step(bytes.fromhex(step.hash), is_left=step.side == "left") for step in proof.path
+        chain.Step(bytes.fromhex(step.hash), is_left=step.side == "left") for step in proof.path
     ]
-    return merkle.climb(_pack(named), steps)
+    return chain.climb(_pack(named), steps)
 
 
 def _hash_of(entry: LogEntry) -> bytes:
@@ -239,7 +238,7 @@ def make(score: KeptScore, record: bytes, link: chain.Link, public_key: bytes) -
             digest=names[place].digest.hex(),
             path=tuple(
                 Step("left" if step.is_left else "right", step.beside.hex())
-                for step in merkle.path(chain.leaves(link.kind, link.body), place)
+                for step in chain.path(chain.leaves(link.kind, link.body), place)
             ),
             entry=LogEntry(
                 writer=link.writer,

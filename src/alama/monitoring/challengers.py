@@ -21,7 +21,7 @@ from alama.core.errors import AlamaError, InvalidModel, InvalidPolicy, UnknownCu
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.lenders import schema as lenders_schema
-from alama.lenders import store as deploying
+from alama.lenders import store as lenders_store
 from alama.lenders.records import UnknownLender
 from alama.monitoring import schema
 from alama.monitoring.records import answering
@@ -157,8 +157,10 @@ class Challengers:
             there = _open_in(connection, book)
             if there is not None:
                 raise ChallengerThere(book, there.model_id)
-            deploying.keep_document(connection, lenders_schema.models, model_id, document, since_us)
-            connection.execute(insert(schema.challengers), deploying.of_book(book) | row)
+            lenders_store.keep_document(
+                connection, lenders_schema.models, model_id, document, since_us
+            )
+            connection.execute(insert(schema.challengers), lenders_store.of_book(book) | row)
             details: dict[str, Detail] = {REASON: challenger.reason, "since_us": since_us}
             act = act_in_book(ActKind.CHALLENGER_SET, book, model_id, details, challenger.set_by)
             self._log.append(connection, act)
@@ -185,7 +187,7 @@ class Challengers:
         """All that a book has ever had, the newest first."""
         query = (
             select(schema.challengers)
-            .where(deploying.in_book(schema.challengers, book))
+            .where(lenders_store.in_book(schema.challengers, book))
             .order_by(_C.since_us.desc())
         )
         with self._database.reading() as connection:
@@ -203,7 +205,7 @@ class Challengers:
         query = (
             whole_scores()
             .where(
-                deploying.in_book(scoring_schema.scores, challenger.book),
+                lenders_store.in_book(scoring_schema.scores, challenger.book),
                 request_id > challenger.reached,
                 request_id < before,
             )
@@ -224,7 +226,7 @@ class Challengers:
         }
         if progress.error is not None:
             moved["error"] = progress.error
-        whose = deploying.of_book(challenger.book) | {"model_id": challenger.model_id}
+        whose = lenders_store.of_book(challenger.book) | {"model_id": challenger.model_id}
         shadows = {shadow.request_id: shadow for shadow in progress.shadows}
         with self._database.writing() as connection:
             moving = update(schema.challengers).where(from_here).values(moved)
@@ -248,7 +250,7 @@ def _still_there(connection: Connection, book: Book, request_ids: Sequence[str])
     scores = scoring_schema.scores
     query = (
         select(scores.c.request_id)
-        .where(deploying.in_book(scores, book), scores.c.request_id.in_(request_ids))
+        .where(lenders_store.in_book(scores, book), scores.c.request_id.in_(request_ids))
         .order_by(scores.c.request_id)
         .with_for_update(read=True, key_share=True)
     )
@@ -256,13 +258,13 @@ def _still_there(connection: Connection, book: Book, request_ids: Sequence[str])
 
 
 def _lock(connection: Connection, book: Book) -> None:
-    if not deploying.lock_lender(connection, book.lender):
+    if not lenders_store.lock_lender(connection, book.lender):
         raise UnknownLender(book.lender)
 
 
 def _open_in(connection: Connection, book: Book) -> Challenger | None:
     query = select(schema.challengers).where(
-        deploying.in_book(schema.challengers, book), _C.ended_us.is_(None)
+        lenders_store.in_book(schema.challengers, book), _C.ended_us.is_(None)
     )
     row = connection.execute(query).first()
     return None if row is None else _challenger(row)
@@ -270,7 +272,7 @@ def _open_in(connection: Connection, book: Book) -> Challenger | None:
 
 def _is(challenger: Challenger) -> ColumnElement[bool]:
     return and_(
-        deploying.in_book(schema.challengers, challenger.book),
+        lenders_store.in_book(schema.challengers, challenger.book),
         _C.model_id == challenger.model_id,
         _C.since_us == challenger.since_us,
     )

@@ -25,7 +25,7 @@ from alama.core.monitoring.drift import (
     newly_drifted,
 )
 from alama.core.tally import CardTally
-from alama.lenders.store import in_book, of_book
+from alama.lenders.store import Registry, in_book, of_book
 from alama.monitoring import schema
 from alama.monitoring.records import DayTally, whole_days
 from alama.platform.acts import Act, ActKind, ActLog, Detail, act_in_book
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from alama.lenders.installation import Installation
-    from alama.lenders.store import Registry
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
 

@@ -22,14 +22,7 @@ from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, private_json
 from alama.platform.http.fields import Rule
-from alama.platform.http.operation import (
-    AT_US,
-    REQUEST_ID,
-    Json,
-    Operation,
-    Success,
-    reference,
-)
+from alama.platform.http.operation import AT_US, REQUEST_ID, Json, Operation, Success, reference
 from alama.platform.http.problems import (
     BadParameter,
     BodyTooLarge,

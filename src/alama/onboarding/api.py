@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from alama.onboarding.remote import OnboardingApi
     from alama.scoring.admission import Admission
 
-
 TERMS: Final = "/v1/onboarding/terms"
 HOW: Final = {
     Step.LENDER: f"PUT {TERMS}",

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from alama.onboarding.remote import Arrival, Handed, OnboardingApi
     from alama.scoring.admission import Admission
 
-
 TAG: Final = "Onboarding"
 HISTORIES: Final = "/v1/onboarding/histories"
 TRAININGS: Final = "/v1/onboarding/trainings"

@@ -14,7 +14,7 @@ from sqlalchemy import insert, select, update
 
 from alama.lenders import acts
 from alama.lenders import schema as lenders_schema
-from alama.lenders import store as deploying
+from alama.lenders import store as lenders_store
 from alama.lenders.records import Deployment, Signed, UnknownLender
 from alama.lenders.store import Registry, lock_lender
 from alama.onboarding import acts as pilot_acts
@@ -246,17 +246,17 @@ class Candidates:
         book = Book(lender, Mode.LIVE)
         with self._database.writing() as connection:
             _lock(connection, lender)
-            model_id = choose(deploying.deployments(connection, book))
-            left, policy_id = deploying.deployed(connection, book) or (None, None)
+            model_id = choose(lenders_store.deployments(connection, book))
+            left, policy_id = lenders_store.deployed(connection, book) or (None, None)
             deployment = Deployment(model_id, policy_id, signed)
-            deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
+            lenders_store.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
             self._log.append(connection, pilot_acts.rolled_back(book, left, signed))
             self._log.append(connection, acts.deployed(book, deployment))
         return model_id
 
 
 def _lock(connection: Connection, lender: str) -> None:
-    if not deploying.lock_lender(connection, lender):
+    if not lenders_store.lock_lender(connection, lender):
         raise UnknownLender(lender)
 
 
@@ -267,7 +267,7 @@ def _dossier(connection: Connection, book: Book, candidate_id: str) -> Dossier:
         candidate=_found(connection, lender, candidate_id),
         signatures=_signatures(connection, lender, candidate_id),
         document=_document(connection, lender, candidate_id),
-        deployments=deploying.deployments(connection, book),
+        deployments=lenders_store.deployments(connection, book),
     )
 
 
@@ -289,10 +289,10 @@ def _activate(
     people = ", ".join(dict.fromkeys(signature.person for signature in signatures))
     signed = Signed(last.signed_us, people, last.reason)
     deployment = Deployment(model_id, policy_id, signed)
-    deploying.keep_document(
+    lenders_store.keep_document(
         connection, lenders_schema.models, model_id, dossier.document, last.signed_us
     )
-    deploying.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
+    lenders_store.deploy(connection, book, EventKind.MODEL_ACTIVATED, deployment)
     return acts.deployed(book, deployment)
 
 

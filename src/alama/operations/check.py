@@ -12,7 +12,6 @@ from alama.core.errors import AlamaError
 from alama.lenders import installation, keys
 from alama.lenders.store import Registry
 from alama.operations import diagnosis, soundness
-from alama.operations import soundness as referential
 from alama.platform.checkup import Finding, Mark, broken, look, ok, unchecked
 from alama.platform.clock import wall_us
 from alama.platform.database import database as databases
@@ -256,7 +255,7 @@ def _files(database: Database, *, quickly: bool) -> Iterator[Finding]:
 
 
 def _rows(database: Database, watch: Watch, *, quickly: bool) -> Iterator[Finding]:
-    tables = referential.tables(with_large=not quickly)
+    tables = soundness.tables(with_large=not quickly)
     with watch("tables", len(tables)) as done:
         wanting = []
         for table in tables:
@@ -265,7 +264,7 @@ def _rows(database: Database, watch: Watch, *, quickly: bool) -> Iterator[Findin
     for rule, count, first in wanting:
         words = f"{rule.table.name}: {count:,} {rule.wrong}; the first is {first}"
         yield broken(ROWS, words, _KEEP)
-    rules = sum(rule.table.name in tables for rule in referential.RULES)
+    rules = sum(rule.table.name in tables for rule in soundness.RULES)
     if not wanting:
         said = f"what each names is there: {rules} rules hold in {len(tables)} tables"
         yield ok(ROWS, said)
@@ -273,11 +272,11 @@ def _rows(database: Database, watch: Watch, *, quickly: bool) -> Iterator[Findin
         yield unchecked(ROWS, f"scores, and all that grows with them, {_QUICK}")
 
 
-def _broken(database: Database, table: str) -> list[referential.Broken]:
+def _broken(database: Database, table: str) -> list[soundness.Broken]:
     """Look at one table in a transaction of its own: a long one would keep SQLite's journal."""
     with database.reading() as connection:
         patiently(connection)
-        return list(referential.broken_in(connection, table))
+        return list(soundness.broken_in(connection, table))
 
 
 def _documents(database: Database, watch: Watch) -> Iterator[Finding]:

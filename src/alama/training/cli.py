@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from alama.training.pipeline import Judged, Order
     from alama.training.validation.validate import Validation
 
-
 HOLDOUT_MAX: Final = 0.5
 HOME_CURRENCY: Final = "KES"
 

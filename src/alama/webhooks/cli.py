@@ -20,7 +20,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import GAP, Lines, Stacked, cut, facts
 from alama.platform.terminal.terminal import add_yes, confirm
-from alama.webhooks import records as descriptions
+from alama.webhooks import records as webhooks_records
 from alama.webhooks.endpoints import Endpoints, NewEndpoint
 from alama.webhooks.endpoints_api import attempt_line
 from alama.webhooks.events import Events
@@ -413,7 +413,7 @@ def add_description(parser: argparse.ArgumentParser) -> None:
         "--description",
         type=_description,
         metavar="TEXT",
-        help=f"what it is for, in a line of at most {descriptions.DESCRIPTION_MAX} characters",
+        help=f"what it is for, in a line of at most {webhooks_records.DESCRIPTION_MAX} characters",
     )
 
 
@@ -481,8 +481,8 @@ def moment_us(text: str) -> int:
 
 
 def _description(text: str) -> str:
-    if not descriptions.is_description(text):
-        message = f"one line of at most {descriptions.DESCRIPTION_MAX} characters"
+    if not webhooks_records.is_description(text):
+        message = f"one line of at most {webhooks_records.DESCRIPTION_MAX} characters"
         raise argparse.ArgumentTypeError(message)
     return text
 

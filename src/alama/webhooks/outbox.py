@@ -19,11 +19,7 @@ from alama.platform.acts import ActLog
 from alama.platform.database import tables
 from alama.platform.database.books import NO_BOOK, StoredBook, books_after, within
 from alama.platform.database.statements import Prepared, insert_into
-from alama.platform.event_bundles import (
-    COLUMNS,
-    Bundle,
-    announce,
-)
+from alama.platform.event_bundles import COLUMNS, Bundle, announce
 from alama.platform.events import Event, EventKind
 from alama.webhooks import deliveries as delivery_rows
 from alama.webhooks import endpoint_store, resends, schema

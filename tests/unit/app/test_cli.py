@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from alama import __version__
-from alama.app import cli as main
+from alama.app import cli as app_cli
 from alama.core.errors import AlamaError
 from alama.platform.terminal.command import Parser
 
@@ -40,8 +40,8 @@ class FakeCommand(ModuleType):
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
     def put(run: Run) -> None:
         monkeypatch.setitem(sys.modules, "try_command", FakeCommand(run))
-        noun = main.Noun("try", "what the test says", "try_command")
-        monkeypatch.setattr(main, "NOUNS", (noun,))
+        noun = app_cli.Noun("try", "what the test says", "try_command")
+        monkeypatch.setattr(app_cli, "NOUNS", (noun,))
 
     return put
 
@@ -54,7 +54,7 @@ def raiser(error: BaseException) -> Run:
 
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main([]) == 0
+    assert app_cli.main([]) == 0
     assert "examples:" in capsys.readouterr().out
 
 
@@ -62,27 +62,27 @@ def test_the_help_says_what_alama_is_and_shows_every_example(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:
-        main.main(["--help"])
+        app_cli.main(["--help"])
     assert exit_info.value.code == 0
     text = capsys.readouterr().out
     assert "scores loan applications" in text
-    for command, meaning in main.EXAMPLES:
+    for command, meaning in app_cli.EXAMPLES:
         assert command in text
         assert meaning in text
 
 
-@pytest.mark.parametrize("example", [command for command, _ in main.EXAMPLES])
+@pytest.mark.parametrize("example", [command for command, _ in app_cli.EXAMPLES])
 def test_every_example_of_the_help_is_a_command_that_exists(example: str) -> None:
     program, *arguments = shlex.split(example)
     assert program == "alama"
-    assert callable(main.build_parser().parse_args(arguments).run)
+    assert callable(app_cli.build_parser().parse_args(arguments).run)
 
 
 def test_no_help_is_wider_than_the_terminal_but_for_commands_to_copy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    every = list(parsers(main.build_parser()))
+    every = list(parsers(app_cli.build_parser()))
     assert len(every) > 60
     for parser in every:
         copied = {line for line in (parser.epilog or "").splitlines() if line[:3] != "  #"}
@@ -93,8 +93,8 @@ def test_no_help_is_wider_than_the_terminal_but_for_commands_to_copy(
 def test_lists_and_examples_keep_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     for columns in ("40", "80", "200"):
         monkeypatch.setenv("COLUMNS", columns)
-        text = main.build_parser().format_help()
-        for command, meaning in main.EXAMPLES:
+        text = app_cli.build_parser().format_help()
+        for command, meaning in app_cli.EXAMPLES:
             assert f"\n  # {meaning}\n  {command}\n" in text + "\n"
 
 
@@ -111,22 +111,22 @@ def test_a_command_that_does_not_exist_gets_the_one_that_was_meant(
     typed: list[str], wrong: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:
-        main.main(typed)
-    assert exit_info.value.code == main.EXIT_MISTAKE
+        app_cli.main(typed)
+    assert exit_info.value.code == app_cli.EXIT_MISTAKE
     err = capsys.readouterr().err
     assert err.endswith(f"there is no command '{wrong}'; {said}\n")
     assert len(err.splitlines()) == 2
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    main.build_parser().print_help()
+    app_cli.build_parser().print_help()
     text = capsys.readouterr().out
-    for noun in main.NOUNS:
+    for noun in app_cli.NOUNS:
         assert re.search(rf"^    {noun.name} +{noun.help[:20]}", text, re.MULTILINE), noun
 
 
 def test_every_command_and_every_action_has_a_description() -> None:
-    silent = [parser.prog for parser in parsers(main.build_parser()) if not parser.description]
+    silent = [parser.prog for parser in parsers(app_cli.build_parser()) if not parser.description]
     assert silent == []
 
 
@@ -143,14 +143,14 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_info:
-        main.main(["--version"])
+        app_cli.main(["--version"])
     assert exit_info.value.code == 0
     assert capsys.readouterr().out == f"alama {__version__}\n"
 
 
 def test_a_command_gets_its_arguments_and_gives_the_exit_code(install: Install) -> None:
     install(lambda args: args.times + 40)
-    assert main.main(["try", "--times", "2"]) == 42
+    assert app_cli.main(["try", "--times", "2"]) == 42
 
 
 def test_an_unknown_command_is_a_mistake(
@@ -158,8 +158,8 @@ def test_an_unknown_command_is_a_mistake(
 ) -> None:
     install(lambda _args: 0)
     with pytest.raises(SystemExit) as exit_info:
-        main.main(["tyr"])
-    assert exit_info.value.code == main.EXIT_MISTAKE
+        app_cli.main(["tyr"])
+    assert exit_info.value.code == app_cli.EXIT_MISTAKE
     assert "tyr" in capsys.readouterr().err
 
 
@@ -167,7 +167,7 @@ def test_an_error_of_alama_is_told_with_its_hint(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(raiser(AlamaError("there is no column [label]", hint="name it with --label")))
-    assert main.main(["try"]) == main.EXIT_MISTAKE
+    assert app_cli.main(["try"]) == app_cli.EXIT_MISTAKE
     out, err = capsys.readouterr()
     assert out == ""
     assert err == "error: there is no column [label]\n  hint: name it with --label\n"
@@ -177,7 +177,7 @@ def test_an_error_without_a_hint_is_one_line_however_long(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(raiser(AlamaError("word " * 60 + "end")))
-    assert main.main(["try"]) == main.EXIT_MISTAKE
+    assert app_cli.main(["try"]) == app_cli.EXIT_MISTAKE
     assert capsys.readouterr().err == "error: " + "word " * 60 + "end\n"
 
 
@@ -193,7 +193,7 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it(
     install: Install, capsys: pytest.CaptureFixture[str], module: str, library: str, extra: str
 ) -> None:
     install(raiser(ModuleNotFoundError(f"No module named {module!r}", name=module)))
-    assert main.main(["try"]) == main.EXIT_MISTAKE
+    assert app_cli.main(["try"]) == app_cli.EXIT_MISTAKE
     err = capsys.readouterr().err
     assert f"needs {library}," in err
     assert f"pip install 'alama[{extra}]'" in err
@@ -202,7 +202,7 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it(
 def test_every_library_is_promised_from_an_extra_that_has_it() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     distributions = {"interpret": "interpret-core", "sklearn": "scikit-learn"}
-    for library, extra in main.EXTRA_BY_LIBRARY.items():
+    for library, extra in app_cli.EXTRA_BY_LIBRARY.items():
         names = [re.split(r"[\[<>=]", r)[0] for r in project["optional-dependencies"][extra]]
         assert distributions.get(library, library) in names
 
@@ -212,14 +212,14 @@ def test_a_missing_module_of_another_kind_is_a_defect_and_keeps_its_traceback(
 ) -> None:
     install(raiser(ModuleNotFoundError("No module named 'alama.typo'", name="alama.typo")))
     with pytest.raises(ModuleNotFoundError):
-        main.main(["try"])
+        app_cli.main(["try"])
 
 
 def test_an_interruption_ends_with_one_clean_line(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(raiser(KeyboardInterrupt()))
-    assert main.main(["try"]) == main.EXIT_INTERRUPTED
+    assert app_cli.main(["try"]) == app_cli.EXIT_INTERRUPTED
     assert capsys.readouterr().err == "\ninterrupted\n"
 
 
@@ -256,7 +256,7 @@ def test_a_reader_that_leaves_a_pipe_ends_the_command_in_silence(speak: str) -> 
         assert process.stdout.readline() == "row\n"
         process.stdout.close()
         assert process.stderr.read() == ""
-        assert process.wait() == main.EXIT_PIPE_CLOSED
+        assert process.wait() == app_cli.EXIT_PIPE_CLOSED
 
 
 HEAVY = {"clarabel", "interpret", "joblib", "pyarrow", "psycopg", "scipy", "sklearn"}
@@ -265,13 +265,13 @@ HEAVY = {"clarabel", "interpret", "joblib", "pyarrow", "psycopg", "scipy", "skle
 def test_the_front_door_opens_fast_because_it_imports_no_command() -> None:
     loaded = modules_after("m.main([])")
     assert {"msgspec", "rich", "sqlalchemy"}.isdisjoint(loaded)
-    assert {noun.module for noun in main.NOUNS}.isdisjoint(loaded)
+    assert {noun.module for noun in app_cli.NOUNS}.isdisjoint(loaded)
 
 
 def test_no_command_loads_the_libraries_of_an_extra_before_it_runs() -> None:
     fill = "[p.fill() for p in m.build_parser()._subparsers._group_actions[0].choices.values()]"
     loaded = modules_after(fill)
-    assert {noun.module for noun in main.NOUNS} <= loaded
+    assert {noun.module for noun in app_cli.NOUNS} <= loaded
     assert HEAVY.isdisjoint(loaded)
 
 

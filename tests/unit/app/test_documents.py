@@ -13,7 +13,6 @@ import httpx
 import pytest
 
 from alama.app import openapi
-from alama.app import openapi as schemas
 from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
 from alama.platform.book import Book
@@ -190,7 +189,7 @@ def test_every_field_and_code_of_an_explanation_is_told() -> None:
     for code, meaning in problems.OBSTACLES.items():
         assert code in codes
         assert meaning.when.replace("`", "") in codes
-    for code, told in schemas.reason_codes().items():
+    for code, told in openapi.reason_codes().items():
         assert code in codes
         assert told["text"] in codes
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.app import openapi
-from alama.app import openapi as schemas
 from alama.app.served import ENDPOINTS, OPERATIONS
 from alama.core import receipts
 from alama.core.application import looks_personal, may_be_word
@@ -26,8 +25,6 @@ from alama.core.recourse.answer import Hindrance
 from alama.platform.events import EventKind
 from alama.platform.files.packaged import languages
 from alama.platform.http import problems
-from alama.platform.http import problems as http_problems
-from alama.platform.http import problems as meanings
 from alama.platform.http import status as http_status
 from alama.platform.http.endpoint import routes
 from alama.platform.http.operation import operations_of
@@ -250,7 +247,7 @@ def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
         ("health", http_status.Health),
         ("unhealthy", http_status.Health),
         ("receipt", Receipt),
-        *((code, http_problems.Problem) for code in EXAMPLES if code in meanings.PROBLEMS),
+        *((code, problems.Problem) for code in EXAMPLES if code in problems.PROBLEMS),
     ]:
         with subtests.test(name=name, kind=kind):
             msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)
@@ -310,8 +307,8 @@ def test_the_example_of_a_stored_score_is_whole() -> None:
 
 
 def test_every_problem_says_what_to_do_about_it() -> None:
-    codes = schemas.problem_codes()
-    assert codes.keys() == meanings.PROBLEMS.keys()
+    codes = openapi.problem_codes()
+    assert codes.keys() == problems.PROBLEMS.keys()
     assert DOCUMENT["components"]["schemas"]["Problem"]["properties"]["code"]["x-codes"] == codes
 
 

@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from alama.core import chain
-from alama.core import chain as merkle
 from alama.core.chain import SALT_BYTES, Head, Link, Named, UnreadableBody, digest
 
 AT_US = 1_794_744_000_000_000
@@ -68,7 +67,7 @@ def test_an_entry_names_its_scores_and_has_a_leaf_for_each(named: list[list[Name
         assert chain.names(link.body) == commit
         leaves = chain.leaves(link.kind, link.body)
         for index, leaf in enumerate(leaves):
-            assert link.header.root == merkle.climb(leaf, merkle.path(leaves, index))
+            assert link.header.root == chain.climb(leaf, chain.path(leaves, index))
         assert len(leaves) == len(commit)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import alama
-from alama.app import cli as main
+from alama.app import cli as app_cli
 from tests.images.containerfile import stages
 from tests.images.image import CONTAINERFILE
 from tests.unit.deploy.deployed import DEPLOY, ROOT, documents
@@ -52,7 +52,7 @@ def run_inside(page: str) -> list[tuple[str, list[str]]]:
 def test_every_command_of_alama_is_one_that_it_takes(page: str) -> None:
     ours = [words[1:] for _, words in run_inside(page) if words[0] == "alama"]
     assert len(ours) >= 4
-    parser = main.build_parser()
+    parser = app_cli.build_parser()
     for arguments in ours:
         parser.parse_args(arguments)
     assert ["db", "check"] in ours

@@ -15,7 +15,7 @@ from alama.core.monitoring.figures import (
     WindowFigure,
 )
 from alama.core.monitoring.rates import Loans, rate
-from alama.monitoring import page as monitoring
+from alama.monitoring import page as monitoring_page
 from alama.monitoring.page import headline
 from tests.reports import report, scored, states
 
@@ -26,7 +26,7 @@ SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 def render(found: MonitoringReport) -> str:
     """The page, its lines joined as a browser joins them."""
-    return re.sub("[ \n]+", " ", monitoring.monitoring_page(found))
+    return re.sub("[ \n]+", " ", monitoring_page.monitoring_page(found))
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -16,7 +16,7 @@ from alama.core.lending import policy_text
 from alama.lenders import installation
 from alama.lenders.installation import Installation
 from alama.onboarding import cli, offline
-from alama.onboarding import cli as onboard
+from alama.onboarding import cli as onboarding_cli
 from alama.onboarding.arguments import decided_from
 from alama.onboarding.commands import COMMANDS
 from alama.onboarding.records import Decided, Pilot
@@ -377,7 +377,7 @@ def test_a_reason_without_an_approval_is_no_approval(capsys: pytest.CaptureFixtu
         (["umoja"], cli.walk),
         (["--region", "umoja", "--seed", "1"], cli.walk),
         (["walk", "status"], cli.walk),
-        (["status", "umoja"], onboard.show_status),
+        (["status", "umoja"], onboarding_cli.show_status),
     ],
 )
 def test_a_line_that_names_no_step_walks(typed: list[str], run: object) -> None:

@@ -8,8 +8,7 @@ import gzip
 import pytest
 
 from alama.lenders.installation import Installation
-from alama.onboarding import histories, schema
-from alama.onboarding import jobs_api as endpoints
+from alama.onboarding import histories, jobs_api, schema
 from alama.onboarding.records import PART_BYTES, FileFormat, Job, Wishes, decode_read_order
 from alama.onboarding.remote import Arrival
 from alama.onboarding.store import Stores
@@ -74,7 +73,7 @@ def test_other_callers_do_not_wait_while_the_head_of_a_file_is_looked_at(
         except RuntimeError:
             held_up.append(None)
 
-    monkeypatch.setattr(endpoints, "check_csv_head", looked_at)
+    monkeypatch.setattr(jobs_api, "check_csv_head", looked_at)
     with_terms(lender)
     assert lender.ask("POST", HISTORIES, b"a,b\n1,2\n", CSV).status == 202
     assert held_up == [None]
@@ -131,7 +130,7 @@ def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(
     lender: Lender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_terms(lender)
-    monkeypatch.setattr(endpoints, "FILE_BYTES_MAX", 2 * PART_BYTES)
+    monkeypatch.setattr(jobs_api, "FILE_BYTES_MAX", 2 * PART_BYTES)
     announced = lender.ask("POST", HISTORIES, b"rows", CSV | {"content-length": "9999999999"})
     found: Received | None = send(lender, [b"a\n" * (PART_BYTES // 2)] * 3)
     assert found is not None

@@ -18,7 +18,6 @@ from alama.lenders.store import Registry
 from alama.platform import clock, settings
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
-from alama.platform.database import migrate as migration_plan
 from alama.platform.database.sqlite_driver import pysqlite3
 from alama.scoring import schema as scoring_schema
 from alama.vault import schema as vault_schema
@@ -143,7 +142,7 @@ def test_what_only_a_newer_version_knows_cannot_be_told(
     execute(address, "UPDATE alembic_version SET version_num = '9999'")
     database = databases.connect(address)
     with database.writing() as connection:
-        migration_plan.note_served(connection, tables.HEAD)
+        migrate.note_served(connection, tables.HEAD)
     database.close()
     assert main(["db", "check", "--quick"]) == EXIT_UNTOLD
     assert marks(capsys.readouterr().out)["tables"] == UNTOLD

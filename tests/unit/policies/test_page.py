@@ -14,7 +14,7 @@ from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Figures, Simulation, simulate
 from alama.core.units import Apr
-from alama.policies import page as policy_report
+from alama.policies import page as policies_page
 from alama.policies.page import headline, policy_page
 from tests.simulations import a_simulation, a_wider_policy, some_cases, the_model
 
@@ -129,7 +129,7 @@ def test_each_application_that_changes_decision_is_listed(
 def test_a_list_that_is_cut_says_so(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(policy_report, "SWITCHES_MAX", 30)
+    monkeypatch.setattr(policies_page, "SWITCHES_MAX", 30)
     shown = policy_page(simulation, "those in loans.parquet", "2026-11-15")
     count = len(simulation.switches)
     assert f"The first 30 of {count} are listed; <code>--switched FILE.csv</code> writes" in shown

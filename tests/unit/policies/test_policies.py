@@ -9,7 +9,6 @@ from alama.core import document
 from alama.core import model as models
 from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
-from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Decision, OwnRule, Policy, StandardLoan
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
@@ -33,7 +32,7 @@ DEFAULT = draft.default_policy("KES")
 def named(name: str, currency: str = "KES", **changes: Any) -> bytes:
     """The text of a policy that differs from the default by its name at least."""
     policy = msgspec.structs.replace(draft.default_policy(currency), name=name, **changes)
-    return policy_writer.write(seal(policy)).encode()
+    return draft.write(seal(policy)).encode()
 
 
 def activate(registry: Registry, text: bytes, signed: Signed = SIGNED) -> Policy:

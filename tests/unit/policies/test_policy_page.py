@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import cli as main
+from alama.app import cli as app_cli
 from alama.app import openapi
 from alama.core.application import read
 from alama.core.assess import Assessment, assess
@@ -198,7 +198,7 @@ def test_every_command_in_the_text_can_be_typed(page: str) -> None:
     found = set(re.findall(r"`(alama \w+ \w+[^`]* [^`]+)`", text))
     assert any("lenders pause" in command for command in found)
     for command in found:
-        main.build_parser().parse_args(shlex.split(command)[1:])
+        app_cli.build_parser().parse_args(shlex.split(command)[1:])
 
 
 @pytest.mark.parametrize("page", ["policy.md", "changing-a-policy.md"])
@@ -206,7 +206,7 @@ def test_every_action_that_the_text_names_is_there(page: str) -> None:
     text = " ".join((DOCS / page).read_text("utf-8").split())
     for command in set(re.findall(r"`(alama \w+ \w+)`", text)):
         with pytest.raises(SystemExit) as left:
-            main.build_parser().parse_args([*command.split()[1:], "--help"])
+            app_cli.build_parser().parse_args([*command.split()[1:], "--help"])
         assert left.value.code == 0, command
 
 
@@ -217,7 +217,7 @@ def test_every_option_of_a_simulation_that_the_walk_names_is_there() -> None:
     for option in re.findall(r"`(--.*?)`", " ".join(rows)):
         arguments = option.replace("MODE", "live").split()
         on = [] if option.startswith("--on") else ["--on", "scores"]
-        main.build_parser().parse_args(["policy", "simulate", "policy.toml", *on, *arguments])
+        app_cli.build_parser().parse_args(["policy", "simulate", "policy.toml", *on, *arguments])
 
 
 # ----------------------------------------------------------------------------- the examples

@@ -23,7 +23,6 @@ from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
 from alama.lenders import installation as wiring
 from alama.lenders import keys
-from alama.lenders import keys as lenders
 from alama.lenders.installation import Installation
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
@@ -65,7 +64,7 @@ def opened(
         migrate.upgrade(database)
     installation = wiring.open_installation(settings.read(os.environ))
     if not installation.registry.lenders():
-        lenders.add_lender(installation.registry, installation.clock, "demo", "Demo lender", "KES")
+        keys.add_lender(installation.registry, installation.clock, "demo", "Demo lender", "KES")
     yield installation
     installation.close()
 

@@ -6,7 +6,6 @@ import pytest
 
 from alama.core import document
 from alama.core.lending import draft
-from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Policy, Rule
 from alama.lenders import keys
 from alama.lenders.keys import US_PER_HOUR
@@ -50,7 +49,7 @@ def asked(directory: Directory, text: str) -> ActiveModel:
 
 
 def activate(registry: Registry, book: Book, policy: Policy, at_us: int) -> None:
-    text = policy_writer.write(policy).encode()
+    text = draft.write(policy).encode()
     policies.activate(registry, book, text, Signed(at_us), lambda: MODEL)
 
 

@@ -7,7 +7,6 @@ import pytest
 from alama.core import document
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.lenders import keys
-from alama.lenders import keys as lenders
 from alama.lenders.keys import US_PER_DAY, US_PER_HOUR
 from alama.lenders.records import Key, OnboardingIncomplete
 from alama.lenders.store import Registry
@@ -286,7 +285,7 @@ def test_what_answers_a_test_key_is_kept_for_replays(
 def test_whatever_a_lender_lends_in_the_builtin_model_answers(
     registry: Registry, clock: HandClock, stopwatch: HandClock, currency: str
 ) -> None:
-    lenders.add_lender(registry, clock, "umoja", "Umoja", currency)
+    keys.add_lender(registry, clock, "umoja", "Umoja", currency)
     scores, vault = scores_in(registry._database), vault_of(registry._database)
     directory = Directory(registry, scores, clock, stopwatch, PEPPER, builtin, vault)
     active = directory.active_model(Book("umoja", Mode.TEST))

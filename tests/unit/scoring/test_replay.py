@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from alama.core.lending import draft
-from alama.core.lending import draft as policy_writer
 from alama.core.lending.policy import Decision, Rule
 from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation
@@ -70,7 +69,7 @@ def test_a_score_of_the_days_when_a_word_held_any_character_is_given_again(recor
 def test_a_score_that_was_held_is_given_again_as_it_was_held(opened: Installation) -> None:
     book = Book("demo", Mode.TEST)
     bounded = with_parts(draft.default_policy("KES"), daily={"volume_max": 0.0})
-    text = policy_writer.write(bounded).encode()
+    text = draft.write(bounded).encode()
     policies.activate(opened.registry, book, text, Signed(clock.wall_us()), builtin)
     policies.pause(opened.registry, clock.wall_us, book, "payments are down")
     stored = replay.find(opened.registry, Scores.at(opened), give_score())

@@ -17,7 +17,7 @@ from alama.core.model import ReadyModel
 from alama.core.reasons.dictionary import Language
 from alama.core.reasons.tell import reasons
 from alama.platform.files.packaged import languages
-from alama.scoring import api as render
+from alama.scoring import api as scoring_api
 from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
 from alama.scoring.records import ScoreRow, ScoreSummary, Sealed
@@ -51,22 +51,24 @@ def subsets() -> list[frozenset[str]]:
 
 
 def test_a_reply_is_the_ten_fields_in_their_order() -> None:
-    assert list(decoded(render.score_reply(given_for(1)))) == TEN_FIELDS
+    assert list(decoded(scoring_api.score_reply(given_for(1)))) == TEN_FIELDS
 
 
 def test_what_is_asked_for_is_added_and_changes_nothing_else(subtests: pytest.Subtests) -> None:
     for names in subsets():
         with subtests.test(",".join(sorted(names)) or "none"):
             given = given_for(2)
-            reply = decoded(render.expanded(names, ENGLISH)(given))
+            reply = decoded(scoring_api.expanded(names, ENGLISH)(given))
             assert list(reply) == TEN_FIELDS + [name for name in EXPANSIONS if name in names]
-            assert {name: reply[name] for name in TEN_FIELDS} == decoded(render.score_reply(given))
+            assert {name: reply[name] for name in TEN_FIELDS} == decoded(
+                scoring_api.score_reply(given)
+            )
 
 
 @given(st.integers(0, 10_000))
 def test_base_and_contributions_add_up_to_the_score_before_rounding(seed: int) -> None:
     given = given_for(seed)
-    reply = decoded(render.expanded(frozenset(EXPANSIONS), ENGLISH)(given))
+    reply = decoded(scoring_api.expanded(frozenset(EXPANSIONS), ENGLISH)(given))
     total = reply["base_score"] + sum(value["contribution"] for value in reply["shap_values"])
     assert total == pytest.approx(given.assessment.points, abs=0.01)
     assert reply["score"] == round(min(max(given.assessment.points, 300.0), 850.0))
@@ -80,7 +82,7 @@ def test_reasons_are_those_of_the_assessment_in_the_language_asked_for(
     language: Language, seed: int
 ) -> None:
     given = given_for(seed)
-    reply = decoded(render.expanded(frozenset({"reasons"}), language)(given))
+    reply = decoded(scoring_api.expanded(frozenset({"reasons"}), language)(given))
     told = reasons(ACTIVE.policy, given.application, given.assessment, language)
     assert [(one["code"], one["feature"], one["text"]) for one in reply["reasons"]] == [
         (one.code, one.feature, one.text) for one in told
@@ -93,7 +95,7 @@ def test_reasons_are_those_of_the_assessment_in_the_language_asked_for(
 
 @given(st.integers(0, 10_000))
 def test_the_parts_of_a_price_add_up_to_the_apr(seed: int) -> None:
-    reply = decoded(render.expanded(frozenset({"offer"}), ENGLISH)(given_for(seed)))
+    reply = decoded(scoring_api.expanded(frozenset({"offer"}), ENGLISH)(given_for(seed)))
     offer = reply["offer"]
     assert sum(offer["price"].values()) == pytest.approx(reply["recommended_apr"], abs=0.06)
     assert offer["currency"] == "KES"
@@ -116,7 +118,7 @@ def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
     assert sent in body
     assert (record["mode"], record["key_id"]) == ("test", "key_1")
     assert datetime.fromisoformat(record["created_at"]).timestamp() == NOON_US / 1e6
-    assert record["shap_values"] == decoded(render.score_reply(given))["shap_values"]
+    assert record["shap_values"] == decoded(scoring_api.score_reply(given))["shap_values"]
 
 
 def a_summary() -> ScoreSummary:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from alama.app import cli as main
+from alama.app import cli as app_cli
 from alama.core import model as models
 from alama.core.catalogue import Direction
 from alama.core.errors import TrainingProblem
-from alama.training import cli as train
+from alama.training import cli as training_cli
 from alama.training import pipeline
 from alama.training.dataset import Dataset
 from alama.training.making.make import Watch
@@ -70,7 +70,7 @@ def loans(tmp_path: Path) -> Path:
 
 def run(loans: Path, *options: str) -> int:
     out = loans.with_name("model.json")
-    return main.main(["train", str(loans), "--label", "default", "--out", str(out), *options])
+    return app_cli.main(["train", str(loans), "--label", "default", "--out", str(out), *options])
 
 
 def test_a_model_and_its_report_are_written_and_summed_up(
@@ -255,7 +255,7 @@ def test_an_argument_that_makes_no_sense_is_refused(
 
 def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main.main(["train", "--help"])
+        app_cli.main(["train", "--help"])
 
     text = capsys.readouterr().out
     assert "not known before the loan was made" in " ".join(text.split())
@@ -265,7 +265,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_catalogue_in_the_help_is_one(tmp_path: Path) -> None:
     from alama.training.history.load import read_catalogue  # noqa: PLC0415
 
-    shown = train.EXAMPLES.partition("fields.toml:\n")[2]
+    shown = training_cli.EXAMPLES.partition("fields.toml:\n")[2]
     (tmp_path / "fields.toml").write_text(shown)
 
     assert read_catalogue(tmp_path / "fields.toml").field("income").money

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.events import PREFIX, Event, EventKind
-from alama.webhooks import cli as tables
+from alama.webhooks import cli as webhooks_cli
 from alama.webhooks.records import (
     ATTEMPT_PREFIX,
     COUNTED_MAX,
@@ -71,7 +71,7 @@ def test_of_endpoints_in_every_state_the_ids_stay_whole_and_urls_have_the_width(
         found[1].id: Waiting(1, NOW_US - 9 * MINUTE_US, is_overdue=True),
         found[3].id: Waiting(2, None, is_overdue=False),
     }
-    shown = drawn(tables.endpoint_table(found, waiting, NOW_US, width), width)
+    shown = drawn(webhooks_cli.endpoint_table(found, waiting, NOW_US, width), width)
     assert all(one.id in shown for one in found)
     for words in ("10,000+", "in 59 min", "overdue", "on the way", "nothing", "(requested)"):
         assert words in shown
@@ -84,17 +84,17 @@ def test_of_endpoints_in_every_state_the_ids_stay_whole_and_urls_have_the_width(
 
 def test_short_endpoints_stand_in_one_line_each_and_no_column_is_empty() -> None:
     found = [endpoint(url="https://x.example/a"), endpoint(url="https://x.example/b")]
-    shown = drawn(tables.endpoint_table(found, {}, NOW_US, 100), 100)
+    shown = drawn(webhooks_cli.endpoint_table(found, {}, NOW_US, 100), 100)
     assert len(shown.splitlines()) == 2 + len(found)
     assert "description" not in shown
     found[0] = endpoint(url="https://x.example/a", description="the ledger")
-    assert "the ledger" in drawn(tables.endpoint_table(found, {}, NOW_US, 100), 100)
+    assert "the ledger" in drawn(webhooks_cli.endpoint_table(found, {}, NOW_US, 100), 100)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_attempts_without_answers_have_no_column_for_them(width: int) -> None:
     found = [attempt(204, None, ""), attempt(None, SendError.TIMEOUT, "")]
-    shown = drawn(tables.attempt_table(found, width), width)
+    shown = drawn(webhooks_cli.attempt_table(found, width), width)
     assert "answer" not in shown
     assert len(shown.splitlines()) == 2 + len(found)
 
@@ -103,7 +103,7 @@ def test_attempts_without_answers_have_no_column_for_them(width: int) -> None:
 def test_an_answer_below_its_attempt_has_the_whole_width_and_says_where_it_was_cut(
     width: int,
 ) -> None:
-    shown = drawn(tables.attempt_table([attempt(503, None, ANSWER)], width), width)
+    shown = drawn(webhooks_cli.attempt_table([attempt(503, None, ANSWER)], width), width)
     *_, last = shown.splitlines()
     assert len(last) == width
     assert last.startswith("  <html> <head><title>503 ")
@@ -111,7 +111,7 @@ def test_an_answer_below_its_attempt_has_the_whole_width_and_says_where_it_was_c
 
 
 def test_a_short_answer_stands_beside_its_attempt() -> None:
-    shown = drawn(tables.attempt_table([attempt(500, None, "no luck")], 90), 90)
+    shown = drawn(webhooks_cli.attempt_table([attempt(500, None, "no luck")], 90), 90)
     assert shown.splitlines()[-1].endswith("15.0 s  no luck")
 
 
@@ -119,7 +119,7 @@ def test_a_short_answer_stands_beside_its_attempt() -> None:
 def test_of_attempts_the_events_and_why_they_failed_stay_whole(width: int) -> None:
     failed = [attempt(None, error, "") for error in SendError]
     found = [*failed, attempt(503, None, ANSWER)]
-    shown = drawn(tables.attempt_table(found, width), width)
+    shown = drawn(webhooks_cli.attempt_table(found, width), width)
     assert all(one.event_id in shown for one in found)
     assert all(error in shown for error in SendError)
     assert "15.0 s" in shown
@@ -134,7 +134,7 @@ def test_of_events_the_ids_and_kinds_stay_whole(width: int) -> None:
     found = [
         Event(new_id(PREFIX), "demo", "test", kind, subject, NOW_US, b"") for kind in EventKind
     ]
-    shown = drawn(tables.event_table(found, width), width)
+    shown = drawn(webhooks_cli.event_table(found, width), width)
     assert all(one.id in shown for one in found)
     assert all(kind in shown for kind in EventKind)
     assert "2026-09-21 14:13:20" in shown

@@ -11,7 +11,7 @@ from alama.operations.doctor import check_service
 from alama.operations.doctor.check_service import Address, note_in
 from alama.operations.doctor.findings import number, some
 from alama.platform import addresses
-from alama.platform import settings as settings_module
+from alama.platform import settings as platform_settings
 from alama.platform.checkup import Finding, broken, look, ok, unchecked
 from alama.platform.database import database
 from alama.platform.settings import PREFIX, InvalidSetting, Settings
@@ -37,7 +37,7 @@ def read_what_can_be(environment: Mapping[str, str]) -> tuple[Settings, Finding]
     check = "settings.variables"
     ours = {name: value for name, value in environment.items() if name.startswith(PREFIX) and value}
     try:
-        settings = settings_module.read(ours)
+        settings = platform_settings.read(ours)
     except InvalidSetting as error:
         together = error
     else:
@@ -46,13 +46,13 @@ def read_what_can_be(environment: Mapping[str, str]) -> tuple[Settings, Finding]
     good, wrong = {}, {}
     for name, value in ours.items():
         try:
-            settings_module.read({name: value})
+            platform_settings.read({name: value})
             good[name] = value
         except InvalidSetting as error:
             wrong[name] = error
     # Of what is given twice, the value is gone by and the file is read.
     once = {name: value for name, value in good.items() if f"{name}_FILE" not in good}
-    settings = settings_module.read(once)
+    settings = platform_settings.read(once)
     if not wrong:  # each is good, and together they are not
         return settings, broken(check, str(together), together.hint)
     seen = some([str(error) for error in wrong.values()])

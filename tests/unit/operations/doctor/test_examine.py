@@ -10,7 +10,7 @@ import pytest
 
 from alama.core.errors import InvalidModel
 from alama.lenders import keys as lenders_keys
-from alama.lenders import records as keys
+from alama.lenders import records as lenders_records
 from alama.lenders.keys import US_PER_DAY
 from alama.operations import diagnosis
 from alama.operations.doctor import check_clock, check_disk, check_model, check_secrets
@@ -395,9 +395,11 @@ def test_an_old_master_key_is_wanted_while_it_is_rotated_and_not_after(home: Pat
     assert "leave ALAMA_MASTER_KEY_OLD out" in str(after.todo)
 
 
-def a_key(**more: object) -> keys.Key:
+def a_key(**more: object) -> lenders_records.Key:
     _, key = lenders_keys.make(NOW_US, b"p" * 32, Book("demo", Mode.LIVE))
-    return keys.Key(**{**{name: getattr(key, name) for name in key.__struct_fields__}, **more})
+    return lenders_records.Key(
+        **{**{name: getattr(key, name) for name in key.__struct_fields__}, **more}
+    )
 
 
 def test_keys_that_expire_lie_idle_or_can_do_too_much_are_named() -> None:

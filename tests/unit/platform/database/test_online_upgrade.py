@@ -17,7 +17,6 @@ from sqlalchemy import text
 
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
-from alama.platform.database import migrate as online_upgrade
 from alama.platform.database.database import Database, session_name
 from alama.platform.database.migrate import served_by
 from alama.platform.errors import StoreUnavailable, StoreUnfit
@@ -69,8 +68,8 @@ def later(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
 
 @pytest.fixture
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online_upgrade, "LOCK_TIMEOUT_MS", 100)
-    monkeypatch.setattr(online_upgrade, "PAUSES_S", (0.1,))
+    monkeypatch.setattr(migrate, "LOCK_TIMEOUT_MS", 100)
+    monkeypatch.setattr(migrate, "PAUSES_S", (0.1,))
 
 
 def session(url: str, name: str) -> psycopg.Connection[tuple[object, ...]]:
@@ -171,7 +170,7 @@ def test_a_step_makes_way_while_a_table_is_in_use_and_comes_back(url: str, later
 def test_a_table_that_stays_in_use_ends_the_upgrade_and_says_by_whom(
     url: str, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(online_upgrade, "TABLE_TIMEOUT_S", 1.5)
+    monkeypatch.setattr(migrate, "TABLE_TIMEOUT_S", 1.5)
     database = later(EXPAND)
     with session(url, "a long report") as other:
         other.autocommit = False
@@ -261,7 +260,7 @@ def test_older_code_of_another_role_is_found_where_its_address_is_not_shown(
             with database.session() as connection:
                 connection.execute(text("SET ROLE migrator"))
                 with pytest.raises(StoreUnfit, match="from a place this role may not see"):
-                    online_upgrade.require_nobody_outdated(connection, migrate.plan(database).steps)
+                    migrate.require_nobody_outdated(connection, migrate.plan(database).steps)
         finally:
             administrator.execute("DROP ROLE migrator")
 

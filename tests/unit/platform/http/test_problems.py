@@ -19,7 +19,7 @@ from alama.core.errors import (
 from alama.lenders import records as lenders_records
 from alama.lenders.records import Signed
 from alama.monitoring import reviews
-from alama.onboarding import records as onboarding
+from alama.onboarding import records as onboarding_records
 from alama.onboarding.records import Gate
 from alama.platform import errors
 from alama.platform.http import problems
@@ -64,19 +64,21 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     scoring_records.IdempotencyInFlight: scoring_records.IdempotencyInFlight(),
     scoring_records.IdempotencyKeyReused: scoring_records.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
-    onboarding.UnknownHistory: onboarding.UnknownHistory(),
-    onboarding.UnknownCandidate: onboarding.UnknownCandidate(),
-    onboarding.UnknownJob: onboarding.UnknownJob(),
-    onboarding.FewerEyes: onboarding.FewerEyes(),
-    onboarding.LawElsewhere: onboarding.LawElsewhere("Uganda", "demo", "KES"),
-    onboarding.JobUnderWay: onboarding.JobUnderWay("job_" + "0" * 28),
-    onboarding.HistoriesFull: onboarding.HistoriesFull(),
-    onboarding.HistoryForgotten: onboarding.HistoryForgotten(),
-    onboarding.GateFailed: onboarding.GateFailed([Gate("psi", passed=False, words="0.31")]),
-    onboarding.ModelWithdrawn: onboarding.ModelWithdrawn(
+    onboarding_records.UnknownHistory: onboarding_records.UnknownHistory(),
+    onboarding_records.UnknownCandidate: onboarding_records.UnknownCandidate(),
+    onboarding_records.UnknownJob: onboarding_records.UnknownJob(),
+    onboarding_records.FewerEyes: onboarding_records.FewerEyes(),
+    onboarding_records.LawElsewhere: onboarding_records.LawElsewhere("Uganda", "demo", "KES"),
+    onboarding_records.JobUnderWay: onboarding_records.JobUnderWay("job_" + "0" * 28),
+    onboarding_records.HistoriesFull: onboarding_records.HistoriesFull(),
+    onboarding_records.HistoryForgotten: onboarding_records.HistoryForgotten(),
+    onboarding_records.GateFailed: onboarding_records.GateFailed(
+        [Gate("psi", passed=False, words="0.31")]
+    ),
+    onboarding_records.ModelWithdrawn: onboarding_records.ModelWithdrawn(
         "sha256:" + "0" * 64, "can_" + "0" * 28, Signed(NOON_US, "W. Mutua", "arrears")
     ),
-    onboarding.NothingBefore: onboarding.NothingBefore("demo"),
+    onboarding_records.NothingBefore: onboarding_records.NothingBefore("demo"),
     InvalidApplication: ONE_FAULT,
     InvalidRequest: InvalidRequest([FieldProblem("url", "missing_field", "is required")]),
     MalformedDocument: MalformedDocument("is not JSON"),
@@ -85,8 +87,8 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
 
 ONBOARDING = [
     kind
-    for _, kind in inspect.getmembers(onboarding, inspect.isclass)
-    if issubclass(kind, AlamaError) and kind.__module__ == onboarding.__name__
+    for _, kind in inspect.getmembers(onboarding_records, inspect.isclass)
+    if issubclass(kind, AlamaError) and kind.__module__ == onboarding_records.__name__
     if not issubclass(kind, errors.StoreUnfit)  # what is damaged is for operators
 ]
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.platform.pages import charts, shapes, svg
-from alama.platform.pages import charts as bars
 from alama.platform.pages.charts import Bar, Curve, Difference, Rate
 from alama.platform.pages.shapes import Band, Heat
 
@@ -104,7 +103,7 @@ def test_a_trend_thins_its_labels() -> None:
 
 @given(st.lists(st.builds(Bar, st.text(max_size=30), finite), min_size=1, max_size=20))
 def test_bars_draw_any_values(listed: list[Bar]) -> None:
-    root = drawn(bars.bars(listed, str, "t", full_at_least=0.1, limits=((0.1, "limit"),)))
+    root = drawn(charts.bars(listed, str, "t", full_at_least=0.1, limits=((0.1, "limit"),)))
     assert len(list(root.iter("rect"))) == len(listed)
 
 
@@ -118,13 +117,13 @@ def test_bars_draw_any_values(listed: list[Bar]) -> None:
     )
 )
 def test_differences_stay_inside_their_frame(listed: list[Difference]) -> None:
-    root = drawn(bars.differences(listed, str, "t", "c"))
+    root = drawn(charts.differences(listed, str, "t", "c"))
     for dot in root.iter("circle"):
         assert 180.0 <= float(dot.get("cx", "")) <= 520.0
 
 
 def test_a_grid_prints_its_figures() -> None:
-    root = drawn(bars.grid(["a"], ["x", "y"], [[0.0, 0.31]], 0.25, "t"))
+    root = drawn(charts.grid(["a"], ["x", "y"], [[0.0, 0.31]], 0.25, "t"))
     assert {"0.00", "0.31"} <= {text.text for text in root.iter("text")}
 
 

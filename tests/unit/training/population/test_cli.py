@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from alama.training.history.loans import Options, Terms, read_history
-from alama.training.population import cli as population
+from alama.training.population import cli as population_cli
 from alama.training.population.people import (
     ImpossiblePopulation,
     PopulationOptions,
@@ -21,7 +21,7 @@ from alama.training.population.people import (
 
 def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
-    population.register(parser)
+    population_cli.register(parser)
     args = parser.parse_args(words)
     code: int = args.run(args)
     return code
