@@ -21,7 +21,8 @@ from alama.platform.database.database import Database
 from alama.platform.days import day_number
 from alama.platform.errors import Erased, InvalidName, StoreUnfit
 from alama.protection import applicants
-from alama.protection.applicants import UnderHold, UnknownApplicant, UnknownHold, legal_holds
+from alama.protection.applicants import UnderHold, UnknownApplicant, UnknownHold
+from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
 from alama.scoring.records import IdempotencyKeyReused
 from alama.scoring.replay import open_score

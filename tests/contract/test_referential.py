@@ -26,7 +26,7 @@ from alama.operations import soundness
 from alama.operations.soundness import RULES, Rule
 from alama.platform.database import tables as schema
 from alama.platform.database.database import Database
-from alama.protection.applicants import legal_holds
+from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
 from alama.vault import schema as vault_schema
 from tests.audited import Process

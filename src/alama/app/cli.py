@@ -52,7 +52,7 @@ NOUNS: Final = (
         "alama.training.population.cli",
     ),
     Noun("train", "train a model on loans whose outcome is known", "alama.training.cli"),
-    Noun("score", "score a whole file, however long", "alama.scoring.batch_cli"),
+    Noun("score", "score a whole file, however long", "alama.batch.cli"),
     Noun(
         "models",
         "read, challenge, compare and recalibrate models, go back to one",

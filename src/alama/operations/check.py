@@ -12,7 +12,7 @@ from alama.core.errors import AlamaError
 from alama.lenders import installation, keys
 from alama.lenders.store import Registry
 from alama.operations import diagnosis, soundness
-from alama.platform.checkup import Finding, Mark, broken, look, ok, unchecked
+from alama.operations.findings import Finding, Mark, broken, look, ok, unchecked
 from alama.platform.clock import wall_us
 from alama.platform.database import database as databases
 from alama.platform.database import migrate

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 from alama.lenders.installation import bare_database, existing_database, operators_view
 from alama.lenders.store import Registry
 from alama.operations import backup, check
+from alama.operations.findings import Finding, Mark, ok
+from alama.operations.findings_table import checkup_table, summary
 from alama.platform import settings
-from alama.platform.checkup import Finding, Mark, ok
 from alama.platform.database import migrate, tables
 from alama.platform.terminal import terminal
-from alama.platform.terminal.tables import checkup_table, facts, summary
+from alama.platform.terminal.tables import facts
 from alama.platform.terminal.terminal import Progress, undone_when_ended
 
 if TYPE_CHECKING:

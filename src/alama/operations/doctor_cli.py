@@ -20,10 +20,8 @@ from alama.core.errors import AlamaError
 from alama.operations.doctor import examine
 from alama.operations.doctor.check_proxy import front_at
 from alama.operations.doctor.findings import CHECKS, GROUPS, number
-from alama.platform import clock
-from alama.platform.checkup import Finding, Mark
-from alama.platform.terminal import terminal
-from alama.platform.terminal.tables import (
+from alama.operations.findings import Finding, Mark
+from alama.operations.findings_table import (
     STYLES,
     advice,
     checkup_table,
@@ -32,6 +30,8 @@ from alama.platform.terminal.tables import (
     sign,
     summary,
 )
+from alama.platform import clock
+from alama.platform.terminal import terminal
 
 if TYPE_CHECKING:
     import argparse

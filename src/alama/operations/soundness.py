@@ -14,7 +14,7 @@ from alama.platform.book import Mode
 from alama.platform.database import tables as schema
 from alama.platform.database.database import Database, patiently
 from alama.platform.database.sqlite_driver import pysqlite3
-from alama.protection.applicants import legal_holds
+from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
 from alama.vault import schema as vault_schema
 from alama.webhooks import schema as webhooks_schema

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.lending.policy import SEVERITY, Decision, OwnRule, Policy, changes
 from alama.core.lending.simulation import Figures, Group, Simulation, offer_changes, told
-from alama.platform.pages import comparisons, numbers, render
-from alama.platform.pages.comparisons import Histogram, Pair, Part, Stack, Stretch
+from alama.platform.pages import numbers, render
+from alama.policies import comparisons
+from alama.policies.comparisons import Histogram, Pair, Part, Stack, Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

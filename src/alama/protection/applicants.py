@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import (
-    BigInteger,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    String,
     Table,
-    Text,
     delete,
     insert,
     null,
@@ -35,9 +27,9 @@ from alama.monitoring.reviews import opened
 from alama.monitoring.sequels import sequels_of, shadows_of
 from alama.platform.acts import ERASED_US, HOLD, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
-from alama.platform.database import tables
 from alama.platform.days import date_of
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit, day_of_us
+from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
 from alama.scoring.records import StoredScore, reference_of
 from alama.scoring.replay import open_packed, open_score
@@ -54,21 +46,6 @@ if TYPE_CHECKING:
     from alama.platform.database.database import Database
     from alama.scoring.sequels import Outcome, Review, Sequel, Shadowed, StoredSequel
     from alama.vault.vault import Vault
-
-
-legal_holds = Table(
-    "legal_holds",
-    tables.METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("lender", ForeignKey("lenders.id"), nullable=False),
-    Column("mode", String(4), nullable=False),
-    Column("subject", LargeBinary(32), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("placed_us", BigInteger, nullable=False),
-    Column("released_us", BigInteger),
-    Index(None, "lender", "mode", "subject"),
-    comment="applicants whose data must not be erased",
-)
 
 
 class UnknownApplicant(AlamaError):

@@ -29,7 +29,8 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import InvalidName, StoreUnfit
 from alama.platform.files.packaged import jurisdiction
 from alama.policies.policies import policy_by_id
-from alama.protection.applicants import legal_holds, lock_keys, same_applicant, under_hold
+from alama.protection.applicants import lock_keys, same_applicant, under_hold
+from alama.protection.schema import legal_holds
 from alama.scoring import schema
 from alama.vault import schema as vault_schema
 

@@ -31,11 +31,12 @@ from alama.core.recourse.answer import (
     Status,
     TierAtLeast,
 )
-from alama.platform.pages import render, strips
+from alama.platform.pages import render
 from alama.platform.pages.numbers import MINUS
 from alama.platform.pages.render import Markup, tag, text
-from alama.platform.pages.strips import Mark, Stretch
 from alama.platform.pages.svg import Linear
+from alama.scoring import strips
+from alama.scoring.strips import Mark, Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from alama.lenders import installation
 from alama.operations.doctor import examine
+from alama.operations.findings import Finding, Mark
 from alama.platform import clock, settings
-from alama.platform.checkup import Finding, Mark
 from alama.platform.database.database import Database
 from tests.ports import free_port
 

@@ -13,7 +13,7 @@ from alama import __version__
 from alama.app.cli import EXIT_MISTAKE, main
 from alama.operations.doctor import examine
 from alama.operations.doctor.findings import CHECKS, GROUPS
-from alama.platform.checkup import Mark, ok
+from alama.operations.findings import Mark, ok
 from alama.platform.database import database
 from alama.platform.terminal import terminal
 from tests.certificates import Authority

@@ -10,8 +10,8 @@ from alama.lenders.store import Registry
 from alama.operations import diagnosis
 from alama.operations.check import vault_of
 from alama.operations.doctor.findings import number, some
+from alama.operations.findings import Finding, Mark, broken, look, ok, unchecked
 from alama.platform.acts import ActLog
-from alama.platform.checkup import Finding, Mark, broken, look, ok, unchecked
 from alama.platform.clock import TOLERANCE_US, Seen, leap_since
 from alama.platform.clock_store import SqlSeen
 from alama.platform.files.packaged import jurisdiction

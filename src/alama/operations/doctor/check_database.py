@@ -9,8 +9,8 @@ from alama.core.errors import AlamaError
 from alama.operations import diagnosis
 from alama.operations.doctor.findings import number, size
 from alama.operations.doctor.patient import Patient, hint, said
+from alama.operations.findings import Finding, broken, look, ok, unchecked
 from alama.platform import addresses
-from alama.platform.checkup import Finding, broken, look, ok, unchecked
 from alama.platform.database import database as databases
 from alama.platform.database import migrate, tables
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.operations import diagnosis
 from alama.operations.doctor.findings import size
-from alama.platform.checkup import Finding, broken, look, ok, unchecked
+from alama.operations.findings import Finding, broken, look, ok, unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

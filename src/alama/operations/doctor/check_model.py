@@ -17,8 +17,8 @@ from alama.core.product import PRODUCT
 from alama.lenders.store import Registry
 from alama.operations.doctor.findings import number, some
 from alama.operations.doctor.patient import Patient, hint, said
+from alama.operations.findings import Finding, broken, ok
 from alama.platform.book import Book, Mode
-from alama.platform.checkup import Finding, broken, ok
 from alama.platform.files.packaged import builtin, sample_application
 from alama.protection.audit.checks import damaged_copy
 

@@ -27,7 +27,7 @@ from alama.core.errors import AlamaError
 from alama.lenders.keys import US_PER_SECOND
 from alama.operations.doctor import check_clock
 from alama.operations.doctor.findings import complete, number
-from alama.platform.checkup import Finding, broken, look, ok, unchecked
+from alama.operations.findings import Finding, broken, look, ok, unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,9 +10,9 @@ from alama.lenders import installation, keys
 from alama.lenders.store import Registry
 from alama.operations.doctor.findings import number, some
 from alama.operations.doctor.patient import Patient, hint, said
+from alama.operations.findings import Finding, Mark, broken, look, ok, unchecked
 from alama.platform import book
 from alama.platform.book import Mode
-from alama.platform.checkup import Finding, Mark, broken, look, ok, unchecked
 from alama.platform.errors import MasterKeyMissing
 from alama.platform.files import secret_file
 from alama.vault import keys as vault_keys

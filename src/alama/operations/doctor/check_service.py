@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama import __version__
 from alama.operations.doctor import check_proxy
+from alama.operations.findings import Finding, broken, look, ok
 from alama.platform import addresses
-from alama.platform.checkup import Finding, broken, look, ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

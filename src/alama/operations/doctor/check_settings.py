@@ -10,9 +10,9 @@ from alama.core.errors import AlamaError
 from alama.operations.doctor import check_service
 from alama.operations.doctor.check_service import Address, note_in
 from alama.operations.doctor.findings import number, some
+from alama.operations.findings import Finding, broken, look, ok, unchecked
 from alama.platform import addresses
 from alama.platform import settings as platform_settings
-from alama.platform.checkup import Finding, broken, look, ok, unchecked
 from alama.platform.database import database
 from alama.platform.settings import PREFIX, InvalidSetting, Settings
 from alama.platform.telemetry import tracing

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from alama.lenders.keys import US_PER_DAY, US_PER_HOUR, US_PER_SECOND
 from alama.operations import diagnosis
 from alama.operations.doctor.findings import number, some
+from alama.operations.findings import Finding, broken, look, ok, unchecked
 from alama.platform.acts import ActLog
-from alama.platform.checkup import Finding, broken, look, ok, unchecked
 from alama.webhooks import sender
 from alama.webhooks.event_store import EventStore
 from alama.webhooks.outbox import Outbox

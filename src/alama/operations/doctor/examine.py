@@ -19,7 +19,7 @@ from alama.operations.doctor import (
 )
 from alama.operations.doctor.findings import CHECKS, GROUPS, complete
 from alama.operations.doctor.patient import Patient, admit, hint, said
-from alama.platform.checkup import Finding, broken
+from alama.operations.findings import Finding, broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

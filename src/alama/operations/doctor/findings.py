@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.platform.checkup import Finding, unchecked
+from alama.operations.findings import Finding, unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

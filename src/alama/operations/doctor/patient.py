@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from alama.core.errors import AlamaError
 from alama.operations import diagnosis
-from alama.platform.checkup import Finding, broken, ok, unchecked
+from alama.operations.findings import Finding, broken, ok, unchecked
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.errors import StoreUnavailable, StoreUnfit

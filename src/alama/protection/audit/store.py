@@ -16,7 +16,7 @@ from alama.onboarding.acts import doubts, judgement
 from alama.platform import acts, ids
 from alama.platform.acts import Act, ActKind
 from alama.platform.database import tables
-from alama.protection.applicants import legal_holds, same_applicant
+from alama.protection.applicants import same_applicant
 from alama.protection.audit import expected
 from alama.protection.audit.records import (
     DocumentKind,
@@ -25,6 +25,7 @@ from alama.protection.audit.records import (
     ReviewRow,
     StoredDocument,
 )
+from alama.protection.schema import legal_holds
 from alama.scoring import schema
 from alama.scoring.records import StoredScore
 from alama.scoring.store import stored_score, whole_scores

@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from alama.core.tables import MISSING, Card, Feature
-from alama.platform.pages import charts, numbers, shapes, svg
+from alama.platform.pages import charts, numbers, svg
 from alama.platform.pages.charts import Bar, Curve, Difference, Rate
 from alama.platform.pages.render import Markup, join, render
 from alama.platform.pages.svg import Frame
+from alama.training.validation import shapes
 from alama.training.validation.fairness import FOUR_FIFTHS, GROUP_ROWS_MIN, Attribute
 from alama.training.validation.report import shared_values
 from alama.training.validation.tiers import AMBER_BELOW, RED_BELOW, lights, seldom_judged

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from alama.core import tables
 from alama.core.catalogue import Direction, Field
 from alama.core.tables import MISSING, Card, Feature, Pair
-from alama.platform.pages import charts, numbers, shapes
+from alama.platform.pages import charts, numbers
 from alama.platform.pages import render as pages
 from alama.platform.pages.charts import Bar, Curve, Difference, Rate
-from alama.platform.pages.shapes import Band, Heat
-from alama.training.validation import metrics
+from alama.training.validation import metrics, shapes
 from alama.training.validation.figures import Figure, Measure, Performance
+from alama.training.validation.shapes import Band, Heat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

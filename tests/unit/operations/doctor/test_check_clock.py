@@ -10,10 +10,10 @@ from alama.core.lending.draft import draft, draft_text
 from alama.lenders import installation
 from alama.lenders.records import Signed
 from alama.operations.doctor import check_clock, examine
+from alama.operations.findings import Finding
 from alama.platform import clock as wiring
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.platform.checkup import Finding
 from alama.platform.clock import TOLERANCE_US, Seen
 from alama.platform.clock_store import SqlSeen
 from alama.platform.days import DAY_US

@@ -15,8 +15,8 @@ import pytest
 from alama import __version__
 from alama.operations.doctor import check_proxy
 from alama.operations.doctor.check_proxy import Front, InvalidFront, front_at
+from alama.operations.findings import Finding
 from alama.platform import clock
-from alama.platform.checkup import Finding
 from tests.certificates import Authority
 from tests.ports import free_port
 from tests.unit.operations.fronts import NAME, Said, Standing

@@ -10,7 +10,7 @@ import pytest
 
 from alama import __version__
 from alama.operations.doctor import check_proxy, check_service
-from alama.platform.checkup import Finding
+from alama.operations.findings import Finding
 from alama.platform.settings import Settings
 from tests.ports import HOST, free_port
 from tests.unit.operations.fronts import NAME, Said, Standing

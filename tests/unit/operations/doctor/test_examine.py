@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import InvalidModel
-from alama.lenders import keys as lenders_keys
+from alama.lenders import keys
 from alama.lenders import records as lenders_records
 from alama.lenders.keys import US_PER_DAY
 from alama.operations import diagnosis
@@ -396,7 +396,7 @@ def test_an_old_master_key_is_wanted_while_it_is_rotated_and_not_after(home: Pat
 
 
 def a_key(**more: object) -> lenders_records.Key:
-    _, key = lenders_keys.make(NOW_US, b"p" * 32, Book("demo", Mode.LIVE))
+    _, key = keys.make(NOW_US, b"p" * 32, Book("demo", Mode.LIVE))
     return lenders_records.Key(
         **{**{name: getattr(key, name) for name in key.__struct_fields__}, **more}
     )
@@ -420,9 +420,7 @@ def test_keys_that_expire_lie_idle_or_can_do_too_much_are_named() -> None:
 
 def test_a_row_that_cannot_be_read_is_told_by_the_check_that_met_it(home: Path) -> None:
     with opened(home) as installed:
-        lenders_keys.issue(
-            installed.registry, HandClock(NOW_US), installed.pepper, Book("demo", Mode.TEST)
-        )
+        keys.issue(installed.registry, HandClock(NOW_US), installed.pepper, Book("demo", Mode.TEST))
         run_sql(installed.database, "DROP TABLE webhook_endpoints")
     one = looked_at(home)["webhooks.endpoints"]
     assert one.mark is BROKEN

@@ -13,8 +13,8 @@ from sqlalchemy import make_url
 
 from alama.operations import diagnosis
 from alama.operations.doctor import check_database, examine
+from alama.operations.findings import Finding
 from alama.platform import clock as wiring
-from alama.platform.checkup import Finding
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from tests.databases import Postgres, through

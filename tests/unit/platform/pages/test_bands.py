@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from alama.core.tables import Feature
-from alama.platform.pages import shapes
+from alama.training.validation import shapes
 
 SPACE = "\N{NARROW NO-BREAK SPACE}"
 

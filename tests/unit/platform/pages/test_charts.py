@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.platform.pages import charts, shapes, svg
+from alama.platform.pages import charts, svg
 from alama.platform.pages.charts import Bar, Curve, Difference, Rate
-from alama.platform.pages.shapes import Band, Heat
+from alama.training.validation import shapes
+from alama.training.validation.shapes import Band, Heat
 
 finite = st.floats(-500.0, 500.0)
 shares = st.floats(0.0, 1.0)

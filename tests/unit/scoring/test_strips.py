@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.platform.pages import strips
-from alama.platform.pages.strips import Mark, Stretch
 from alama.platform.pages.svg import text_width
+from alama.scoring import strips
+from alama.scoring.strips import Mark, Stretch
 
 PHONE_PX = 286.0
 MOVEMENT_PX = 220.0
