@@ -39,7 +39,8 @@ run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try 
 
 # The folders of tests that start nothing and train nothing, and those below them that do start servers.
 QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/lenders tests/unit/platform tests/unit/scoring \
-	tests/unit/vault tests/unit/tools/test_size.py tests/unit/test_repository.py tests/unit/test_ways_out.py
+	tests/unit/vault tests/unit/tools/test_size.py tests/unit/test_repository.py tests/unit/test_ways_out.py \
+	tests/unit/app/test_openapi.py tests/unit/protection/test_audit_page.py tests/unit/protection/test_expected_rows.py
 NOT_QUICK := tests/unit/platform/database tests/unit/platform/server
 
 # Side by side: mypy has use for one core alone.

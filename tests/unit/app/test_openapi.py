@@ -1,7 +1,9 @@
 """The OpenAPI document: complete, true to the code it is made of, and a promise that is kept."""
 
+import importlib
 import inspect
 import json
+import pkgutil
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import alama
 from alama.app import openapi
 from alama.app.served import ENDPOINTS, OPERATIONS
 from alama.core import receipts
@@ -325,3 +328,15 @@ def test_nothing_breaks_for_a_client_that_is_not_allowed_by_name() -> None:
 
 def test_the_contract_on_record_is_the_one_that_is_served() -> None:
     assert json.loads(GOLDEN.read_bytes()) == DOCUMENT, f"record the change: `{RECORD}`"
+
+
+def test_every_class_with_operations_is_served() -> None:
+    found = pkgutil.walk_packages(alama.__path__, "alama.")
+    modules = [importlib.import_module(one.name) for one in found if one.name.endswith("api")]
+    classes = {
+        kind
+        for module in modules
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__ and any(operations_of(kind))
+    }
+    assert classes <= set(ENDPOINTS)

@@ -1,6 +1,7 @@
 """What stands is held against the acts."""
 
 from alama.onboarding import acts
+from alama.platform.acts import ActKind
 from alama.protection.audit import expected
 from alama.protection.audit.expected import Columns, ExpectedRows
 from tests.onboarded import a_history
@@ -23,3 +24,8 @@ def test_another_report_on_a_history_than_the_act_says_is_found() -> None:
         f"loan history {RECORD.id}",
         "report_hash is not what was set",
     )
+
+
+def test_every_act_is_done_again_or_leaves_no_row() -> None:
+    assert set(ActKind) == expected.STAND_IN_ROWS | expected.STAND_IN_NO_ROW
+    assert not expected.STAND_IN_ROWS & expected.STAND_IN_NO_ROW
