@@ -1,13 +1,14 @@
-"""The figures of `make size`, on a house of five files."""
+"""The figures of `make size` on a house of five files, and what the real house promises of them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import grimp
 import pytest
 
-from tools.size import Size, circles, edges, graph_of, largest, rooms, size_of, words
+from tools.size import ROOT, Size, circles, edges, graph_of, largest, rooms, size_of, words
 
 FILES = {
     "__init__.py": "",
@@ -75,3 +76,22 @@ def test_words_of_pages_are_counted(tmp_path: Path) -> None:
 
 def test_no_module_of_the_house_is_in_a_circle() -> None:
     assert circles(graph_of("alama")) == []
+
+
+def test_capabilities_import_each_other_as_decision_2_says_and_no_otherwise() -> None:
+    assert set(edges(graph_of("alama"))) == argued_edges()
+
+
+def argued_edges() -> set[tuple[str, str]]:
+    """Who imports whom, by the table of decision 2."""
+    page = ROOT / "docs" / "decisions" / "0002-rooms-by-capability.md"
+    table = page.read_text("utf-8").partition("| imported | by | for |\n")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:-1] for line in table.splitlines()[1:]]
+    assert all(reason.strip() for _, _, reason in rows)
+    argued = [
+        (importer, imported.strip(" `"))
+        for imported, importers, _ in rows
+        for importer in re.findall(r"`(\w+)`", importers)
+    ]
+    assert len(argued) == len(set(argued)), "an edge is argued for twice"
+    return set(argued)
