@@ -16,7 +16,7 @@ from alama.platform.errors import Erased, StoreUnfit
 from alama.protection.audit import store as audit_store
 from alama.protection.audit.records import Trouble
 from alama.protection.rotation import Rotation, RotationStore
-from alama.scoring.scores_api import ScoreListed
+from alama.scoring.records import ScoreSummary
 from alama.scoring.sequels import APPROVED, Judgement, ReviewReason
 from alama.vault import envelope
 from alama.vault.vault import Vault
@@ -121,7 +121,7 @@ def test_nobody_can_review_what_nobody_can_read(house: House, *, is_reviewed: bo
     house.applicants.erase(DEMO, "A-1")
     with pytest.raises(Erased) as refused:
         house.reviews.review(DEMO, request_id, SAID)
-    assert isinstance(refused.value.remains, ScoreListed)
+    assert isinstance(refused.value.remains, ScoreSummary)
     assert refused.value.remains.request_id == request_id
 
 

@@ -23,7 +23,6 @@ from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind
 from alama.scoring import schema
 from alama.scoring.records import ScoreRow, StoredScore, UnknownScore
-from alama.scoring.scores_api import listed_reply
 from alama.scoring.sequels import RULINGS, Judgement, Review, Sequel, StoredReview, StoredSequel
 from alama.scoring.store import stored_score, whole_scores
 from alama.vault import envelope
@@ -239,7 +238,7 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
         raise UnknownScore
     score = stored_score(row)
     if score.applicant is not None and score.applicant.erased_us is not None:
-        raise Erased(score.applicant.erased_us, listed_reply(score.row.summary))
+        raise Erased(score.applicant.erased_us, score.row.summary)
     return score
 
 

@@ -139,9 +139,12 @@ class ReviewEndpoints:
         sent = fields.read(NewReview, await json_body(call), RULES, _CHECKS)
         said = Judgement(sent.decision, ReviewReason(sent.reason), sent.name, sent.note)
         book, key_id = caller.book, caller.key.id
-        reviewed = await run_with_timeout(
-            lambda: self._reviews.review(book, request_id, said, key_id)
-        )
+        try:
+            reviewed = await run_with_timeout(
+                lambda: self._reviews.review(book, request_id, said, key_id)
+            )
+        except Erased as error:
+            raise scores_api.with_remains(error) from None
         status = HTTPStatus.CREATED if reviewed.is_new else HTTPStatus.OK
         return private_json(scores_api.review_reply(reviewed.review), headers, status)
 

@@ -39,13 +39,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from alama.core.errors import AlamaError
-
-if TYPE_CHECKING:
-    import msgspec
-
 
 RETRY_AFTER_S: Final = 2
 MODEL_RETRY_AFTER_S: Final = 60
@@ -120,8 +116,8 @@ class Erased(AlamaError):
 
     kind = Kind(HTTPStatus.GONE, "erased", "Erased")
 
-    def __init__(self, erased_us: int, remains: msgspec.Struct | None = None) -> None:
-        """Say since when, UTC; `remains` is the score that was asked for, as lists have it."""
+    def __init__(self, erased_us: int, remains: object = None) -> None:
+        """Say since when, UTC; `remains` is what is left of the score that was asked for."""
         super().__init__(
             f"what the applicant of this score sent was erased on {day_of_us(erased_us)}",
             hint="its decision is still listed; a new application is scored as any other",

@@ -195,6 +195,12 @@ def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
     return _encode(ScorePage(shown, shown[-1].request_id if more else None))
 
 
+def with_remains(error: Erased) -> Erased:
+    """Give the error with what is left of its score as lists have it."""
+    left = error.remains
+    return Erased(error.erased_us, listed_reply(left)) if isinstance(left, ScoreSummary) else error
+
+
 def listed_reply(row: ScoreSummary) -> ScoreListed:
     """Give one line of a list of scores."""
     return ScoreListed(

@@ -164,7 +164,7 @@ def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
 
 def _remains(error: Exception) -> msgspec.Struct | msgspec.UnsetType:
     remains = error.remains if isinstance(error, errors.Erased) else None
-    return msgspec.UNSET if remains is None else remains
+    return remains if isinstance(remains, msgspec.Struct) else msgspec.UNSET
 
 
 def _headers(error: Exception) -> Headers:
