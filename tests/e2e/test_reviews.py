@@ -61,6 +61,7 @@ def test_a_review_stands_beside_its_score_and_in_an_event(service: Service) -> N
     Applicants.at(service.installed).erase(Book("demo", Mode.TEST), "reviewed-1")
     gone = review(service, request_id, SAID, key)
     assert (gone.status_code, gone.json()["code"]) == (410, "erased")
+    assert gone.json()["remains"]["request_id"] == request_id
     assert MARK not in gone.text
 
 

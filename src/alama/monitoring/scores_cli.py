@@ -26,8 +26,8 @@ from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
-from alama.scoring import explain_cli
 from alama.scoring import replay as replaying
+from alama.scoring import waterfall
 from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, StoredScore, UnknownScore
 from alama.scoring.replay import Difference, Record, recall
 from alama.scoring.sequels import RULINGS, Judgement, Outcome, Review, ReviewReason, Sequel
@@ -139,7 +139,7 @@ def show(args: argparse.Namespace) -> int:
     terminal.say(facts([*_facts(record.row, record.sealed), *facts_of(sequel)]))
     console = terminal.stdout()
     said = record.sealed.assessment
-    console.print(explain_cli.drawing(record.model, record.policy, said, console), soft_wrap=True)
+    console.print(waterfall.drawing(record.model, record.policy, said, console), soft_wrap=True)
     return 0
 
 

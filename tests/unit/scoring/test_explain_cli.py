@@ -19,7 +19,7 @@ from alama.core.units import Points, Probability
 from alama.platform.files import packaged
 from alama.platform.files.packaged import sample_application, write_model
 from alama.platform.terminal import tables
-from alama.scoring import explain_cli
+from alama.scoring import waterfall
 from tests.factories import a_model
 
 COMPACT = {
@@ -224,7 +224,7 @@ def drawn(width: int, *, encoding: str = "utf-8") -> list[str]:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
     console = Console(file=file, width=width)
-    console.print(explain_cli.drawing(ready, policy, said, console), soft_wrap=True)
+    console.print(waterfall.drawing(ready, policy, said, console), soft_wrap=True)
     file.flush()
     return raw.getvalue().decode(encoding).splitlines()
 
@@ -233,7 +233,7 @@ def drawn(width: int, *, encoding: str = "utf-8") -> list[str]:
 def test_no_bar_is_wider_than_the_terminal_or_than_eyes_follow(width: int) -> None:
     rows = [line for line in drawn(width) if "█" in line]
     assert len(rows) > 5
-    assert max(map(len, rows)) <= min(width, explain_cli.WIDTH_MAX)
+    assert max(map(len, rows)) <= min(width, waterfall.WIDTH_MAX)
 
 
 def test_each_bar_starts_where_the_last_one_ended() -> None:
@@ -256,7 +256,7 @@ def test_a_terminal_without_blocks_gets_plain_letters() -> None:
 def test_a_score_beyond_all_doubt_is_drawn_too() -> None:
     said = ExplainedScore(850, Probability(0.0), 850.0, Points(2000.0), (), "full")
     console = Console(file=io.StringIO(), width=80)
-    text = explain_cli.drawing(ReadyModel(a_model()), None, said, console).plain
+    text = waterfall.drawing(ReadyModel(a_model()), None, said, console).plain
     assert "odds of repayment beyond counting" in text
 
 

@@ -22,7 +22,7 @@ from alama.core.model import seal as seal_model
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX, Recourse, Status
 from alama.platform.files.packaged import language, languages, write_model
-from alama.scoring import explain_cli
+from alama.scoring import explain_cli, waterfall
 from alama.scoring.explain_cli import RecourseDrawing
 from tests.explanations import (
     APPROVED,
@@ -310,7 +310,7 @@ def test_no_line_is_wider_than_the_terminal_or_than_eyes_follow(
     sent: dict[str, Any], width: int
 ) -> None:
     lines = drawn(sent, width)
-    assert max(map(len, lines)) <= min(width, explain_cli.WIDTH_MAX)
+    assert max(map(len, lines)) <= min(width, waterfall.WIDTH_MAX)
     assert all(line == line.rstrip() for line in lines)
 
 
