@@ -28,6 +28,7 @@ from alama.training.dataset import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -374,6 +375,20 @@ def _cut_down(card: Card, names: Sequence[str]) -> Card:
             if pair.first in new_place and pair.second in new_place
         ),
     )
+
+
+def write_model(model: Model, path: Path) -> None:
+    path.write_bytes(models.encode(model))
+
+
+def missing_gain(card: Card, place: int) -> float:
+    """Give what not telling a field is worth against its average, over all that others hold.
+
+    Pairs of a purified card average to zero along each of their lines, so the main tells it.
+    """
+    feature = card.features[place]
+    average = sum(p * share for p, share in zip(feature.main, feature.shares, strict=True))
+    return feature.main[tables.MISSING] - average
 
 
 @cache

@@ -225,7 +225,6 @@ _RESTORE: Final = (
 )
 
 seal = document.seal
-content_id = document.content_id
 encode = document.encode
 
 

@@ -36,9 +36,6 @@ STAGES: Final = {"/v1/score": "assess", "/v1/explain": "explain"}
 UNKNOWN: Final = "unknown"
 """The route of a path that nothing is served at."""
 
-_MS_NS: Final = 1_000_000
-_US_NS: Final = 1_000
-
 _current: Final[ContextVar[Trace | None]] = ContextVar("trace", default=None)
 
 

@@ -10,7 +10,6 @@ from alama.core import model as models
 from alama.core.errors import FileProblem, InvalidModel, UnknownJurisdiction, UnknownLanguage
 from alama.core.lending.jurisdiction import Jurisdiction, read_jurisdiction
 from alama.core.reasons.dictionary import Language, read_language
-from alama.platform.files.promise import promised
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +36,6 @@ def read_model(path: Path) -> Model:
         hint = error.hint or "a model is the JSON file that `alama train --out` writes"
         message = f"{path}: {error}"
         raise InvalidModel(message, hint=hint) from error
-
-
-def write_model(model: Model, path: Path) -> None:
-    """Write an artefact; the file appears or changes only as a whole."""
-    with promised(path) as output:
-        output.write(models.encode(model))
 
 
 def builtin() -> Model:
