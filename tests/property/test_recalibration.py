@@ -20,6 +20,7 @@ from alama.core.monitoring import rates, recalibration
 from alama.core.monitoring.recalibration import Given, Shift, points_of, recalibrated, shift
 from alama.core.tally import SCORE_STEP
 from alama.core.units import LogOdds, Points
+from tests import factories
 from tests.applications import random_application
 from tests.factories import a_model
 
@@ -38,8 +39,7 @@ def by(log_odds: float) -> Shift:
 
 
 def moved_by_points(probability: float, points: float) -> float:
-    here = calibration.points_of_log_odds(LogOdds(math.log(probability / (1.0 - probability))))
-    return calibration.probability_of(Points(here + points))
+    return calibration.probability_of(Points(factories.points_of(probability) + points))
 
 
 @cache

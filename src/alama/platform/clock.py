@@ -124,7 +124,7 @@ class ClockWatch(Protocol):
         """Note how far the clock of this host is ahead of the time; 0 where it is no more."""
 
 
-class Watch(Protocol):
+class ProcessWatch(Protocol):
     """Whom a process tells what it finds."""
 
     @property
@@ -261,7 +261,7 @@ class AnchoredClock:
             self._store.keep(before, Seen(max(at_us, before.at_us), before.accepted, leap_us))
 
 
-async def follow(clock: AnchoredClock, host: Clock, watch: Watch) -> None:
+async def follow(clock: AnchoredClock, host: Clock, watch: ProcessWatch) -> None:
     """Have a clock look at its source now and then, and tell of leaps, until cancelled.
 
     `host` is the clock of this machine, which may be another than the source.

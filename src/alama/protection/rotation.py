@@ -19,7 +19,6 @@ from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from alama.onboarding.histories import MovePart, count_parts_under, move_parts
 from alama.platform.acts import (
-    _FINGERPRINT_DIGITS,
     RETIRES,
     VOUCHED,
     Act,
@@ -63,6 +62,8 @@ if TYPE_CHECKING:
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.webhooks.records import Endpoint, Secrets
+
+_FINGERPRINT_DIGITS: Final = 16
 
 
 def applicant_key_rotated(

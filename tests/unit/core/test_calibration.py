@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from alama.core import calibration
 from alama.core.units import LogOdds, Points
+from tests.factories import points_of
 
 
 def test_660_points_are_a_default_probability_of_5_percent() -> None:
@@ -56,8 +57,7 @@ def test_a_probability_is_shown_as_round_would_show_it(points: float) -> None:
 
 @given(st.integers(1, 999_998))
 def test_a_probability_in_the_middle_is_shown_as_round_would_show_it(step: int) -> None:
-    probability = (step + 0.5) / 1e6
-    points = calibration.points_of_log_odds(LogOdds(math.log(probability / (1.0 - probability))))
+    points = points_of((step + 0.5) / 1e6)
     shown = calibration.shown_probability(points)
     assert shown == round(calibration.probability_of(points), 6)
 
