@@ -288,7 +288,7 @@ async def follow(clock: AnchoredClock, host: Clock, watch: ProcessWatch) -> None
 
 # The first goes on while a machine is suspended, and not every system has it.
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_stopwatch_ns: Final = partial(time.clock_gettime_ns, _STEADY)
+stopwatch_ns: Final = partial(time.clock_gettime_ns, _STEADY)
 
 
 def wall_us() -> int:
@@ -301,7 +301,7 @@ def wall_us() -> int:
 
 def stopwatch_us() -> int:
     """Give microseconds that go on whatever becomes of the clock."""
-    return _stopwatch_ns() // 1_000
+    return stopwatch_ns() // 1_000
 
 
 Clock = Callable[[], int]
