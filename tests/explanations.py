@@ -11,10 +11,19 @@ from alama.core.explanation import Explanation, explain
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.reasons.dictionary import Language
+from alama.core.reasons.dictionary import (
+    FIELD_LOWERS_SCORE,
+    FIELD_RAISES_SCORE,
+    LENDER_RULE,
+    NOT_GIVEN,
+    Language,
+)
 from alama.core.recourse.answer import Sought
 from alama.core.recourse.ready import ReadyRecourse
 from alama.platform.files.packaged import builtin, sample_application
+
+GENERIC = (FIELD_LOWERS_SCORE, FIELD_RAISES_SCORE, NOT_GIVEN, LENDER_RULE)
+"""Codes of reasons for what has none of its own."""
 
 APPROVED: dict[str, Any] = json.loads(sample_application())
 DECLINED = {

@@ -7,6 +7,7 @@ cards are centred against their own shares to within a few grid steps.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -20,14 +21,15 @@ from alama.core import model as models
 from alama.core.application import Value
 from alama.core.catalogue import Catalogue, Direction, Field, Kind
 from alama.core.kernel import Column, Words
-from alama.core.model import SCHEMA, Lineage, Model, Money, Outcome, ReadyModel, Reference
+from alama.core.model import SCHEMA, Lineage, Model, Money, OutcomeDefinition, ReadyModel, Reference
 from alama.core.tables import Card, Feature, Pair
-from alama.core.units import LogOdds
+from alama.core.units import LogOdds, Points
 from alama.platform.files.packaged import builtin
 from alama.training.dataset import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -332,7 +334,7 @@ def a_model(
             schema=SCHEMA,
             id="",
             name=name,
-            outcome=Outcome("30 days past due on the due date + 30", 30, 14, 180),
+            outcome=OutcomeDefinition("30 days past due on the due date + 30", 30, 14, 180),
             money=_money(catalogue),
             catalogue=catalogue,
             cards=made,
@@ -374,6 +376,25 @@ def _cut_down(card: Card, names: Sequence[str]) -> Card:
             if pair.first in new_place and pair.second in new_place
         ),
     )
+
+
+def write_model(model: Model, path: Path) -> None:
+    path.write_bytes(models.encode(model))
+
+
+def points_of(probability: float) -> Points:
+    """Give the points of a default probability strictly between 0 and 1."""
+    return calibration.points_of_log_odds(LogOdds(math.log(probability / (1.0 - probability))))
+
+
+def missing_gain(card: Card, place: int) -> float:
+    """Give what not telling a field is worth against its average, over all that others hold.
+
+    Pairs of a purified card average to zero along each of their lines, so the main tells it.
+    """
+    feature = card.features[place]
+    average = sum(p * share for p, share in zip(feature.main, feature.shares, strict=True))
+    return feature.main[tables.MISSING] - average
 
 
 @cache

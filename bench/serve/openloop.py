@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Self
 
 HOST: Final = "127.0.0.1"
-PATIENCE_S: Final = 10.0
+TIMEOUT_S: Final = 10.0
 """How long answers may still come after the last request has left."""
 
 NOBODY_YET: Final = b"nobody-yet-0"
@@ -69,7 +69,7 @@ class _Connection:
     """One keep-alive connection with at most one request on its way."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection((HOST, port), timeout=PATIENCE_S)
+        self.socket = socket.create_connection((HOST, port), timeout=TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.due = 0.0
         self._heard = b""
@@ -134,7 +134,7 @@ def run(load: Load) -> Heard:
     clock = time.perf_counter
     interval, total = 1 / load.rate, round(load.rate * load.seconds)
     started = clock() + 0.05
-    deadline = started + load.seconds + PATIENCE_S
+    deadline = started + load.seconds + TIMEOUT_S
     due_times = deque(started + number * interval for number in range(total))
     while (due_times or waiting) and clock() < deadline:
         while due_times and idle and due_times[0] <= clock():
@@ -144,7 +144,7 @@ def run(load: Load) -> Heard:
             heard.late_us.append(round((clock() - due) * 1e6))
             waiting.append(connection)
         # With no connection idle the next request waits for one, and its clock runs already.
-        pause = due_times[0] - clock() if due_times and idle else PATIENCE_S
+        pause = due_times[0] - clock() if due_times and idle else TIMEOUT_S
         ready, _, _ = select.select(waiting, (), (), max(0.0, pause))
         for connection in ready:
             status = connection.status()

@@ -1,4 +1,4 @@
-"""What every store of endpoints does: see `alama.webhooks.ports.EndpointStore`."""
+"""What every store of endpoints does: see `alama.webhooks.endpoint_store.EndpointStore`."""
 
 from __future__ import annotations
 

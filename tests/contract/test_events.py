@@ -1,4 +1,4 @@
-"""What every store of events does: see `alama.webhooks.ports.EventStore`."""
+"""What every store of events does: see `alama.webhooks.event_store.EventStore`."""
 
 from __future__ import annotations
 

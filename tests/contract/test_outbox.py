@@ -1,4 +1,4 @@
-"""What every outbox does: see `alama.webhooks.ports.Outbox`."""
+"""What every outbox does: see `alama.webhooks.outbox.Outbox`."""
 
 from __future__ import annotations
 

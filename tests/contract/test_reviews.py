@@ -25,12 +25,12 @@ from alama.scoring.sequels import (
     APPROVED,
     DECLINED,
     LEFT_OPEN,
-    NO_SEQUEL,
     Judgement,
     Outcome,
     Review,
     ReviewReason,
     Said,
+    Sequel,
 )
 from tests.audited import verdict_on
 from tests.clocks import HandClock
@@ -141,7 +141,7 @@ def test_a_score_of_another_book_is_as_unknown_as_none(house: House) -> None:
     for book, asked in ((DEMO, a_request_id()), (LIVE, request_id), (UMOJA, request_id)):
         with pytest.raises(UnknownScore):
             house.reviews.review(book, asked, SAID)
-        assert house.reviews.sequel(book, asked) == NO_SEQUEL
+        assert house.reviews.sequel(book, asked) == Sequel(None, None)
     assert house.acts("score_reviewed") == []
 
 
@@ -178,7 +178,7 @@ def test_what_is_no_note_or_no_name_is_refused(house: House, said: Judgement) ->
     request_id = house.score()
     with pytest.raises(InvalidName):
         house.reviews.review(DEMO, request_id, said)
-    assert house.reviews.sequel(DEMO, request_id) == NO_SEQUEL
+    assert house.reviews.sequel(DEMO, request_id) == Sequel(None, None)
 
 
 # ------------------------------------------------------------------------- telling and noting
@@ -297,7 +297,7 @@ def test_what_became_of_a_score_has_the_outcome_of_the_loan_too(house: House) ->
     assert known.is_default
     review = house.reviews.review(DEMO, request_id, SAID).review
     assert house.reviews.sequel(DEMO, request_id) == (review, known)
-    assert house.reviews.sequel(Book("demo", Mode.LIVE), request_id) == NO_SEQUEL
+    assert house.reviews.sequel(Book("demo", Mode.LIVE), request_id) == Sequel(None, None)
     (exported,) = house.applicants.export(DEMO, "A-1").scores
     assert exported.review is not None
     assert exported.outcome is not None

@@ -18,9 +18,8 @@ import alama
 from alama.core import receipts
 from alama.core.lending.draft import default_text
 from alama.platform.book import Book, Mode, Scope
-from alama.platform.files.packaged import write_model
 from tests.e2e.service import COMPACT, FULL, Service
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 
 AT_ONCE = 24
 

@@ -27,13 +27,13 @@ from tests.databases import sqlite_url
 from tests.ports import HOST, free_port
 from tests.server import Server
 
-PATIENCE_S = 15.0
+TIMEOUT_S = 15.0
 SENT = "Zq7caller"
 """Marks everything that the test sends where a value could be logged."""
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while not condition():
         if time.monotonic() > deadline_s:
             return False
@@ -43,7 +43,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 def client(server: Server) -> httpx.Client:
     headers = {"Authorization": f"Bearer {server.key()}", "Content-Type": "application/json"}
-    return httpx.Client(base_url=server.url, headers=headers, trust_env=False, timeout=PATIENCE_S)
+    return httpx.Client(base_url=server.url, headers=headers, trust_env=False, timeout=TIMEOUT_S)
 
 
 def log_of(server: Server) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def scores_in(url: str) -> int:
 
 
 def metrics_at(port: int) -> list[str]:
-    with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=PATIENCE_S) as reply:
+    with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=TIMEOUT_S) as reply:
         return reply.read().decode().splitlines()  # type: ignore[no-any-return]
 
 
@@ -92,7 +92,7 @@ class Load:
 
     def finish(self) -> None:
         for thread in self._threads:
-            thread.join(PATIENCE_S)
+            thread.join(TIMEOUT_S)
         self._client.close()
 
     def _ask(self) -> None:
@@ -308,6 +308,6 @@ def test_the_printed_curl_works_as_it_is(tmp_path: Path) -> None:
             reply = json.loads(subprocess.check_output(["/bin/sh", "-c", curl.group()]))
         finally:
             service.terminate()
-        assert service.wait(PATIENCE_S) == 0
+        assert service.wait(TIMEOUT_S) == 0
     assert 300 <= reply["score"] <= 850
     assert len(reply["shap_values"]) == 4

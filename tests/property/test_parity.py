@@ -25,7 +25,16 @@ from alama.core.model import Model, ReadyModel
 from alama.core.scorecard import Scorecard
 from alama.core.units import Points
 from alama.platform.files.reader import open_table
-from tests.factories import Case, Rng, a_model, cases, masked, random_columns, rows
+from tests.factories import (
+    Case,
+    Rng,
+    a_model,
+    cases,
+    masked,
+    points_of,
+    random_columns,
+    rows,
+)
 from tests.tries import tries
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -104,7 +113,7 @@ def test_many_cuts_are_searched_with_the_same_result(
         st.floats(-3_000.0, 4_000.0).map(tables.on_grid)
         | st.integers(300_000, 850_000).map(lambda k: k / 1000)
         # Points at which the sixth decimal is all but a tie.
-        | st.integers(1, 999_998).map(lambda k: calibration.points_of((k + 0.5) / 1e6)),  # type: ignore[arg-type]
+        | st.integers(1, 999_998).map(lambda k: points_of((k + 0.5) / 1e6)),
         min_size=1,
     )
 )

@@ -19,7 +19,7 @@ from alama.core.lending.policy import HOLDS, SEVERITY, Decision, Rule
 from alama.core.lending.ready_policy import Objection, ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.reasons import dictionary, tell
-from alama.core.reasons.dictionary import GENERIC, LENDER_RULE, NOT_GIVEN, Language, Safer, Shown
+from alama.core.reasons.dictionary import LENDER_RULE, NOT_GIVEN, Language, Safer, Shown
 from alama.core.reasons.tell import (
     COMMON_SHARE,
     NOTICEABLE_POINTS,
@@ -35,6 +35,7 @@ from alama.core.scorecard import Scored
 from alama.core.tables import MISSING
 from alama.platform.files.packaged import languages
 from tests.applications import random_application
+from tests.explanations import GENERIC
 from tests.factories import ready_model
 from tests.policies import random_policy
 from tests.recourse import random_booking

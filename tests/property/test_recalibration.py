@@ -19,7 +19,8 @@ from alama.core.model import ReadyModel
 from alama.core.monitoring import rates, recalibration
 from alama.core.monitoring.recalibration import Given, Shift, points_of, recalibrated, shift
 from alama.core.tally import SCORE_STEP
-from alama.core.units import LogOdds, Points, Probability
+from alama.core.units import LogOdds, Points
+from tests import factories
 from tests.applications import random_application
 from tests.factories import a_model
 
@@ -38,8 +39,7 @@ def by(log_odds: float) -> Shift:
 
 
 def moved_by_points(probability: float, points: float) -> float:
-    there = calibration.points_of(Probability(probability)) + points
-    return calibration.probability_of(Points(there))
+    return calibration.probability_of(Points(factories.points_of(probability) + points))
 
 
 @cache

@@ -33,17 +33,17 @@ from alama.core.lending.simulation import Case, Stance, simulate
 from alama.core.model import ReadyModel
 from alama.lenders.records import Key
 from alama.platform.book import USUAL_SCOPES
-from alama.platform.files.packaged import builtin, languages, write_model
+from alama.platform.files.packaged import builtin, languages
 from alama.platform.http.exchange import Arrival
 from alama.scoring import api as scoring_api
 from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.records import Earlier, Entry
 from alama.scoring.scoring import Scoring
-from alama.scoring.sequels import NO_SEQUEL
+from alama.scoring.sequels import Sequel
 from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, a_request_id
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 from tests.policies import one_of, random_policy
 from tests.tries import tries
 from tests.vaults import a_vault, to_be_kept
@@ -164,7 +164,9 @@ def test_the_service_replies_and_records_what_the_core_says(question: Question) 
     assert [as_replied(msgspec.json.decode(reply)) for reply in replies] == answers
     assert [as_stored(entry) for entry in kept] == answers
     records = [
-        msgspec.json.decode(scores_api.score_record(entry.score, to_be_kept(entry), NO_SEQUEL))
+        msgspec.json.decode(
+            scores_api.score_record(entry.score, to_be_kept(entry), Sequel(None, None))
+        )
         for entry in kept
     ]
     assert [as_replied(record) for record in records] == answers

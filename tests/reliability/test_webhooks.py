@@ -48,7 +48,7 @@ REFUSES = "/refuse"
 """Not one of the receivers: there nobody listens."""
 
 LEASE_S = 10.0 if FULL else 1.5
-PATIENCE_S = 0.4 * LEASE_S
+TIMEOUT_S = 0.4 * LEASE_S
 """For an attempt, as in earnest less than half a lease; `/crawl` answers just within the longer."""
 
 ARRIVED_S_MAX = 1_800.0 if FULL else 30.0
@@ -150,7 +150,7 @@ class WorkerProcess:
     def start(self) -> None:
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(LEASE_S), str(PATIENCE_S)],
+                [sys.executable, "-c", PROGRAM, str(LEASE_S), str(TIMEOUT_S)],
                 env=self._environment,
                 stderr=output,
             )

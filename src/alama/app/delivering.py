@@ -67,7 +67,7 @@ async def deliver(
     beside = [
         asyncio.create_task(Chores(outbox, watch, installed.clock).run()),
         asyncio.create_task(follow(installed.clock, wall_us, watch)),
-        asyncio.create_task(overseer(installed, watch).run()),
+        asyncio.create_task(job_supervisor(installed, watch).run()),
     ]
     if can_shadow(installed):
         beside.append(asyncio.create_task(shadow(installed, watch).run()))
@@ -102,7 +102,7 @@ UNABLE: Final = (
 """Why no job is done here, and what to do."""
 
 
-def overseer(installed: Installation, watch: DeliveryWatch) -> JobSupervisor | JobAlarm:
+def job_supervisor(installed: Installation, watch: DeliveryWatch) -> JobSupervisor | JobAlarm:
     """Give who looks for jobs: has them done, or says why they are not done here."""
     jobs = Stores.at(installed).jobs
     if not safe_for_several(installed.database):

@@ -89,7 +89,6 @@ class Replies:
     """What the service says to the examples."""
 
     def __init__(self) -> None:
-        """Lay out the built-in model and the default policy."""
         model = ReadyModel(packaged.builtin(), CURRENCY)
         self._active = ActiveModel(model, ReadyPolicy(default_policy(CURRENCY), model))
         self._recourse = ReadyRecourse(self._active.policy)

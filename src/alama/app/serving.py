@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from alama.lenders.store import Registry
     from alama.platform.settings import Settings
-    from alama.scoring.telemetry import Watch
+    from alama.scoring.telemetry import ServiceWatch
 
 
 BURST: Final = 2
@@ -86,7 +86,7 @@ def service() -> ASGIApp:
         raise SystemExit(1) from None
 
 
-def _opened(settings: Settings, watch: Watch) -> Installation:
+def _opened(settings: Settings, watch: ServiceWatch) -> Installation:
     """Open the installation; a worker that takes the place of another waits for its database.
 
     Were it to die of it, the next would, and to start one after the other keeps a core busy.
@@ -111,7 +111,7 @@ def assemble(
     installed: Installation,
     scores: Scores,
     ledger: LivingLedger,
-    watch: Watch,
+    watch: ServiceWatch,
 ) -> ASGIApp:
     """Put the service together on a ledger; a benchmark brings one that keeps nothing."""
     registry, clock, vault = installed.registry, installed.clock, installed.vault
@@ -151,7 +151,7 @@ def assemble(
     return application(served, clock, watch, lifespan)
 
 
-def _warm(directory: Directory, registry: Registry, watch: Watch) -> None:
+def _warm(directory: Directory, registry: Registry, watch: ServiceWatch) -> None:
     """Make ready what answers in each book, and say where it cannot be used.
 
     That keeps what the package brings anew, so that damage there has to be told before.
@@ -163,7 +163,9 @@ def _warm(directory: Directory, registry: Registry, watch: Watch) -> None:
         watch.model_unavailable(book, error)
 
 
-def _upkeep(installed: Installation, scores: Scores, directory: Directory, watch: Watch) -> Upkeep:
+def _upkeep(
+    installed: Installation, scores: Scores, directory: Directory, watch: ServiceWatch
+) -> Upkeep:
     database, log, clock = installed.database, installed.log, installed.clock
     return Upkeep(
         directory,
@@ -180,7 +182,7 @@ def _upkeep(installed: Installation, scores: Scores, directory: Directory, watch
     )
 
 
-def _sharing(installed: Installation, limit: RateLimit, watch: Watch) -> Sharing:
+def _sharing(installed: Installation, limit: RateLimit, watch: ServiceWatch) -> Sharing:
     database = installed.database
     pace = PACE_OF_A_FILE if database.embedded else PACE
     return Sharing(

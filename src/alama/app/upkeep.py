@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from alama.protection.retention import Plan, Retention
     from alama.scoring.directory import Directory
     from alama.scoring.store import Scores
-    from alama.scoring.telemetry import Watch
+    from alama.scoring.telemetry import ServiceWatch
 
 
 KEY_USE_EVERY_S: Final = 10.0
@@ -58,7 +58,7 @@ class Upkeep:
         registry: Registry,
         keepers: Keepers,
         clock: Time,
-        watch: Watch,
+        watch: ServiceWatch,
     ) -> None:
         self._directory = directory
         self._registry = registry

@@ -10,11 +10,11 @@ import os
 
 from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import gather_libraries, log_on_stderr
-from alama.scoring.telemetry import Watch
+from alama.scoring.telemetry import ServiceWatch
 from alama.webhooks.telemetry import DeliveryWatch
 
 
-def watching(style: str, metrics_port: int) -> Watch:
+def watching(style: str, metrics_port: int) -> ServiceWatch:
     """Open the log of this process, its metrics where a port for them is set, and its traces.
 
     Those where the environment names a collector; see `alama.platform.telemetry.tracing.check`.
@@ -27,7 +27,7 @@ def watching(style: str, metrics_port: int) -> Watch:
 
         metrics = Metrics(process_registry())
     if not tracing.are_wanted(os.environ):
-        return Watch(log, metrics)
+        return ServiceWatch(log, metrics)
     from alama.scoring.tracing import traced_watch  # noqa: PLC0415
 
     return traced_watch(log, metrics)

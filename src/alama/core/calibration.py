@@ -53,13 +53,6 @@ def shown_probability(points: Points) -> Probability:
     return Probability(whole / PROBABILITY_STEPS)
 
 
-def points_of(probability: Probability) -> Points:
-    """Give the points of a default probability strictly between 0 and 1."""
-    odds = (1.0 - probability) / probability
-    doublings = math.log2(odds / ANCHOR_ODDS)
-    return Points(ANCHOR_POINTS + POINTS_TO_DOUBLE_THE_ODDS * doublings)
-
-
 def points_of_log_odds(log_odds: LogOdds) -> Points:
     """Give the points of log-odds of default."""
     return Points(ANCHOR_POINTS - POINTS_PER_LOG_ODDS * (log_odds + math.log(ANCHOR_ODDS)))

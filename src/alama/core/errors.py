@@ -39,7 +39,6 @@ class AlamaError(Exception):
     """What happened, in words for the person who meets it, and what to do next if we know."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        """Keep the message and the way out apart, so that each surface can lay them out."""
         super().__init__(message)
         self.hint = hint
 
@@ -101,7 +100,6 @@ class MalformedDocument(AlamaError):
     """The body is no JSON object. What was sent is never part of the message."""
 
     def __init__(self, fault: str) -> None:
-        """Take what is wrong with it; whoever read it from a file has a better name for it."""
         super().__init__(f"the body {fault}")
         self.fault = fault
 

@@ -34,7 +34,6 @@ class Intake:
     """
 
     def __init__(self, catalogue: Catalogue, is_word: Callable[[str], bool] = may_be_word) -> None:
-        """Compile the decoder, and note which places need a second look."""
         fields = catalogue.fields
         others = [place for place, field in enumerate(fields) if field.other_spelling]
         self._catalogue = catalogue

@@ -77,7 +77,7 @@ class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     high: float | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OutcomeDefinition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model predicts: the definition of default and the terms it was learned on."""
 
     definition: str
@@ -142,7 +142,7 @@ class Model(Document, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     """
 
     name: str
-    outcome: Outcome
+    outcome: OutcomeDefinition
     money: Money | None
     catalogue: Catalogue
     cards: tuple[Card, ...]
@@ -225,7 +225,6 @@ _RESTORE: Final = (
 )
 
 seal = document.seal
-content_id = document.content_id
 encode = document.encode
 
 

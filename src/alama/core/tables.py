@@ -228,15 +228,6 @@ def monotone_breaks(card: Card, catalogue: Catalogue) -> Iterator[str]:
                 yield f"{feature.field}: band {slot} to {slot + 1} can lose {-gain:.6g} points"
 
 
-def missing_gain(card: Card, place: int) -> float:
-    """Give what not telling a field is worth against its average, over all that others hold.
-
-    Pairs of a purified card average to zero along each of their lines, so the main tells it.
-    """
-    feature = card.features[place]
-    return feature.main[MISSING] - _average(feature.main, feature.shares)
-
-
 def gain_of_step(card: Card, place: int, main: Sequence[float], slot: int, sign: int) -> float:
     """Give the least that a step from a slot to the next can gain, with this main table."""
     worst = sum(_worst_gain(pair, place, slot, sign) for pair in card.pairs)

@@ -14,7 +14,7 @@ from alama.lenders import keys as lenders
 from alama.lenders.store import Registry
 from alama.platform import settings
 from alama.platform.acts import ActLog
-from alama.platform.clock import AnchoredClock, Clock, _stopwatch_ns, wall_us
+from alama.platform.clock import AnchoredClock, Clock, stopwatch_ns, wall_us
 from alama.platform.clock_store import SqlSeen
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
@@ -96,7 +96,7 @@ def _clock(database: Database) -> AnchoredClock:
     """Give the time of a database: its own, or of this machine where it is a file."""
     stored = SqlSeen(database)
     source = wall_us if database.embedded else stored.server_us
-    return AnchoredClock(source, _stopwatch_ns, stored)
+    return AnchoredClock(source, stopwatch_ns, stored)
 
 
 def _vault(settings: Settings, database: Database, facts: Registry, clock: Clock) -> Vault:

@@ -29,7 +29,6 @@ class UnknownModel(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_model", "Unknown model")
 
     def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
         super().__init__(
             "no such model gave scores in this book",
             hint="leave it out for the one that answers; the report names the others",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from alama.platform.timeouts import WorkQueue
     from alama.scoring.admission import Admission
 
-PATIENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 """Some hundred thousand loans are summed in seconds, and on a busy machine in more of them."""
 
 WAITING_MAX: Final = 8
@@ -108,7 +108,7 @@ class MonitoringEndpoint:
                 raise ModelUnavailable(error) from error
             return page.monitoring_page(report).encode() if is_page else encode(report)
 
-        made = await self._turns.take(caller.book, make, PATIENCE_S)
+        made = await self._turns.take(caller.book, make, TIMEOUT_S)
         if is_page:
             return private_page(made, headers)
         return private_json(made, [VARIES, *headers])

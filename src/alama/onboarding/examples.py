@@ -50,7 +50,6 @@ _SECOND_US: Final = 1_000_000
 _READ_US: Final = AT_US - 3_600 * _SECOND_US
 _TRAINED_US: Final = AT_US - 1_800 * _SECOND_US
 _READ_CHANCE: Final = bytes.fromhex("9b20c7d4e11f83")
-_TRAIN_CHANCE: Final = bytes.fromhex("5d1f0a9c3b7e42")
 READING_ID: Final = ids.sortable(JOB_PREFIX, _READ_US, _READ_CHANCE)
 _LENDER: Final = "demo"
 _KEY: Final = "key_4f1d2c7b9a035e68"

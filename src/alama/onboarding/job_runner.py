@@ -34,7 +34,7 @@ class Stopped(BaseException):
     """The process is to end: what it does is for another to do."""
 
 
-class Watch(Protocol):
+class RunnerWatch(Protocol):
     """Whom a runner tells what it does. Jobs are named by their ids."""
 
     def job_started(self, job: Job) -> None: ...
@@ -52,7 +52,7 @@ class Runner:
         jobs: Jobs,
         clock: Clock,
         do: Do,
-        watch: Watch,
+        watch: RunnerWatch,
         every_s: float = ADVANCE_EVERY_S,
         seconds_max: float = JOB_S_MAX,
     ) -> None:

@@ -64,7 +64,7 @@ STOP_S: Final = 5.0
 """For a process that is told to stop: to give its job back takes one transaction."""
 
 
-class Watch(Protocol):
+class SupervisorWatch(Protocol):
     """Whom the supervisor tells what goes wrong."""
 
     def jobs_failed(self, exit_code: int | None, error: Exception | None = None) -> None: ...
@@ -77,7 +77,7 @@ class JobSupervisor:
         self,
         jobs: Jobs,
         clock: Clock,
-        watch: Watch,
+        watch: SupervisorWatch,
         command: tuple[str, ...] = COMMAND,
         look_every_s: float = LOOK_EVERY_S,
         seconds_max: float = PROCESS_S_MAX,
@@ -150,7 +150,7 @@ async def _stopped(process: Process) -> None:
 ALARM_EVERY_S: Final = 60.0
 
 
-class AlarmWatch(Watch, Protocol):
+class AlarmWatch(SupervisorWatch, Protocol):
     """Whom the alarm tells that jobs wait."""
 
     def jobs_wait(self, why: str, hint: str) -> None: ...

@@ -326,7 +326,6 @@ class UnknownHistory(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_history", "Unknown loan history")
 
     def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no loan history with this id")
 
 
@@ -376,10 +375,7 @@ class UnknownCandidate(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_candidate", "Unknown candidate")
 
     def __init__(self, *, hint: str | None = None) -> None:
-        """Say no more: whether another lender has it is not the caller's business.
-
-        The hint is for who runs the service: what lists those that there are.
-        """
+        """Take a hint for who runs the service: what lists those that there are."""
         super().__init__("there is no candidate model with this id", hint=hint)
 
 
@@ -389,7 +385,6 @@ class UnknownJob(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_job", "Unknown job")
 
     def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no job with this id")
 
 

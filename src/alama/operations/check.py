@@ -17,7 +17,7 @@ from alama.platform.clock import wall_us
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.database import tables as schema
-from alama.platform.database.database import Database, patiently
+from alama.platform.database.database import Database, without_timeout
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.protection.audit import verify
@@ -275,7 +275,7 @@ def _rows(database: Database, watch: Watch, *, quickly: bool) -> Iterator[Findin
 def _broken(database: Database, table: str) -> list[soundness.Broken]:
     """Look at one table in a transaction of its own: a long one would keep SQLite's journal."""
     with database.reading() as connection:
-        patiently(connection)
+        without_timeout(connection)
         return list(soundness.broken_in(connection, table))
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from alama.core.errors import AlamaError, FileProblem
 from alama.operations.backup_file import Contents, appearing, contents
-from alama.platform.database.database import Database, patiently
+from alama.platform.database.database import Database, without_timeout
 from alama.platform.errors import StoreUnfit
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def _one_state(connection: Connection) -> str:
     So what is counted here is what is in the dump, whatever is written meanwhile.
     """
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
-    patiently(connection)
+    without_timeout(connection)
     name: str = connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
     return name
 
@@ -407,5 +407,5 @@ def put_back(restore: Program, url: URL, path: Path, watch: Callable[[], None]) 
 def learn(database: Database) -> None:
     """Have the server learn how its tables are filled: a dump does not say, and plans need it."""
     with database.writing() as connection:
-        patiently(connection)
+        without_timeout(connection)
         connection.execute(text("ANALYZE"))

@@ -12,7 +12,7 @@ from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.onboarding import schema as onboarding_schema
 from alama.platform.book import Mode
 from alama.platform.database import tables as schema
-from alama.platform.database.database import Database, patiently
+from alama.platform.database.database import Database, without_timeout
 from alama.platform.database.sqlite_driver import pysqlite3
 from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
@@ -97,7 +97,7 @@ def damages(database: Database) -> Sequence[str]:
     with database.reading() as connection:
         if database.embedded:
             return list(_check_file(connection))
-        patiently(connection)
+        without_timeout(connection)
         queries = (_UNPROVED, _INVALID, _FAILED)
         return [words for query in queries for words in connection.execute(text(query)).scalars()]
 

@@ -106,7 +106,6 @@ RETIRES: Final = "retires"
 SET_BACK_S: Final = "set_back_s"
 SHA256: Final = "sha256"
 VOUCHED: Final = "vouched"
-_FINGERPRINT_DIGITS: Final = 16
 _NUMBER: Final = "number"
 _HASH: Final = "hash"
 

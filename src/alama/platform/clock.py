@@ -124,7 +124,7 @@ class ClockWatch(Protocol):
         """Note how far the clock of this host is ahead of the time; 0 where it is no more."""
 
 
-class Watch(Protocol):
+class ProcessWatch(Protocol):
     """Whom a process tells what it finds."""
 
     @property
@@ -261,7 +261,7 @@ class AnchoredClock:
             self._store.keep(before, Seen(max(at_us, before.at_us), before.accepted, leap_us))
 
 
-async def follow(clock: AnchoredClock, host: Clock, watch: Watch) -> None:
+async def follow(clock: AnchoredClock, host: Clock, watch: ProcessWatch) -> None:
     """Have a clock look at its source now and then, and tell of leaps, until cancelled.
 
     `host` is the clock of this machine, which may be another than the source.
@@ -288,7 +288,7 @@ async def follow(clock: AnchoredClock, host: Clock, watch: Watch) -> None:
 
 # The first goes on while a machine is suspended, and not every system has it.
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_stopwatch_ns: Final = partial(time.clock_gettime_ns, _STEADY)
+stopwatch_ns: Final = partial(time.clock_gettime_ns, _STEADY)
 
 
 def wall_us() -> int:
@@ -301,7 +301,7 @@ def wall_us() -> int:
 
 def stopwatch_us() -> int:
     """Give microseconds that go on whatever becomes of the clock."""
-    return _stopwatch_ns() // 1_000
+    return stopwatch_ns() // 1_000
 
 
 Clock = Callable[[], int]

@@ -1,5 +1,8 @@
 """What can go wrong while serving, each with what a caller or an operator needs to put it right.
 
+What is not in the caller's own book is unknown, and the message says no more of it: whether another
+lender has it is not the caller's business.
+
 AlamaError
 ├── KeyMissing              no API key came with the request
 ├── KeyRefused              the key is not one of ours, is mistyped or was revoked

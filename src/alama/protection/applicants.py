@@ -264,17 +264,11 @@ REMARKS: Final = (
 )
 
 _encode: Final = msgspec.json.Encoder().encode
-_decoder: Final = msgspec.json.Decoder(Export)
 
 
 def encode(export: Export) -> bytes:
     """Write an export as JSON for people and programs; numbers stay what they are."""
     return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
-
-
-def decode(document: bytes) -> Export:
-    """Read an export again; `msgspec.DecodeError` if it is none."""
-    return _decoder.decode(document)
 
 
 _FORGOTTEN: Final = bytes(32)

@@ -71,7 +71,6 @@ class LawUnknown(AlamaError):
     """A policy cannot be read, so nobody knows which law the scores that name it are under."""
 
     def __init__(self, book: Book, reason: str) -> None:
-        """Say why; nothing is deleted on a guess."""
         super().__init__(
             f"a policy that scores of {book.lender} in {book.mode} mode name cannot be read, and "
             f"so for how long the law has them kept: {reason}",

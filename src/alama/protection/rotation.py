@@ -18,16 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from alama.onboarding.histories import MovePart, count_parts_under, move_parts
-from alama.platform.acts import (
-    _FINGERPRINT_DIGITS,
-    RETIRES,
-    VOUCHED,
-    Act,
-    ActKind,
-    ActLog,
-    Detail,
-    act_in_book,
-)
+from alama.platform.acts import RETIRES, VOUCHED, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.database import tables
 from alama.platform.errors import StoreUnfit
 from alama.protection.applicants import UnknownApplicant
@@ -63,6 +54,9 @@ if TYPE_CHECKING:
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.webhooks.records import Endpoint, Secrets
+
+
+_FINGERPRINT_DIGITS: Final = 16
 
 
 def applicant_key_rotated(

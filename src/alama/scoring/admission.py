@@ -17,7 +17,6 @@ class Admission:
     """Stands before every endpoint that needs a key."""
 
     def __init__(self, directory: Directory, limit: RateLimit) -> None:
-        """Know the keys and how often they may ask."""
         self._directory = directory
         self._limit = limit
         window_s = max(1, round(limit.burst / limit.per_second))

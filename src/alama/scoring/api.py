@@ -377,7 +377,7 @@ class ScoreEndpoint:
     def __init__(
         self, admission: Admission, scoring: Scoring, languages: Sequence[Language]
     ) -> None:
-        """Use the use case; the first language is that of callers who do not say."""
+        """Take languages, of which the first is that of callers who do not say."""
         self._admission = admission
         self._scoring = scoring
         self._languages = languages

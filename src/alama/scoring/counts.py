@@ -38,7 +38,7 @@ class Approvals:
     """The sums of one process. Each has rows of its own: none waits for another's commit."""
 
     def __init__(self, mark: str, writer: str) -> None:
-        """Write the statement once; `writer` names this process and no other."""
+        """Take a `writer` that names this process and no other."""
         self._writer = writer
         names = [column.name for column in schema.approvals.columns]
         self._text = (

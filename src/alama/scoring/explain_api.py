@@ -272,7 +272,7 @@ class ExplainEndpoint:
     def __init__(
         self, admission: Admission, explaining: Explaining, languages: Sequence[Language]
     ) -> None:
-        """Use the use case; the first language is that of callers who do not say."""
+        """Take languages, of which the first is that of callers who do not say."""
         self._admission = admission
         self._explaining = explaining
         self._languages = languages

@@ -29,7 +29,6 @@ class UnknownScore(AlamaError):
     kind = Kind(HTTPStatus.NOT_FOUND, "unknown_score", "Unknown score")
 
     def __init__(self) -> None:
-        """Say no more: whether another lender has it is not the caller's business."""
         super().__init__("there is no score with this request_id")
 
 

@@ -156,9 +156,6 @@ class Sequel(NamedTuple):
     outcome: Outcome | None
 
 
-NO_SEQUEL: Final = Sequel(None, None)
-
-
 class Shadowed(NamedTuple):
     """What a model would have said that was asked beside the one that decided."""
 

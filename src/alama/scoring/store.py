@@ -321,7 +321,6 @@ class Scores:
     """The scores that were given. Every method may raise `StoreUnavailable`."""
 
     def __init__(self, database: Database, vault: Vault, chain: ScoreChain) -> None:
-        """Write the statements of the hot path once: a row is then a tuple, no more."""
         self._database = database
         self.chain = chain
         mark = database.parameter_mark

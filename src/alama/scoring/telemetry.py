@@ -41,7 +41,7 @@ class Journal(Protocol):
     def has_failed(self) -> bool: ...
 
 
-class Watch:
+class ServiceWatch:
     """What the parts of a process report to. Lives in one event loop."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Watch:
         self._waiting = waiting
         self._journal = journal
 
-    # What follows is for a watch that makes spans of what happens inside: see `traced`.
+    # What follows is for a watch that makes spans of what happens inside: see `TracedWatch`.
 
     def around(self, application: ASGIApp) -> ASGIApp:
         """Give the application as it is to be served."""

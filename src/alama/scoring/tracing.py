@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.platform.telemetry.log import FAILED, OTHER, Exchange, Log, kind, known_method
 from alama.platform.telemetry.traces import Trace, Traces
-from alama.scoring.telemetry import Watch
+from alama.scoring.telemetry import ServiceWatch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -36,13 +36,10 @@ STAGES: Final = {"/v1/score": "assess", "/v1/explain": "explain"}
 UNKNOWN: Final = "unknown"
 """The route of a path that nothing is served at."""
 
-_MS_NS: Final = 1_000_000
-_US_NS: Final = 1_000
-
 _current: Final[ContextVar[Trace | None]] = ContextVar("trace", default=None)
 
 
-class TracedWatch(Watch):
+class TracedWatch(ServiceWatch):
     """Watches one serving process, and makes spans of its requests and commits."""
 
     def __init__(self, log: Log, metrics: Metrics | None, traces: Traces) -> None:

@@ -22,7 +22,7 @@ from alama.core.model import (
     Lineage,
     Model,
     Money,
-    Outcome,
+    OutcomeDefinition,
     Reference,
     seal,
 )
@@ -209,11 +209,11 @@ def _set_apart(shuffled: Dataset, share: float) -> tuple[Dataset, Dataset | None
     return shuffled.take(np.flatnonzero(~held)), apart
 
 
-def _outcome(split: Split, order: Order) -> Outcome:
+def _outcome(split: Split, order: Order) -> OutcomeDefinition:
     known = np.concatenate([_terms(part) for part in (split.learning, split.holdout) if part])
     days = order.days_past_due
     also = ", or restructured in distress" if order.restructured else ""
-    return Outcome(
+    return OutcomeDefinition(
         definition=f"ever {days} days past due by the due date + {days} days{also}",
         days_past_due=days,
         shortest_term_days=int(known.min()) if len(known) else None,

@@ -79,7 +79,7 @@ Url = Annotated[
         description="Where events are sent. It begins with https:// and has no user, password or "
         "fragment. Names that lead to private addresses are refused when an event is sent.",
         examples=["https://loans.example.com/hooks/alama"],
-        # Only told here: `urls.check` says of each rule what is wrong, and what to do.
+        # Only told here: `addresses.check` says of each rule what is wrong, and what to do.
         extra_json_schema={
             "maxLength": addresses.LENGTH_MAX,
             "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",

@@ -3,6 +3,9 @@
 Nothing here waits for a worker that died: what it claimed comes due again. On PostgreSQL workers
 skip what another has locked; SQLite has one writer at a time, so all is looked for before, and
 what is written is checked again, in short transactions: scores wait for each of them.
+
+An event may arrive twice: a worker that is killed after it has sent one and before `settle` leaves
+its claim to come due again, and whoever takes it next sends it once more, under the same id.
 """
 
 from __future__ import annotations
@@ -96,9 +99,9 @@ class Outbox:
         """Make deliveries of events that none were made of, until they are so many; how many.
 
         Those that were kept together are dispatched together, so there may be some more of them.
-        Each event once, whoever else is at it. Books take turns; of one the oldest come first, and
-        none while each of its endpoints has enough to do. Disabled endpoints get none. All are due
-        by now, though a clock elsewhere runs ahead.
+        The deliveries of an event are made once, whoever else is at it. Books take turns; of one
+        the oldest come first, and none while each of its endpoints has enough to do. Disabled
+        endpoints get none. All are due by now, though a clock elsewhere runs ahead.
         """
         with self._database.reading() as connection:
             waiting = _waiting_books(connection, self._served, limit)

@@ -86,7 +86,7 @@ class Courier(Protocol):
         ...
 
 
-class Watch(Protocol):
+class WorkerWatch(Protocol):
     """What the worker reports to: no payload, and no secret."""
 
     def attempted(self, due: Due, settled: Settled) -> None: ...
@@ -112,7 +112,7 @@ class Worker:
         name: str,
         outbox: Outbox,
         courier: Courier,
-        watch: Watch,
+        watch: WorkerWatch,
         clock: Time,
         chance: Callable[[], bytes],
         pace: Pace = Pace(),  # noqa: B008  a tuple

@@ -22,7 +22,7 @@ from alama.protection.audit.store import Trail, newest_first
 from alama.protection.rotation import Rotation
 from alama.scoring.group_commit import GroupCommit
 from alama.scoring.store import Scores
-from alama.scoring.telemetry import Watch
+from alama.scoring.telemetry import ServiceWatch
 from alama.webhooks.endpoints import Endpoints, NewEndpoint
 from alama.webhooks.outbox import Outbox
 from alama.webhooks.records import DisabledReason
@@ -56,7 +56,7 @@ def test_a_damaged_copy_of_what_the_package_brings_is_told_before_it_is_kept_ane
     installed = installation.open_installation(chosen(tmp_path))
     installed.registry.keep_model(builtin().id, b"\0", clock.wall_us())
     with (tmp_path / "log").open("wb") as file:
-        watch = Watch(Log(JsonLines(), file.fileno()))
+        watch = ServiceWatch(Log(JsonLines(), file.fileno()))
         ledger = GroupCommit(Scores.at(installed), watch.committed)
         serving.assemble(chosen(tmp_path), installed, Scores.at(installed), ledger, watch)
     kept = installed.registry.model(builtin().id)
@@ -71,7 +71,7 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
     installed.registry.keep_model("sha256:damaged", b"{}", clock.wall_us())
     installed.registry.deploy(Book("demo", Mode.LIVE), "sha256:damaged", None, clock.wall_us())
     with (tmp_path / "log").open("wb") as file:
-        watch = Watch(Log(JsonLines(), file.fileno()))
+        watch = ServiceWatch(Log(JsonLines(), file.fileno()))
         ledger = GroupCommit(Scores.at(installed), watch.committed)
         serving.assemble(chosen(tmp_path), installed, Scores.at(installed), ledger, watch)
     installed.close()

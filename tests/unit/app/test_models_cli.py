@@ -15,8 +15,7 @@ from alama.batch.listing import listing
 from alama.batch.sql import KEY, TABLE
 from alama.core.model import Metric, Model, seal
 from alama.platform.files import packaged
-from alama.platform.files.packaged import write_model
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 
 
 @pytest.fixture

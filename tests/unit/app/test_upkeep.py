@@ -18,7 +18,7 @@ from alama.platform.errors import StoreUnavailable
 from alama.protection.retention import Plan
 from alama.scoring.directory import Directory
 from alama.scoring.records import IDEMPOTENCY_KEPT_US
-from alama.scoring.telemetry import Watch
+from alama.scoring.telemetry import ServiceWatch
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE
 from tests.factories import a_model
@@ -127,7 +127,7 @@ def flaky(registry: Registry) -> FlakyRegistry:
     return FlakyRegistry(registry._database)
 
 
-class Told(Watch):
+class Told(ServiceWatch):
     """Remembers which chores have failed, and how."""
 
     def __init__(self) -> None:

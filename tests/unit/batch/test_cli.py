@@ -8,8 +8,7 @@ from alama.app.cli import EXIT_MISTAKE, main
 from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
 from alama.platform.files import packaged
-from alama.platform.files.packaged import write_model
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 from tests.policies import with_parts
 
 HEADER = "loan,mobile_money_months,monthly_inflow,stability_score,airtime_regularity\n"

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core import calibration
-from alama.core.units import LogOdds, Points, Probability
+from alama.core.units import LogOdds, Points
+from tests.factories import points_of
 
 
 def test_660_points_are_a_default_probability_of_5_percent() -> None:
@@ -22,17 +23,11 @@ def test_40_points_double_the_odds_of_repayment(points: float) -> None:
     assert odds(above) == pytest.approx(2.0 * odds(here), rel=1e-6)
 
 
-@given(st.floats(1e-6, 1.0 - 1e-6))
-def test_points_and_probability_are_inverse(probability: float) -> None:
-    points = calibration.points_of(Probability(probability))
-    assert calibration.probability_of(points) == pytest.approx(probability, rel=1e-9)
-
-
 @given(st.floats(-20.0, 20.0))
 def test_log_odds_and_probability_name_the_same_points(log_odds: float) -> None:
-    probability = Probability(1.0 / (1.0 + math.exp(-log_odds)))
+    probability = 1.0 / (1.0 + math.exp(-log_odds))
     points = calibration.points_of_log_odds(LogOdds(log_odds))
-    assert points == pytest.approx(calibration.points_of(probability), abs=1e-4)
+    assert calibration.probability_of(points) == pytest.approx(probability, rel=1e-9)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -62,7 +57,7 @@ def test_a_probability_is_shown_as_round_would_show_it(points: float) -> None:
 
 @given(st.integers(1, 999_998))
 def test_a_probability_in_the_middle_is_shown_as_round_would_show_it(step: int) -> None:
-    points = calibration.points_of(Probability((step + 0.5) / 1e6))
+    points = points_of((step + 0.5) / 1e6)
     shown = calibration.shown_probability(points)
     assert shown == round(calibration.probability_of(points), 6)
 

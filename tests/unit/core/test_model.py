@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alama.core import document
 from alama.core import model as models
 from alama.core.application import Application, read
 from alama.core.errors import InvalidModel, UnknownCurrency
@@ -38,7 +39,7 @@ def test_a_model_reads_back_as_it_was_written() -> None:
 
 def test_the_id_is_the_hash_of_the_content() -> None:
     assert MODEL.id.startswith("sha256:")
-    assert models.content_id(models.decode(DOCUMENT)) == MODEL.id
+    assert document.content_id(models.decode(DOCUMENT)) == MODEL.id
 
 
 @given(st.integers(0, len(DOCUMENT) - 2), st.integers(0, 7))

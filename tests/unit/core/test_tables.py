@@ -89,8 +89,3 @@ def test_cuts_that_do_not_rise_are_told() -> None:
 def test_the_grid_is_fine_enough_to_change_nothing() -> None:
     assert abs(on_grid(1 / 3) - 1 / 3) < 1e-12
     assert on_grid(on_grid(0.1)) == on_grid(0.1)
-
-
-def test_what_a_missing_value_is_worth_is_held_against_the_average() -> None:
-    assert tables.missing_gain(CARD, 0) == 0.0
-    assert tables.missing_gain(CARD, 1) == pytest.approx(0.0 - (0.4 * 2.0 - 0.4 * 2.0))

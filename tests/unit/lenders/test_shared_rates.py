@@ -14,7 +14,7 @@ KEY = "key_0123456789abcdef"
 SECOND_US = 1_000_000
 AT_ONCE = Pace(every_s=0.0, hurried_s=0.0)
 NEVER_BY_ITSELF = Pace(every_s=600.0, hurried_s=0.0)
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 
 
 class Process:
@@ -146,7 +146,7 @@ def test_the_first_request_is_told_of_at_once_and_many_are_soon(
     """Though by itself nothing would be for ten minutes."""
 
     async def told(times: int) -> list[int]:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while len(shared.told) < times:  # noqa: ASYNC110  it is told on another thread
                 await asyncio.sleep(0.001)
         return [uses[0].cost_us * 10 // SECOND_US for uses in shared.told]

@@ -25,9 +25,9 @@ from alama.platform import clock as wiring
 from alama.platform import settings
 from alama.platform.book import Book, Mode
 from alama.platform.database import database
-from alama.platform.files.packaged import builtin, write_model
+from alama.platform.files.packaged import builtin
 from alama.platform.terminal import terminal
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 from tests.lending import open_live
 from tests.onboarded import FAILED, a_candidate, a_history, a_pilot
 from tests.stored import give_score

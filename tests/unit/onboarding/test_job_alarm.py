@@ -88,7 +88,7 @@ def test_a_job_that_another_worker_does_is_not_told_of(jobs: Jobs) -> None:
 
 def test_where_jobs_can_be_done_somebody_has_them_done(installed: Installation) -> None:
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(delivering.overseer(installed, watch), JobSupervisor)
+    assert isinstance(delivering.job_supervisor(installed, watch), JobSupervisor)
 
 
 @pytest.mark.parametrize("lacking", ["a safe SQLite", "the libraries"])
@@ -100,4 +100,4 @@ def test_where_jobs_cannot_be_done_somebody_says_why(
     else:
         monkeypatch.setattr(job_supervisor, "LIBRARIES", ("alama_no_such_library",))
     watch = DeliveryWatch(log_on_stderr("json"))
-    assert isinstance(delivering.overseer(installed, watch), JobAlarm)
+    assert isinstance(delivering.job_supervisor(installed, watch), JobAlarm)

@@ -12,8 +12,8 @@ import pytest
 from alama.app.cli import EXIT_MISTAKE
 from alama.core.lending import policy_text
 from alama.core.lending.draft import default_text
-from alama.platform.files.packaged import jurisdiction, jurisdictions, write_model
-from tests.factories import a_model
+from alama.platform.files.packaged import jurisdiction, jurisdictions
+from tests.factories import a_model, write_model
 from tests.unit.policies.policy_files import run, squeezed, written
 
 LENDING = [pack for pack in jurisdictions() if pack.currencies]

@@ -18,12 +18,11 @@ from alama.core.lending.policy_check import seal
 from alama.lenders import installation
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.platform.files.packaged import write_model
 from alama.policies import simulate_cli
 from alama.scoring import records, schema
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 from tests.simulations import a_wider_policy
 from tests.stored import give_score
 from tests.stores import sealed_row

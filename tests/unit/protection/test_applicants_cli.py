@@ -5,6 +5,7 @@ import json
 import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from alama.app.cli import EXIT_MISTAKE, main
@@ -47,7 +48,7 @@ def test_an_export_is_the_document_and_nothing_else(
 ) -> None:
     assert main(["applicants", "export", *BOOK, *REF]) == 0
     out, err = capsys.readouterr()
-    exported = applicants.decode(out.encode())
+    exported = msgspec.json.decode(out, type=applicants.Export)
     assert [score.request_id for score in exported.scores] == [request_id]
     assert err == ""
 
@@ -59,7 +60,7 @@ def test_an_exported_file_is_readable_by_its_owner_alone(
     file = home / "a-77.json"
     assert main(["applicants", "export", *BOOK, *REF, "--out", str(file)]) == 0
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert applicants.decode(file.read_bytes()).applicant_ref == "A-77"
+    assert msgspec.json.decode(file.read_bytes(), type=applicants.Export).applicant_ref == "A-77"
     out, err = capsys.readouterr()
     assert out == f"{file}: 1 score, readable by you alone.\n"
     assert err == "It holds what the applicant sent: pass it on safely, then remove it.\n"

@@ -13,8 +13,8 @@ from alama.app.cli import EXIT_MISTAKE, main
 from alama.core import receipts
 from alama.core.lending.draft import default_policy, default_text
 from alama.core.receipts import Check, Receipt
-from alama.platform.files.packaged import builtin, write_model
-from tests.factories import a_model
+from alama.platform.files.packaged import builtin
+from tests.factories import a_model, write_model
 from tests.receipts import SigningKey, a_receipt
 from tests.stored import give_score
 

@@ -25,7 +25,7 @@ from alama.protection import retention as retentions
 from alama.protection.audit.chain_checkpoint import ChainCheckpoint
 from alama.protection.retention import Plan, Retention
 from alama.scoring.directory import Directory
-from alama.scoring.telemetry import Watch
+from alama.scoring.telemetry import ServiceWatch
 from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, NOON_US
@@ -62,7 +62,7 @@ class Failing(Retention):
         raise self.failure
 
 
-class Told(Watch):
+class Told(ServiceWatch):
     """Remembers what failed, what went, and what waits."""
 
     def __init__(self) -> None:

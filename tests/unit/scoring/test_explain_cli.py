@@ -17,10 +17,10 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel, seal
 from alama.core.units import Points, Probability
 from alama.platform.files import packaged
-from alama.platform.files.packaged import sample_application, write_model
+from alama.platform.files.packaged import sample_application
 from alama.platform.terminal import tables
 from alama.scoring import waterfall
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 
 COMPACT = {
     "mobile_money_months": 14,

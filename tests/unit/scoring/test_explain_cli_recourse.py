@@ -21,7 +21,7 @@ from alama.core.lending.policy_check import seal
 from alama.core.model import seal as seal_model
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX, Recourse, Status
-from alama.platform.files.packaged import language, languages, write_model
+from alama.platform.files.packaged import language, languages
 from alama.scoring import explain_cli, waterfall
 from alama.scoring.explain_cli import RecourseDrawing
 from tests.explanations import (
@@ -34,7 +34,7 @@ from tests.explanations import (
     PENNILESS,
     explained,
 )
-from tests.factories import a_model
+from tests.factories import a_model, write_model
 
 ENGLISH = language("en")
 

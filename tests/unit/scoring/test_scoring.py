@@ -69,7 +69,7 @@ def render(given: Given) -> bytes:
     return given.request_id.encode()
 
 
-class Desktop:
+class HeldScoring:
     """The use case on a held ledger: ask, let some turns of the loop pass, look."""
 
     def __init__(self) -> None:
@@ -106,11 +106,11 @@ KEPT = Once(*map(VAULT.ring(DEMO.lender).fingerprint, ONCE))
 
 def test_the_answer_waits_until_the_score_is_kept() -> None:
     async def story() -> None:
-        desktop = Desktop()
-        asked = desktop.ask()
+        house = HeldScoring()
+        asked = house.ask()
         await some_turns()
         assert not asked.done()
-        entry = desktop.keep()
+        entry = house.keep()
         answer = await asked
         assert answer == (entry.score.request_id.encode(), False)
 
@@ -119,14 +119,14 @@ def test_the_answer_waits_until_the_score_is_kept() -> None:
 
 def test_a_score_carries_its_event_where_somebody_wants_to_hear_of_it() -> None:
     async def story() -> None:
-        desktop = Desktop()
+        house = HeldScoring()
         quiet, heard = (
-            desktop.ask(),
-            desktop.ask(caller=a_caller(active=ACTIVE._replace(announces=True))),
+            house.ask(),
+            house.ask(caller=a_caller(active=ACTIVE._replace(announces=True))),
         )
         await some_turns()
-        assert desktop.keep().event is None
-        entry = desktop.keep()
+        assert house.keep().event is None
+        entry = house.keep()
         assert entry.event is not None
         assert entry.event.subject_id == entry.score.request_id
         assert entry.event.created_us == entry.score.created_us
@@ -139,10 +139,10 @@ def test_a_score_carries_its_event_where_somebody_wants_to_hear_of_it() -> None:
 
 def test_a_score_that_cannot_be_kept_is_not_answered() -> None:
     async def story() -> None:
-        desktop = Desktop()
-        asked = desktop.ask()
+        house = HeldScoring()
+        asked = house.ask()
         await some_turns()
-        desktop.lose()
+        house.lose()
         with pytest.raises(StoreUnavailable):
             await asked
 
@@ -151,10 +151,10 @@ def test_a_score_that_cannot_be_kept_is_not_answered() -> None:
 
 def test_what_is_kept_names_everything_that_made_it() -> None:
     async def story() -> Entry:
-        desktop = Desktop()
-        asked = desktop.ask(ONCE)
+        house = HeldScoring()
+        asked = house.ask(ONCE)
         await some_turns()
-        entry = desktop.keep()
+        entry = house.keep()
         await asked
         return entry
 
@@ -203,11 +203,11 @@ def test_no_two_records_have_the_same_salt() -> None:
 
 def test_a_retry_of_one_who_was_erased_is_told_so() -> None:
     async def story() -> None:
-        desktop = Desktop()
-        asked = desktop.ask(ONCE)
+        house = HeldScoring()
+        asked = house.ask(ONCE)
         await some_turns()
         gone = ApplicantKey("apk_1", "vk_1", None, NOON_US)
-        desktop.keep(Earlier(KEPT.request_digest, "req_1", b"", None, gone))
+        house.keep(Earlier(KEPT.request_digest, "req_1", b"", None, gone))
         with pytest.raises(Erased, match="was erased on 2026-11-15"):
             await asked
 
@@ -216,13 +216,13 @@ def test_a_retry_of_one_who_was_erased_is_told_so() -> None:
 
 def test_a_retry_gets_the_first_answer() -> None:
     async def story() -> None:
-        desktop = Desktop()
-        asked = desktop.ask(ONCE)
+        house = HeldScoring()
+        asked = house.ask(ONCE)
         await some_turns()
         where = place_in(DEMO, "req_1", REPLY)
         ring = VAULT.ring(DEMO.lender)
         reply = ring.own_key(where).seal(b"the first", where)
-        desktop.keep(Earlier(KEPT.request_digest, "req_1", reply, ring.seal_key_id))
+        house.keep(Earlier(KEPT.request_digest, "req_1", reply, ring.seal_key_id))
         assert await asked == (b"the first", True)
 
     asyncio.run(story())
@@ -230,10 +230,10 @@ def test_a_retry_gets_the_first_answer() -> None:
 
 def test_another_request_under_the_key_is_refused() -> None:
     async def story() -> None:
-        desktop = Desktop()
-        asked = desktop.ask(ONCE)
+        house = HeldScoring()
+        asked = house.ask(ONCE)
         await some_turns()
-        desktop.keep(Earlier(b"another request", "req_1", b"the first"))
+        house.keep(Earlier(b"another request", "req_1", b"the first"))
         with pytest.raises(IdempotencyKeyReused):
             await asked
 
@@ -242,13 +242,13 @@ def test_another_request_under_the_key_is_refused() -> None:
 
 def test_a_second_request_while_the_first_is_in_flight_is_told_to_wait() -> None:
     async def story() -> None:
-        desktop = Desktop()
-        first = desktop.ask(ONCE)
+        house = HeldScoring()
+        first = house.ask(ONCE)
         await some_turns()
         with pytest.raises(IdempotencyInFlight):
-            await desktop.ask(ONCE)
-        assert len(desktop.ledger.appended) == 1
-        desktop.keep()
+            await house.ask(ONCE)
+        assert len(house.ledger.appended) == 1
+        house.keep()
         await first
 
     asyncio.run(story())
@@ -256,14 +256,14 @@ def test_a_second_request_while_the_first_is_in_flight_is_told_to_wait() -> None
 
 def test_the_flight_is_of_one_book() -> None:
     async def story() -> None:
-        desktop = Desktop()
+        house = HeldScoring()
         asked = [
-            desktop.ask(ONCE, caller=a_caller(book))
+            house.ask(ONCE, caller=a_caller(book))
             for book in (DEMO, Book("demo", Mode.LIVE), Book("umoja", Mode.TEST))
         ]
         await some_turns()
         for _ in asked:
-            desktop.keep()
+            house.keep()
         assert [answer.replayed for answer in await asyncio.gather(*asked)] == [False] * 3
 
     asyncio.run(story())
@@ -271,17 +271,17 @@ def test_the_flight_is_of_one_book() -> None:
 
 def test_a_request_that_failed_leaves_its_key_free() -> None:
     async def story() -> None:
-        desktop = Desktop()
+        house = HeldScoring()
         with pytest.raises(InvalidApplication):
-            await desktop.ask(ONCE, body=b"{}")
-        lost = desktop.ask(ONCE)
+            await house.ask(ONCE, body=b"{}")
+        lost = house.ask(ONCE)
         await some_turns()
-        desktop.lose()
+        house.lose()
         with pytest.raises(StoreUnavailable):
             await lost
-        again = desktop.ask(ONCE)
+        again = house.ask(ONCE)
         await some_turns()
-        desktop.keep()
+        house.keep()
         assert not (await again).replayed
 
     asyncio.run(story())
@@ -295,10 +295,10 @@ def test_a_book_without_a_model_that_works_cannot_be_scored_in(
     active: AlamaError | None, told: type[AlamaError]
 ) -> None:
     async def story() -> None:
-        desktop = Desktop()
+        house = HeldScoring()
         with pytest.raises(told):
-            await desktop.ask(caller=a_caller(active=active))
-        assert desktop.ledger.appended == []
+            await house.ask(caller=a_caller(active=active))
+        assert house.ledger.appended == []
 
     asyncio.run(story())
 
@@ -316,10 +316,10 @@ def test_every_field_that_the_policy_forbids_is_named_and_nothing_is_kept() -> N
     body = BODY.replace(b"{", b'{"region": "Nyeri", "avg_balance": 0, "avg_outflow": 10, ')
 
     async def story() -> None:
-        desktop = Desktop()
+        house = HeldScoring()
         with pytest.raises(InvalidApplication) as refused:
-            await desktop.ask(body=body, caller=a_caller(active=active))
-        assert desktop.ledger.appended == []
+            await house.ask(body=body, caller=a_caller(active=active))
+        assert house.ledger.appended == []
         problems = [(problem.pointer, problem.code) for problem in refused.value.problems]
         assert problems == [("/avg_balance", "prohibited_field"), ("/region", "prohibited_field")]
 
@@ -330,10 +330,10 @@ def kept(active: ActiveModel = ACTIVE, body: bytes = BODY) -> Entry:
     """What is kept of an application."""
 
     async def story() -> Entry:
-        desktop = Desktop()
-        asked = desktop.ask(body=body, caller=a_caller(active=active))
+        house = HeldScoring()
+        asked = house.ask(body=body, caller=a_caller(active=active))
         await some_turns()
-        entry = desktop.keep()
+        entry = house.keep()
         await asked
         return entry
 

@@ -19,7 +19,7 @@ from alama.platform.clock import Leap
 from alama.platform.errors import StoreUnfit
 from alama.platform.telemetry.log import JsonLines, Log
 from alama.platform.telemetry.metrics import Metrics
-from alama.scoring.telemetry import AGAIN_S, UNUSABLE_MAX, Watch
+from alama.scoring.telemetry import AGAIN_S, UNUSABLE_MAX, ServiceWatch
 from tests.unit.platform.telemetry.test_formats import KNOWN, Finished
 from tests.unit.platform.telemetry.test_metrics import Done, shown
 
@@ -50,7 +50,7 @@ def heard(tmp_path: Path) -> Iterator[Heard]:
 
 
 def test_trouble_with_the_database_is_told_when_it_begins_and_when_it_ends(heard: Heard) -> None:
-    watch = Watch(heard.log)
+    watch = ServiceWatch(heard.log)
     for commit in (KEPT, REFUSED, REFUSED, REFUSED, KEPT, KEPT, REFUSED):
         watch.committed(commit)
     assert [(line["level"], line["event"]) for line in heard.lines()] == [
@@ -65,7 +65,7 @@ def test_trouble_with_the_database_is_told_when_it_begins_and_when_it_ends(heard
 
 def test_a_request_that_an_outage_refuses_is_told_and_counted(heard: Heard) -> None:
     registry = CollectorRegistry()
-    watch = Watch(heard.log, Metrics(registry))
+    watch = ServiceWatch(heard.log, Metrics(registry))
     for _ in range(3):
         watch.unavailable(TimeoutError("a value that nobody should read"))
     (told,) = heard.lines()
@@ -76,11 +76,11 @@ def test_a_request_that_an_outage_refuses_is_told_and_counted(heard: Heard) -> N
 
 def test_connections_that_are_used_up_are_told_and_those_that_go_are_counted(heard: Heard) -> None:
     registry = CollectorRegistry()
-    watch = Watch(heard.log, Metrics(registry))
+    watch = ServiceWatch(heard.log, Metrics(registry))
     watch.connections_used_up("address", 40, 160, 7)
     for reason in ("address", "head", "head"):
         watch.dropped(reason)
-        Watch(heard.log).dropped(reason)  # without metrics nobody counts
+        ServiceWatch(heard.log).dropped(reason)  # without metrics nobody counts
     (told,) = heard.lines()
     del told["time"]
     assert told == {
@@ -100,7 +100,7 @@ def test_only_an_answer_from_the_database_ends_an_outage(
     monkeypatch.setattr("alama.platform.telemetry.trouble.QUIET_S", 0.0)
 
     async def scenario() -> None:
-        watch = Watch(heard.log)
+        watch = ServiceWatch(heard.log)
         watch.unavailable(TimeoutError())
         for proves_nothing in (Finished(route="/docs"), KNOWN._replace(status=404)):
             watch.exchanged(proves_nothing)
@@ -114,7 +114,7 @@ def test_only_an_answer_from_the_database_ends_an_outage(
 
 def test_a_defect_is_told_before_its_request_and_without_its_message(heard: Heard) -> None:
     async def scenario() -> None:
-        watch = Watch(heard.log)
+        watch = ServiceWatch(heard.log)
         finished = Finished(status=500)
         watch.broke(finished, ValueError("0712345678"))
         watch.exchanged(finished)
@@ -128,7 +128,7 @@ def test_a_defect_is_told_before_its_request_and_without_its_message(heard: Hear
 
 def test_damage_in_the_database_is_told_in_our_own_words(heard: Heard) -> None:
     error = StoreUnfit("the key apk_1 of an applicant is damaged", hint="restore it from a backup")
-    Watch(heard.log).broke(Finished(status=500), error)
+    ServiceWatch(heard.log).broke(Finished(status=500), error)
     (defect,) = heard.lines()
     assert (defect["event"], defect["request_id"]) == ("defect", "req_01")
     assert (defect["message"], defect["hint"]) == (str(error), error.hint)
@@ -136,7 +136,7 @@ def test_damage_in_the_database_is_told_in_our_own_words(heard: Heard) -> None:
 
 def test_a_model_that_cannot_be_used_is_told_once_a_minute_for_each_book(heard: Heard) -> None:
     now_s = [0.0]
-    watch = Watch(heard.log, clock_s=lambda: now_s[0])
+    watch = ServiceWatch(heard.log, clock_s=lambda: now_s[0])
     reason = InvalidModel("the stored model is damaged", hint="restore it")
     books = [Book("umoja", mode) for mode in Mode]
     for _ in range(3):
@@ -152,7 +152,7 @@ def test_a_model_that_cannot_be_used_is_told_once_a_minute_for_each_book(heard: 
 
 
 def test_models_that_cannot_be_used_are_remembered_up_to_a_bound(heard: Heard) -> None:
-    watch = Watch(heard.log, clock_s=lambda: 0.0)
+    watch = ServiceWatch(heard.log, clock_s=lambda: 0.0)
     for number in range(UNUSABLE_MAX + 1):
         watch.model_unavailable(Book(f"l{number}", Mode.LIVE), InvalidModel("damaged"))
     watch.model_unavailable(Book("l0", Mode.LIVE), InvalidModel("damaged"))
@@ -160,7 +160,9 @@ def test_models_that_cannot_be_used_are_remembered_up_to_a_bound(heard: Heard) -
 
 
 def test_a_chore_that_failed_is_told_without_its_message(heard: Heard) -> None:
-    Watch(heard.log).chore_failed("note_key_use", ValueError("a value that nobody should read"))
+    ServiceWatch(heard.log).chore_failed(
+        "note_key_use", ValueError("a value that nobody should read")
+    )
     (told,) = heard.lines()
     assert (told["level"], told["event"], told["chore"]) == (
         "error",
@@ -172,7 +174,7 @@ def test_a_chore_that_failed_is_told_without_its_message(heard: Heard) -> None:
 
 def test_leaps_of_the_clock_and_wrong_hosts_are_told_with_what_to_do(heard: Heard) -> None:
     registry = CollectorRegistry()
-    clock = Watch(heard.log, Metrics(registry)).clock
+    clock = ServiceWatch(heard.log, Metrics(registry)).clock
     clock.leapt(Leap(-345_600_000_000))
     clock.host_differs(90_000_000)
     assert registry.get_sample_value("alama_clock_leap_seconds") == 345_600
@@ -193,7 +195,7 @@ def test_leaps_of_the_clock_and_wrong_hosts_are_told_with_what_to_do(heard: Hear
 
 def test_what_retention_deletes_is_counted_and_what_waits_is_told_once(heard: Heard) -> None:
     registry = CollectorRegistry()
-    watch = Watch(heard.log, Metrics(registry))
+    watch = ServiceWatch(heard.log, Metrics(registry))
     book = Book("umoja", Mode.LIVE)
     watch.retained(book, 7)
     watch.retention_waits({book: 500})
@@ -213,7 +215,7 @@ def test_what_retention_deletes_is_counted_and_what_waits_is_told_once(heard: He
 
 def test_a_request_that_went_well_waits_for_company(heard: Heard) -> None:
     async def scenario() -> list[dict[str, Any]]:
-        watch = Watch(heard.log)
+        watch = ServiceWatch(heard.log)
         watch.exchanged(Finished())
         before = heard.lines()
         watch.close()
@@ -227,7 +229,7 @@ def test_metrics_see_requests_commits_and_the_queue(heard: Heard) -> None:
     registry = CollectorRegistry()
 
     async def scenario() -> None:
-        watch = Watch(heard.log, Metrics(registry))
+        watch = ServiceWatch(heard.log, Metrics(registry))
         watch.follow(lambda: 5)
         watch.start()
         watch.exchanged(Finished())
@@ -287,7 +289,7 @@ def test_a_journal_that_cannot_be_read_or_hangs_holds_nothing_up(
         return len(asked)
 
     async def scenario() -> None:
-        watch = Watch(heard.log, Metrics(registry))
+        watch = ServiceWatch(heard.log, Metrics(registry))
         watch.follow(waiting, journal)
         watch.start()
         await until(lambda: journal.asked == 2)

@@ -22,7 +22,7 @@ from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
 from alama.scoring.records import ScoreRow, ScoreSummary, Sealed
 from alama.scoring.scoring import Given
-from alama.scoring.sequels import NO_SEQUEL
+from alama.scoring.sequels import Sequel
 from tests.applications import random_application
 from tests.entries import NOON_US, an_entry
 from tests.factories import a_model
@@ -112,7 +112,7 @@ def test_a_record_is_the_reply_and_when_and_to_whom_and_to_what() -> None:
     given = given_for(3)
     row = a_row(given.assessment)
     sent = b'{ "mm_months" : 24.0 }'
-    body = scores_api.score_record(row, Sealed(sent, given.assessment), NO_SEQUEL)
+    body = scores_api.score_record(row, Sealed(sent, given.assessment), Sequel(None, None))
     record = decoded(body)
     assert list(record)[:14] == TEN_FIELDS + EXPANSIONS[:4]
     assert sent in body

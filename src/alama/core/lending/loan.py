@@ -95,7 +95,6 @@ class Loans:
     __slots__ = ("_amount_rows", "_rest", "_term_rows", "tables")
 
     def __init__(self, loan_tables: LoanTables, scored: Scored) -> None:
-        """Take from the points what the loan as requested gave to them."""
         slots = scored.slots
         amount, term = loan_tables.amount, loan_tables.term
         self.tables = loan_tables

@@ -216,11 +216,11 @@ def simulate(
     assert new.model is model
     before, after = _Tally(old.policy), _Tally(new.policy)
     region, device = (_Reader(model, field) for field in (REGION, DEVICE))
-    old_desk, new_desk = _Desk(old), _Desk(new)
+    old_decider, new_decider = _Decider(old), _Decider(new)
     switches: list[Switch] = []
     reoffered: list[Switch] = []
     for reference, application in cases:
-        was, would = _decide_twice(old_desk, new_desk, application)
+        was, would = _decide_twice(old_decider, new_decider, application)
         words = region.word(application), device.word(application)
         before.add(was, words)
         after.add(would, words)
@@ -252,7 +252,7 @@ def _moves(was: Figures, switches: Iterable[Switch]) -> dict[tuple[Decision, Dec
     return moves
 
 
-class _Desk:
+class _Decider:
     """A policy, and what it sees of an application."""
 
     __slots__ = ("_forbidden", "policy")
@@ -288,7 +288,7 @@ class _Desk:
         )
 
 
-def _decide_twice(old: _Desk, new: _Desk, application: Application) -> tuple[Stance, Stance]:
+def _decide_twice(old: _Decider, new: _Decider, application: Application) -> tuple[Stance, Stance]:
     """Score once if both policies see the same: mostly so, unless they fill in another loan."""
     model = old.policy.model
     seen, seen_anew = old.allowed(application), new.allowed(application)

@@ -32,8 +32,6 @@ FIELD_LOWERS_SCORE: Final = "field_lowers_score"
 FIELD_RAISES_SCORE: Final = "field_raises_score"
 NOT_GIVEN: Final = "not_given"
 LENDER_RULE: Final = "lender_rule"
-GENERIC: Final = (FIELD_LOWERS_SCORE, FIELD_RAISES_SCORE, NOT_GIVEN, LENDER_RULE)
-"""Codes for what has none of its own."""
 
 Code = Annotated[str, Meta(pattern=r"\A[a-z]+(_[a-z]+)*\Z")]
 Template = Annotated[str, Meta(pattern=r"\A\S(.*\S)?\Z")]

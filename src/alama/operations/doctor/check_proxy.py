@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from alama.platform.clock import Clock
 
 
-PATIENCE_S: Final = 5.0
+TIMEOUT_S: Final = 5.0
 
 _READ_MAX: Final = 64 * 1024
 
@@ -64,9 +64,9 @@ class Answer(NamedTuple):
 def ask(host: str, port: int, path: str, tls: ssl.SSLContext | None = None) -> Answer:
     """Ask for a path, with TLS or without; an `OSError` where there is no answer."""
     connection = (
-        HTTPConnection(host, port, timeout=PATIENCE_S)
+        HTTPConnection(host, port, timeout=TIMEOUT_S)
         if tls is None
-        else HTTPSConnection(host, port, timeout=PATIENCE_S, context=tls)
+        else HTTPSConnection(host, port, timeout=TIMEOUT_S, context=tls)
     )
     with closing(connection):
         try:
@@ -355,7 +355,7 @@ def _old_tls() -> ssl.SSLContext | None:
 def _shake_hands(front: Front, context: ssl.SSLContext) -> str:
     place = (front.host, front.port)
     with (
-        socket.create_connection(place, PATIENCE_S) as plain,
+        socket.create_connection(place, TIMEOUT_S) as plain,
         context.wrap_socket(plain, server_hostname=front.host) as secure,
     ):
         return (secure.version() or "TLS").replace("TLSv", "TLS ")
@@ -364,7 +364,7 @@ def _shake_hands(front: Front, context: ssl.SSLContext) -> str:
 def _shown(front: Front) -> bytes:
     place = (front.host, front.port)
     with (
-        socket.create_connection(place, PATIENCE_S) as plain,
+        socket.create_connection(place, TIMEOUT_S) as plain,
         _unverified().wrap_socket(plain, server_hostname=front.host) as secure,
     ):
         return secure.getpeercert(binary_form=True) or b""
@@ -381,7 +381,7 @@ def _together(asked: Mapping[str, Callable[[], object]]) -> Mapping[str, object]
     threads = [Thread(target=ask, args=one, daemon=True) for one in asked.items()]
     for thread in threads:
         thread.start()
-    ends_s = time.monotonic() + 2 * PATIENCE_S
+    ends_s = time.monotonic() + 2 * TIMEOUT_S
     for thread in threads:
         thread.join(max(0.0, ends_s - time.monotonic()))
     return dict(answers)

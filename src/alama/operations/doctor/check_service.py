@@ -130,7 +130,7 @@ def _strange(place: str) -> Finding:
 def _stuck(place: str) -> Finding:
     return broken(
         CHECK,
-        f"{place} takes connections, and does not answer in {check_proxy.PATIENCE_S:.0f} s",
+        f"{place} takes connections, and does not answer in {check_proxy.TIMEOUT_S:.0f} s",
         "see its log, and start it again",
     )
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from alama.platform.database.database import Database
 
 
-KNOCKS_MAX: Final = 20
-"""Receivers that are knocked at, one for each host."""
+PROBES_MAX: Final = 20
+"""Receivers that are probed, one for each host."""
 
 BACKLOG_LOOK: Final = 10_000
 UNSEEN_US: Final = 60 * US_PER_SECOND
@@ -45,7 +45,7 @@ _ALLOW: Final = frozenset({SendError.ADDRESS_FORBIDDEN, SendError.URL_REFUSED})
 
 
 def examine(patient: Patient, lookup: Lookup = sender.system_lookup) -> Iterator[Finding]:
-    """Look at what is sent, and knock at those it is sent to."""
+    """Look at what is sent, and probe those it is sent to."""
     database = patient.fit
     if database is None:
         return
@@ -136,10 +136,10 @@ def way_out(enabled: Sequence[Endpoint], reach: Reach, lookup: Lookup) -> Findin
     """Connect to each receiver as an event would be, through the guard, and send nothing."""
     check = "webhooks.egress"
     by_host = {_host(endpoint): endpoint for endpoint in reversed(enabled)}
-    chosen = list(by_host.values())[:KNOCKS_MAX]
+    chosen = list(by_host.values())[:PROBES_MAX]
     if not chosen:
         return unchecked(check, "there is nobody to be sent anything")
-    errors = asyncio.run(_knock_at(chosen, reach, lookup))
+    errors = asyncio.run(_probe_all(chosen, reach, lookup))
     failed = [(one, error) for one, error in zip(chosen, errors, strict=True) if error is not None]
     if not failed:
         return ok(check, f"{number(len(chosen), 'receiver')} reached; nothing was sent")
@@ -153,7 +153,7 @@ def way_out(enabled: Sequence[Endpoint], reach: Reach, lookup: Lookup) -> Findin
     return look(check, f"{len(failed)} of {len(chosen)} not reached: {some(told)}", todo)
 
 
-async def _knock_at(
+async def _probe_all(
     chosen: Sequence[Endpoint], reach: Reach, lookup: Lookup
 ) -> Sequence[SendError | None]:
     return await asyncio.gather(*(probe(one.url, reach, lookup) for one in chosen))

@@ -212,7 +212,7 @@ class Database:
             self.checkpoints.close()
 
 
-def patiently(connection: Connection) -> None:
+def without_timeout(connection: Connection) -> None:
     """Let a transaction take as long as it needs, where PostgreSQL cuts others short."""
     if connection.dialect.name == "postgresql":
         for timeout in ("statement_timeout", "idle_in_transaction_session_timeout"):

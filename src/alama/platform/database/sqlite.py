@@ -107,7 +107,7 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Remember which file it is; raises `OSError` where it cannot be made."""
+        """Raise `OSError` where it cannot be made."""
         self._path = os.fspath(path)
         real = path.resolve()  # behind a link, if it is one
         if not path.exists():

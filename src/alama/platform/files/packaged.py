@@ -6,11 +6,10 @@ import os
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from alama.core import model as models
+from alama.core import model
 from alama.core.errors import FileProblem, InvalidModel, UnknownJurisdiction, UnknownLanguage
 from alama.core.lending.jurisdiction import Jurisdiction, read_jurisdiction
 from alama.core.reasons.dictionary import Language, read_language
-from alama.platform.files.promise import promised
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,27 +26,21 @@ def read_model(path: Path) -> Model:
     try:
         # One byte more than allowed is enough to know that there are too many.
         with path.open("rb") as file:
-            document = file.read(models.SIZE_MAX + 1)
+            document = file.read(model.SIZE_MAX + 1)
     except OSError as error:
         message = f"cannot read the model {path}: {os.strerror(error.errno or 0)}"
         raise FileProblem(message, hint=_hint(error)) from error
     try:
-        return models.decode(document)
+        return model.decode(document)
     except InvalidModel as error:
         hint = error.hint or "a model is the JSON file that `alama train --out` writes"
         message = f"{path}: {error}"
         raise InvalidModel(message, hint=hint) from error
 
 
-def write_model(model: Model, path: Path) -> None:
-    """Write an artefact; the file appears or changes only as a whole."""
-    with promised(path) as output:
-        output.write(models.encode(model))
-
-
 def builtin() -> Model:
     """Give the model in the package: trained on the public synthetic population."""
-    return models.decode(resources.files("alama").joinpath(_BUILTIN).read_bytes())
+    return model.decode(resources.files("alama").joinpath(_BUILTIN).read_bytes())
 
 
 def model_at(path: Path | None) -> Model:

@@ -54,7 +54,7 @@ class Exchanged(msgspec.Struct, frozen=True):
     key_id: str | None
 
 
-class Watch(Protocol):
+class RequestWatch(Protocol):
     """Whoever keeps logs and metrics."""
 
     def exchanged(self, exchange: Exchanged) -> None:
@@ -78,7 +78,7 @@ class Endpoint:
         route: str,
         handlers: Mapping[str, Handler],
         clock: Clock,
-        watch: Watch,
+        watch: RequestWatch,
         elsewhere: str | None = None,
     ) -> None:
         """Take a handler for each method; HEAD is GET without its body, which the server drops.
@@ -167,7 +167,7 @@ async def _send(send: Send, reply: Reply, request_id: str) -> None:
 def application(
     served: Sequence[object],
     clock: Clock,
-    watch: Watch,
+    watch: RequestWatch,
     lifespan: Lifespan[Router] | None = None,
 ) -> ASGIApp:
     """Serve the operations of these endpoints."""
@@ -228,7 +228,7 @@ class _Front:
 class _Nowhere:
     """Answers what leads nowhere."""
 
-    def __init__(self, clock: Clock, watch: Watch) -> None:
+    def __init__(self, clock: Clock, watch: RequestWatch) -> None:
         self._clock = clock
         self._watch = watch
 

@@ -54,7 +54,6 @@ class MethodNotAllowed(AlamaError):
     kind = Kind(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed")
 
     def __init__(self, allowed: str) -> None:
-        """Name the methods that it knows."""
         super().__init__(f"this path knows {allowed}")
         self.allowed = allowed
 

@@ -210,7 +210,6 @@ class Reader:
     """A document, with its pointers followed."""
 
     def __init__(self, document: Json) -> None:
-        """Take a document whose pointers lead into itself."""
         self.document = document
 
     def resolve(self, node: Json) -> Json:
@@ -620,7 +619,6 @@ class Reference:
     """The page of one OpenAPI document."""
 
     def __init__(self, document: Json) -> None:
-        """Take the document; everything that the page says about the service is in it."""
         self._reader = Reader(document)
 
     @property

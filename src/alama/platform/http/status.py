@@ -58,7 +58,6 @@ class HealthCheck:
     def __init__(
         self, pulse: Pulse, keeping: Keeping, keys: Unlocking, stopwatch: Stopwatch
     ) -> None:
-        """Know whom to ask."""
         self._pulse = pulse
         self._keeping = keeping
         self._keys = keys

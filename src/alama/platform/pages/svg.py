@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-FONT_PX: Final = 12.0
 _CHARACTER_PX: Final = 6.4
-"""The mean width of a character of FONT_PX; labels are set out by it, with no font to measure."""
+"""The mean width of a character of 12 px; labels are set out by it, with no font to measure."""
 
 _LOG_TICKS: Final = (1.0, 2.0, 5.0)
 

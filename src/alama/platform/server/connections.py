@@ -52,7 +52,7 @@ class Limits(NamedTuple):
     sweep_s: float = 1.0
 
 
-class Watch(Protocol):
+class ConnectionWatch(Protocol):
     """Whoever keeps logs and metrics."""
 
     def dropped(self, reason: str) -> None:
@@ -71,7 +71,7 @@ class Connection(Protocol):
     """When `expire` is to be called, by the clock of the loop."""
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> ConnectionWatch:
         """Whom to tell."""
         ...
 

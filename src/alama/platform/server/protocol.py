@@ -161,7 +161,7 @@ class Replies:
         return self._transport.is_closing()
 
 
-class Watch(endpoints.Watch, open_connections.Watch, typing.Protocol):
+class ServerWatch(endpoints.RequestWatch, open_connections.ConnectionWatch, typing.Protocol):
     """Whoever keeps logs and metrics, of requests and of connections."""
 
 
@@ -177,7 +177,7 @@ class Protocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.watch: Watch = app_state[WATCH]
+        self.watch: ServerWatch = app_state[WATCH]
         self._clock: Clock = app_state[CLOCK]
         self.url = b""
         self.headers: list[tuple[bytes, bytes]] = []

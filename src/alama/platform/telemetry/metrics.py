@@ -252,7 +252,6 @@ class Exposition:
     """/metrics of the whole service, from its construction until `close`."""
 
     def __init__(self, registry: CollectorRegistry, host: str, port: int) -> None:
-        """Listen; the figures are gathered whenever somebody asks for them."""
         # A second series for each one, which several processes would lack.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         try:

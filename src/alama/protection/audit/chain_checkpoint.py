@@ -36,7 +36,6 @@ class ChainCheckpoint:
     """Bears witness in `main` to the chains of all processes."""
 
     def __init__(self, database: Database, log: ActLog, own: ScoreChain, clock: Clock) -> None:
-        """Know the chain of this process at first hand, and the others from the database."""
         self._database = database
         self._log = log
         self._own = own

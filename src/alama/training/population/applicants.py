@@ -250,8 +250,6 @@ def _whole_tenths(count: Floats) -> Floats:
     return np.round(count, 1)
 
 
-CORE_FIELDS: Final = ("mm_months", "avg_inflow", "balance_stability", "airtime_regularity")
-
 _DEVICE: Final = ("device_type", "device_age_months")
 _HABITS: Final = ("airtime_avg", "airtime_freq", "weekend_activity", "tx_frequency")
 _TERMS: Final = ("requested_amount", "requested_term_days", "loan_purpose")

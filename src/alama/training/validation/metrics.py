@@ -91,16 +91,6 @@ def auc(labels: Labels, scores: Floats) -> float:
     return rank(labels, scores).auc()
 
 
-def gini(labels: Labels, scores: Floats) -> float:
-    """Give the Gini coefficient, 2 AUC - 1."""
-    return 2.0 * auc(labels, scores) - 1.0
-
-
-def ks(labels: Labels, scores: Floats) -> float:
-    """Give the Kolmogorov-Smirnov distance between defaulted and repaid, 0 to 1."""
-    return rank(labels, scores).ks()
-
-
 def roc(labels: Labels, scores: Floats, points: int = 200) -> tuple[Floats, Floats]:
     """Give false and true positive rates, riskiest first, thinned to about so many points.
 
@@ -113,11 +103,6 @@ def roc(labels: Labels, scores: Floats, points: int = 200) -> tuple[Floats, Floa
     along = false_rate + true_rate
     kept = np.unique(np.searchsorted(along, np.linspace(0.0, along[-1], points)))
     return false_rate[kept], true_rate[kept]
-
-
-def brier(labels: Labels, probabilities: Floats) -> float:
-    """Give the mean squared error of the probabilities."""
-    return float(np.mean(np.square(probabilities - labels)))
 
 
 def log_losses(labels: Labels, probabilities: Floats) -> Floats:
@@ -309,25 +294,3 @@ def centred_interval(replicates: Floats, value: float) -> Interval:
     raw = percentile_interval(replicates)
     lift = float(np.mean(replicates)) - value
     return Interval(raw.low - lift, raw.high - lift)
-
-
-def bootstrap(
-    labels: Labels,
-    scores: Floats,
-    statistic: Callable[[Labels, Floats, Floats], float],
-    draws: int,
-    seed: int,
-) -> Interval:
-    """Give the 95 % bootstrap interval of a statistic of labels, scores and row weights."""
-    # In order of score, so that a statistic that sorts finds its work done.
-    order = np.argsort(scores, kind="stable")
-    ordered_labels, ordered = labels[order], scores[order]
-    replicates = replicate(
-        ordered_labels, lambda w: np.array([statistic(ordered_labels, ordered, w)]), draws, seed
-    )
-    return percentile_interval(replicates[:, 0])
-
-
-def weighted_auc(labels: Labels, scores: Floats, weights: Floats) -> float:
-    """Give the area under the ROC curve where rows count several times."""
-    return rank(labels, scores).auc(weights)

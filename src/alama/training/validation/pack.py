@@ -115,8 +115,3 @@ class Pack(msgspec.Struct, frozen=True):
 
 def encode(pack: Pack) -> bytes:
     return msgspec.json.encode(pack)
-
-
-def decode(document: bytes) -> Pack:
-    """Read a pack that `encode` wrote."""
-    return msgspec.json.decode(document, type=Pack)

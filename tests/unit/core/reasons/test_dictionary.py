@@ -11,8 +11,9 @@ import pytest
 from alama.core.catalogue import Direction, Kind
 from alama.core.lending.policy import Rule
 from alama.core.product import PRODUCT
-from alama.core.reasons.dictionary import COUNTED, GENERIC, Language, Safer, Shown
+from alama.core.reasons.dictionary import COUNTED, Language, Safer, Shown
 from alama.platform.files.packaged import builtin, languages
+from tests.explanations import GENERIC
 
 LANGUAGES = languages()
 ENGLISH, SWAHILI, FRENCH = LANGUAGES

@@ -55,7 +55,7 @@ def test_a_service_that_runs_is_judged_by_what_it_says(ready: Said, mark: str, t
 def test_one_that_takes_connections_and_never_answers_is_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(check_proxy, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(check_proxy, "TIMEOUT_S", 0.2)
     with socket.create_server((HOST, 0)) as mute:
         one = seen(mute.getsockname()[1], HOST)
     assert one.mark is BROKEN

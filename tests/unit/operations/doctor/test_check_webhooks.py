@@ -105,7 +105,7 @@ def test_where_nobody_is_reached_it_may_be_this_machine(home: Path) -> None:
     assert "2 of 2 not reached" in one.seen
 
 
-def test_one_knock_is_enough_for_a_host(home: Path) -> None:
+def test_one_probe_is_enough_for_a_host(home: Path) -> None:
     with Trap(HOST) as trap:
         for path in ("a", "b"):
             add(home, f"http://{HOST}:{trap.port}/{path}")

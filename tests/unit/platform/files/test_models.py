@@ -2,28 +2,37 @@ from pathlib import Path
 
 import pytest
 
+from alama.core import model as models
 from alama.core import product
 from alama.core.application import read
 from alama.core.errors import FileProblem, InvalidModel
 from alama.core.model import SIZE_MAX
 from alama.platform.files import packaged
-from alama.platform.files.packaged import model_at, read_model, sample_application, write_model
-from tests.factories import a_model
+from alama.platform.files.packaged import model_at, read_model, sample_application
+from alama.platform.files.promise import promised
+from tests.factories import a_model, write_model
 
 
 def test_a_model_comes_back_as_it_was_written(tmp_path: Path) -> None:
     model = a_model()
-    write_model(model, tmp_path / "model.json")
+    with promised(tmp_path / "model.json") as output:
+        output.write(models.encode(model))
     assert read_model(tmp_path / "model.json") == model
     assert list(tmp_path.iterdir()) == [tmp_path / "model.json"]
 
 
-def test_a_model_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match=r"cannot write .*nowhere does not exist"):
-        write_model(a_model(), tmp_path / "nowhere" / "model.json")
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    with (
+        pytest.raises(FileProblem, match=r"cannot write .*nowhere does not exist"),
+        promised(tmp_path / "nowhere" / "model.json") as output,
+    ):
+        output.write(b"{}")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FileProblem, match="cannot write"):
-        write_model(a_model(), tmp_path / "folder")
+    with (
+        pytest.raises(FileProblem, match="cannot write"),
+        promised(tmp_path / "folder") as output,
+    ):
+        output.write(b"{}")
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
 
 

@@ -12,6 +12,7 @@ from alama.training.making.bands import band
 from alama.training.making.card import Calibration, card_of
 from alama.training.making.fit import Draft, compile_terms, fit, shares_of
 from alama.training.making.monotone import Cone, Layout, Projection
+from tests.factories import missing_gain
 from tests.patterned import QUICK, patterned, unwatched
 from tests.property.test_shapley import brute_force_shapley
 
@@ -71,7 +72,7 @@ def test_the_card_made_of_it_is_monotone_exactly_and_missing_is_worth_no_more_th
     card = card_of("full", projected, Calibration(1.0, 0.0), data)
     assert not list(tables.faults(card))
     assert not list(tables.monotone_breaks(card, data.catalogue))
-    assert all(tables.missing_gain(card, place) < 1e-9 for place in range(len(card.features)))
+    assert all(missing_gain(card, place) < 1e-9 for place in range(len(card.features)))
 
 
 def test_what_the_finished_card_says_of_a_row_is_its_shapley_values_by_enumeration(

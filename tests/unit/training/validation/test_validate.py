@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from sklearn.metrics import brier_score_loss
 
 from alama.core import kernel
 from alama.core import model as models
@@ -73,9 +74,9 @@ def test_figures_are_those_of_the_metrics(model: Model, validation: Validation) 
     assert found == pytest.approx(
         {
             Measure.AUC: metrics.auc(holdout.labels, chances),
-            Measure.GINI: metrics.gini(holdout.labels, chances),
-            Measure.KS: metrics.ks(holdout.labels, chances),
-            Measure.BRIER: metrics.brier(holdout.labels, chances),
+            Measure.GINI: 2.0 * metrics.auc(holdout.labels, chances) - 1.0,
+            Measure.KS: metrics.rank(holdout.labels, chances).ks(),
+            Measure.BRIER: brier_score_loss(holdout.labels, chances),
             Measure.LOG_LOSS: metrics.log_loss(holdout.labels, chances),
             Measure.CALIBRATION_ERROR: metrics.calibration_error(holdout.labels, chances),
             Measure.CALIBRATION_SLOPE: metrics.calibration_line(
