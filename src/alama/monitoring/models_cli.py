@@ -342,9 +342,6 @@ def _line(console: Console, text: str) -> None:
     console.print(text, markup=False, soft_wrap=True)  # a command in it can be pasted
 
 
-# `alama models recalibrate`: a model moved to the level of its recent loans, to be signed.
-
-
 RECALIBRATE_DESCRIPTION: Final = """\
 Move the model that answers a lender to the level of its recent loans: every score by the same
 points, so that as many defaults are predicted as there were. Tables, contributions and the order

@@ -228,9 +228,6 @@ def _shown(value: object) -> str:
     return "none" if value is None else visible(str(value))
 
 
-# `alama scores review`: say what a person decided on a score.
-
-
 REVIEW_DESCRIPTION: Final = """\
 Say what a person decided on a score: the end of REVIEW, or a decision of the
 service confirmed or overridden. The first review of a score stands. The audit
@@ -335,9 +332,6 @@ def request_id_from(text: str) -> str:
 def unknown(message: str) -> InvalidName:
     """Give the error for an id that nothing has, with where others are."""
     return InvalidName(message, hint="`alama scores list` shows the latest")
-
-
-# `alama scores tally`: what a model met and gave in some days, counted.
 
 
 TALLY_DESCRIPTION: Final = """\

@@ -353,9 +353,6 @@ def _say_next(opened: Installation, lender: str) -> None:
         terminal.remark(f"Until a newer model is approved, {short(stand.live)} goes on answering.")
 
 
-# `alama onboard walk`: all steps from a loan history to a live key, as far as they go today.
-
-
 WALK_DESCRIPTION: Final = """\
 Walk a lender through all six steps, from its loan history to a live key.
 

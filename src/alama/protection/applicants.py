@@ -12,14 +12,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import (
-    Table,
-    delete,
-    insert,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import Table, delete, insert, null, select, update
 
 from alama.core.assess import Assessment
 from alama.core.errors import AlamaError
@@ -82,42 +75,8 @@ class UnknownHold(AlamaError):
         super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
 
 
-def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
-    return act_in_book(ActKind.APPLICANT_EXPORTED, book, key_id, {"scores": scores}, by)
-
-
-def applicant_erased(book: Book, erasure: Erasure, by: str | None) -> Act:
-    details: dict[str, Detail] = {
-        "scores": erasure.scores,
-        "replies": erasure.replies,
-        ERASED_US: erasure.erased_us,
-    }
-    return act_in_book(ActKind.APPLICANT_ERASED, book, erasure.key_id, details, by)
-
-
-def hold_placed(hold: Hold, by: str | None) -> Act:
-    details: dict[str, Detail] = {
-        HOLD: hold.number,
-        "reason": hold.reason,
-        "placed_us": hold.placed_us,
-    }
-    return act_in_book(ActKind.HOLD_PLACED, hold.book, hold.key_id, details, by)
-
-
-def hold_released(hold: Hold, by: str | None) -> Act:
-    details: dict[str, Detail] = {HOLD: hold.number, "released_us": hold.released_us}
-    return act_in_book(ActKind.HOLD_RELEASED, hold.book, hold.key_id, details, by)
-
-
 REASON_MAX: Final = 200
 REFERENCE_MAX: Final = 64
-FORMAT: Final = 1
-"""Of the exported document. It is raised when a field changes its meaning."""
-
-_INDENT: Final = 2
-
-Day = date
-"""Under another name, for a field is called `date`."""
 
 
 class Hold(NamedTuple):
@@ -165,116 +124,31 @@ class Erasure(NamedTuple):
     journal_emptied: bool
 
 
-class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
-    """A legal hold as the applicant reads of it."""
-
-    reason: str
-    placed_at: datetime
-    released_at: datetime | None
+def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
+    return act_in_book(ActKind.APPLICANT_EXPORTED, book, key_id, {"scores": scores}, by)
 
 
-class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
-    """What an officer decided on a score, as the applicant reads of it."""
-
-    decision: str
-    reason: str
-    by: str
-    note: str
-    reviewed_at: datetime
-
-
-class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a loan went, as the applicant reads of it."""
-
-    outcome: str
-    date: Day
-    is_default: bool
-    defaulted_on: Day | None = None
-    disbursed_amount: float | None
-    repaid_amount: float | None
-    recorded_at: datetime
+def applicant_erased(book: Book, erasure: Erasure, by: str | None) -> Act:
+    details: dict[str, Detail] = {
+        "scores": erasure.scores,
+        "replies": erasure.replies,
+        ERASED_US: erasure.erased_us,
+    }
+    return act_in_book(ActKind.APPLICANT_ERASED, book, erasure.key_id, details, by)
 
 
-class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
-    """What another model would have said, as the applicant reads of it."""
-
-    model: str
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
-
-
-class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
-    """One score: what was decided, from what, and every number between the two.
-
-    Then what became of it, if anything is known.
-    """
-
-    request_id: str
-    given_at: datetime
-    key_id: str
-    model: str
-    policy: str
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
-    recommended_limit: float
-    recommended_term_days: int
-    recommended_apr: float
-    expected_loss: float
-    processing_ms: int
-    application: msgspec.Raw
-    """The body as it was sent."""
-    assessment: Assessment
-    review: ExportedReview | None = None
-    outcome: ExportedOutcome | None = None
-    shadow_scores: list[ExportedShadow] = []
+def hold_placed(hold: Hold, by: str | None) -> Act:
+    details: dict[str, Detail] = {
+        HOLD: hold.number,
+        "reason": hold.reason,
+        "placed_us": hold.placed_us,
+    }
+    return act_in_book(ActKind.HOLD_PLACED, hold.book, hold.key_id, details, by)
 
 
-class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is held on one applicant, as one document."""
-
-    format: int
-    lender: str
-    mode: str
-    applicant_ref: str
-    exported_at: datetime
-    held_since: datetime
-    scores: list[ExportedScore]
-    legal_holds: list[ExportedHold]
-    remarks: list[str]
-
-
-REMARKS: Final = (
-    "Times are UTC. Money is in the currency that each assessment names.",
-    "A contribution is a field, what was sent for it, and the points that it added.",
-    (
-        "`card` names the scorecard of the model that answered; `slots` has, for each of its "
-        "fields in their order, the number of the band that the value fell into, counted from 0."
-    ),
-    "What was erased before cannot be found by the reference any more, and is not part of this.",
-    (
-        "`review` is what a person decided on a score, where one did; `outcome` what the lender "
-        "said of the loan. `shadow_scores` are what other models would have said, which were tried "
-        "beside the one that decided."
-    ),
-    "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
-)
-
-_encode: Final = msgspec.json.Encoder().encode
-_decoder: Final = msgspec.json.Decoder(Export)
-
-
-def encode(export: Export) -> bytes:
-    """Write an export as JSON for people and programs; numbers stay what they are."""
-    return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
-
-
-def decode(document: bytes) -> Export:
-    """Read an export again; `msgspec.DecodeError` if it is none."""
-    return _decoder.decode(document)
+def hold_released(hold: Hold, by: str | None) -> Act:
+    details: dict[str, Detail] = {HOLD: hold.number, "released_us": hold.released_us}
+    return act_in_book(ActKind.HOLD_RELEASED, hold.book, hold.key_id, details, by)
 
 
 _FORGOTTEN: Final = bytes(32)
@@ -616,6 +490,130 @@ def _reference(said: str) -> str:
             hint="give what was sent as applicant_ref",
         )
     return reference
+
+
+# ------------------------------------------------------------------------------------------- export
+
+
+FORMAT: Final = 1
+"""Of the exported document. It is raised when a field changes its meaning."""
+
+_INDENT: Final = 2
+
+Day = date
+"""Under another name, for a field is called `date`."""
+
+
+class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
+    """A legal hold as the applicant reads of it."""
+
+    reason: str
+    placed_at: datetime
+    released_at: datetime | None
+
+
+class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
+    """What an officer decided on a score, as the applicant reads of it."""
+
+    decision: str
+    reason: str
+    by: str
+    note: str
+    reviewed_at: datetime
+
+
+class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loan went, as the applicant reads of it."""
+
+    outcome: str
+    date: Day
+    is_default: bool
+    defaulted_on: Day | None = None
+    disbursed_amount: float | None
+    repaid_amount: float | None
+    recorded_at: datetime
+
+
+class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
+    """What another model would have said, as the applicant reads of it."""
+
+    model: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+
+
+class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One score: what was decided, from what, and every number between the two.
+
+    Then what became of it, if anything is known.
+    """
+
+    request_id: str
+    given_at: datetime
+    key_id: str
+    model: str
+    policy: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+    recommended_limit: float
+    recommended_term_days: int
+    recommended_apr: float
+    expected_loss: float
+    processing_ms: int
+    application: msgspec.Raw
+    """The body as it was sent."""
+    assessment: Assessment
+    review: ExportedReview | None = None
+    outcome: ExportedOutcome | None = None
+    shadow_scores: list[ExportedShadow] = []
+
+
+class Export(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is held on one applicant, as one document."""
+
+    format: int
+    lender: str
+    mode: str
+    applicant_ref: str
+    exported_at: datetime
+    held_since: datetime
+    scores: list[ExportedScore]
+    legal_holds: list[ExportedHold]
+    remarks: list[str]
+
+
+REMARKS: Final = (
+    "Times are UTC. Money is in the currency that each assessment names.",
+    "A contribution is a field, what was sent for it, and the points that it added.",
+    (
+        "`card` names the scorecard of the model that answered; `slots` has, for each of its "
+        "fields in their order, the number of the band that the value fell into, counted from 0."
+    ),
+    "What was erased before cannot be found by the reference any more, and is not part of this.",
+    (
+        "`review` is what a person decided on a score, where one did; `outcome` what the lender "
+        "said of the loan. `shadow_scores` are what other models would have said, which were tried "
+        "beside the one that decided."
+    ),
+    "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
+)
+
+_encode: Final = msgspec.json.Encoder().encode
+_decoder: Final = msgspec.json.Decoder(Export)
+
+
+def encode(export: Export) -> bytes:
+    """Write an export as JSON for people and programs; numbers stay what they are."""
+    return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
+
+
+def decode(document: bytes) -> Export:
+    """Read an export again; `msgspec.DecodeError` if it is none."""
+    return _decoder.decode(document)
 
 
 def _with_sequel(

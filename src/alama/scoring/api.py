@@ -1,4 +1,7 @@
-"""POST /v1/score: score an application, and keep it."""
+"""POST /v1/score: score an application, and keep it.
+
+Types here are for callers. They change by addition only, whatever happens to the types inside.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +76,6 @@ Rules = Annotated[
         "listed, the names of the rules of the lender's own policy."
     ),
 ]
-
-
-# Types here are for callers. They change by addition only, whatever happens to the types inside.
 
 
 class ShapValue(msgspec.Struct, frozen=True, gc=False):

@@ -474,9 +474,6 @@ def _named_obstacle(obstacle: Obstacle) -> str:
     return f"{obstacle.hindrance.value}: {about}" if about else obstacle.hindrance.value
 
 
-# An assessment drawn in text: from the base score to the score, one bar a field.
-
-
 WIDTH_MAX: Final = 110
 _BAR_WIDTH_MIN: Final = 16
 _VALUE_WIDTH_MAX: Final = 20

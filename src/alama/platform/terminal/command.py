@@ -118,9 +118,6 @@ def _is_words(line: str) -> bool:
     return bool(line) and not line.startswith(" ")
 
 
-# What several commands read from an argument: whole numbers, and names in a row.
-
-
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """Read a whole number of at least so much, and at most."""
 
