@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.lenders import keys as lenders
+from alama.lenders import keys
 from alama.platform.errors import MasterKeyMissing, StoreUnfit
 from alama.platform.files import secret_file
 from alama.platform.settings import InvalidSetting, Settings
@@ -18,7 +18,6 @@ from alama.vault.store import MASTER_FACT
 
 if TYPE_CHECKING:
     from alama.lenders.store import Registry
-
 
 PEPPER_LENGTH_MIN: Final = 32
 PEPPER_FACT: Final = "pepper"
@@ -73,7 +72,7 @@ def pepper_at_hand(settings: Settings) -> bytes | None:
 def settled_pepper(settings: Settings, registry: Registry) -> bytes:
     """Give the pepper; refuse one under which no key of this database would be recognised."""
     secret = pepper(settings, registry.fact(PEPPER_FACT))
-    found = lenders.fingerprint(secret)
+    found = keys.fingerprint(secret)
     if registry.settle_fact(PEPPER_FACT, found) != found:
         raise another_pepper()
     return secret

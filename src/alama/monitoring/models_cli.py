@@ -22,7 +22,7 @@ from alama.monitoring.challengers import Challenges
 from alama.monitoring.comparing import UNKNOWN, Comparing
 from alama.monitoring.page import recalibration_page
 from alama.monitoring.recalibration import Asked, NothingToSign, Recalibrations
-from alama.onboarding.cli import named_candidate
+from alama.onboarding.commands import named_candidate
 from alama.onboarding.store import Stores
 from alama.onboarding.terminal import ShownPack, Wording, show_gates
 from alama.platform import ids

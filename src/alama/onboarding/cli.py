@@ -12,16 +12,9 @@ from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.onboarding import arguments
 from alama.onboarding.arguments import EXIT_FAILED, Question, ask_person, asker, settle
-from alama.onboarding.commands import command_for
+from alama.onboarding.commands import command_for, named_candidate
 from alama.onboarding.histories import forget_history
-from alama.onboarding.records import (
-    Candidate,
-    HistoryRecord,
-    StepMissing,
-    UnknownCandidate,
-    UnknownHistory,
-    short,
-)
+from alama.onboarding.records import Candidate, HistoryRecord, StepMissing, UnknownHistory, short
 from alama.onboarding.store import Stores
 from alama.onboarding.terminal import (
     read_and_keep,
@@ -318,15 +311,6 @@ def forget(args: argparse.Namespace) -> int:
 
 
 # ----------------------------------------------------------------------------------- shared
-
-
-def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Candidate:
-    """Give a candidate of a lender, or raise `UnknownCandidate` with what lists them."""
-    opened.registry.lender(lender)
-    try:
-        return Stores.at(opened).candidates.find(lender, candidate_id)
-    except UnknownCandidate:
-        raise UnknownCandidate(hint=f"`alama onboard status {lender}` lists them") from None
 
 
 def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> Candidate:

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from alama.core.lending.pricing import Tariff
     from alama.lenders.store import Registry
     from alama.platform.terminal.command import Subparsers
-    from alama.scoring.holds import Approved
 
 
 DESCRIPTION: Final = """\
@@ -483,21 +482,6 @@ def _daily(currency: str, daily: Daily) -> str:
     if not bounds:
         return "no bound"
     return f"at most {' and '.join(bounds)}; it begins at midnight of UTC{_offset(daily)}"
-
-
-def day_so_far(policy: Policy, approved: Approved) -> str:
-    """Say what was approved of what a day may bring; nothing where the policy bounds no day."""
-    daily, currency = policy.daily, policy.currency
-    parts, reached = [], False
-    for most, so_far, what in (
-        (daily.volume_max, approved.volume, "approved"),
-        (daily.expected_loss_max, approved.expected_loss, "expected to be lost"),
-    ):
-        if most is not None:
-            parts.append(f"{currency} {so_far:,.0f} of {number(most)} {what}")
-            reached = reached or so_far >= most
-    said = ", ".join(parts)
-    return f"{said}; every decision is REVIEW until the next day" if reached else said
 
 
 def _offset(daily: Daily) -> str:

@@ -8,7 +8,7 @@ written to a log or to the audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -20,7 +20,8 @@ from alama.monitoring.reviews import opened
 from alama.monitoring.sequels import sequels_of, shadows_of
 from alama.platform.acts import ERASED_US, HOLD, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
-from alama.platform.days import date_of
+from alama.platform.database.books import in_book
+from alama.platform.days import date_of, moment, moment_if
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit, day_of_us
 from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
@@ -351,12 +352,8 @@ def same_applicant() -> ColumnElement[bool]:
     return same_book & (keys.c.subject == holds.c.subject)
 
 
-def _in(table: Table, book: Book) -> ColumnElement[bool]:
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
-
-
 def _on(table: Table, book: Book, subject: bytes) -> ColumnElement[bool]:
-    return _in(table, book) & (table.c.subject == subject)
+    return in_book(table, book) & (table.c.subject == subject)
 
 
 class Applicants:
@@ -384,8 +381,8 @@ class Applicants:
             lender=book.lender,
             mode=book.mode.value,
             applicant_ref=reference,
-            exported_at=_time(self._clock()),
-            held_since=_time(held.since_us),
+            exported_at=moment(self._clock()),
+            held_since=moment(held.since_us),
             scores=[
                 _with_sequel(
                     self._opened(stored),
@@ -463,7 +460,7 @@ class Applicants:
         row, sealed = stored.row, open_score(self._vault, stored)
         return ExportedScore(
             request_id=row.request_id,
-            given_at=_time(row.created_us),
+            given_at=moment(row.created_us),
             key_id=row.key_id,
             model=row.model_id,
             policy=row.policy_id,
@@ -644,7 +641,7 @@ def _exported_review(review: Review) -> ExportedReview:
         reason=review.reason.value,
         by=review.person,
         note=review.note,
-        reviewed_at=_time(review.reviewed_us),
+        reviewed_at=moment(review.reviewed_us),
     )
 
 
@@ -656,14 +653,13 @@ def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
         defaulted_on=None if outcome.defaulted_on is None else date_of(outcome.defaulted_on),
         disbursed_amount=outcome.disbursed_amount,
         repaid_amount=outcome.repaid_amount,
-        recorded_at=_time(outcome.recorded_us),
+        recorded_at=moment(outcome.recorded_us),
     )
 
 
 def _exported_hold(hold: Hold) -> ExportedHold:
-    released = None if hold.released_us is None else _time(hold.released_us)
-    return ExportedHold(reason=hold.reason, placed_at=_time(hold.placed_us), released_at=released)
-
-
-def _time(moment_us: int) -> datetime:
-    return datetime.fromtimestamp(moment_us / 1_000_000, UTC)
+    return ExportedHold(
+        reason=hold.reason,
+        placed_at=moment(hold.placed_us),
+        released_at=moment_if(hold.released_us),
+    )

@@ -14,15 +14,13 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.platform import errors
 from alama.platform.errors import Kind
-from alama.platform.http.exchange import Headers, Reply
+from alama.platform.http.exchange import Headers, Reply, encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 MEDIA_TYPE: Final = b"application/problem+json"
-
-_encode: Final = msgspec.json.Encoder().encode
 
 
 # ------------------------------------------------------------------- errors of the HTTP side
@@ -142,7 +140,7 @@ def reply(error: Exception, path: str, request_id: str) -> Reply:
         remains=_remains(error),
     )
     headers = [(b"content-type", MEDIA_TYPE), *_headers(error)]
-    return Reply(kind.status.value, headers, _encode(problem))
+    return Reply(kind.status.value, headers, encode_json(problem))
 
 
 def _detail(error: Exception, kind: Kind) -> str:

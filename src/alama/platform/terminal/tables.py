@@ -33,6 +33,12 @@ def plain_table(*heads: str) -> Table:
     return table
 
 
+def mention_rest(table: Table, count: int, shown: int, where: str = "") -> None:
+    """Add how many of `count` are not shown, and where they are, where any are not."""
+    if count > shown:
+        table.add_row(Text(f"and {count - shown} more{where}", style="dim"))
+
+
 def stacked(first: str, *others: str) -> Text:
     """Give lines for one cell of a narrow table, each cut to its column; empty ones are left out.
 
