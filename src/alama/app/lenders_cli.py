@@ -12,6 +12,7 @@ from alama.lenders.installation import Installation, existing_installation, inst
 from alama.lenders.keys import is_open
 from alama.platform.book import Book, Mode
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
 from alama.policies.policies import text_in_force
@@ -104,12 +105,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lender", metavar="ID", help="`alama lenders list` shows them")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.LIVE.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.LIVE)
 
 
 def add(args: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import read_model
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import facts, plain_table
 
 if TYPE_CHECKING:
@@ -112,12 +112,7 @@ def register_challengers(actions: Subparsers) -> None:
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lender", metavar="LENDER", help="`alama lenders list` shows them")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.LIVE.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.LIVE)
 
 
 def _day(text: str) -> int:
@@ -381,12 +376,7 @@ def register_recalibrate(actions: Subparsers) -> None:
     add = parser.add_argument
     add("lender", metavar="LENDER", help="`alama lenders list` shows them")
     add("--by", metavar="NAME", help="who makes it (default: the login name)")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.LIVE.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.LIVE)
     add(
         "--since-days",
         type=whole(1, 3_650),

@@ -24,7 +24,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import explain_cli
 from alama.scoring import replay as replaying
@@ -81,12 +81,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add = listed.add_argument
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(listed, Mode.TEST)
     add(
         "--limit",
         type=whole(1, _LIMIT_MAX),
@@ -359,12 +354,7 @@ def _register_tally(actions: Subparsers) -> None:
     )
     add = parser.add_argument
     add("lender", nargs="?", default="demo", metavar="LENDER", help="default: %(default)s")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.TEST)
     add(
         "--days",
         type=whole(1, _DAYS_MAX),

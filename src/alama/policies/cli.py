@@ -39,6 +39,7 @@ from alama.platform.files.texts import (
     write_new_text,
 )
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import facts, plain_table
 from alama.policies import policies, simulate_cli
 
@@ -189,12 +190,7 @@ def _register_export(actions: Subparsers) -> None:
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lender", default="demo", metavar="ID", help="default: %(default)s")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.TEST)
 
 
 def init(args: argparse.Namespace) -> int:

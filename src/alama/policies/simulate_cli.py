@@ -28,7 +28,7 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import LOWERS, RAISES, mention_rest, plain_table
 from alama.policies import policies
 from alama.policies.page import policy_page
@@ -105,12 +105,7 @@ def register(actions: Subparsers) -> None:
         help="the applications: those that were scored, or .csv, .csv.gz, .parquet",
     )
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.TEST)
     add("--against", metavar="FILE|ID", help="the old policy (default: the one that answers now)")
     add("--model", type=Path, metavar="MODEL", help="a model file (default: the one that answers)")
     add("--output", type=Path, metavar="PAGE", help="the whole comparison, an HTML page")
