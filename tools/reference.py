@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.app import openapi
 from alama.platform.files.packaged import jurisdictions
-from alama.platform.http import problems as meanings
+from alama.platform.http import problem_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,10 +36,11 @@ def codes() -> str:
         for code, told in openapi.problem_codes().items()
     ]
     fields = [
-        (f"`{code}`", meaning.when, meaning.remedy) for code, meaning in meanings.FIELDS.items()
+        (f"`{code}`", meaning.when, meaning.remedy)
+        for code, meaning in problem_codes.FIELDS.items()
     ]
     rules = [
-        (f"`{code}`", meaning.when, meaning.remedy) for code, meaning in meanings.RULES.items()
+        (f"`{code}`", meaning.when, meaning.remedy) for code, meaning in problem_codes.RULES.items()
     ]
     parts = (
         "# Codes",

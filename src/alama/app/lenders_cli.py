@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from alama.batch.listing import number
 from alama.core.errors import InvalidPolicy
 from alama.core.lending import policy_text
 from alama.lenders import keys
@@ -11,9 +12,9 @@ from alama.lenders.installation import Installation, existing_installation, inst
 from alama.lenders.keys import is_open
 from alama.platform.book import Book, Mode
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
-from alama.policies.cli import day_so_far
 from alama.policies.policies import text_in_force
 from alama.scoring.holds import HOUR_US, first_hour
 from alama.scoring.store import Scores
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from alama.core.lending.policy import Policy
     from alama.lenders.records import Pause
     from alama.lenders.store import Registry
+    from alama.scoring.holds import Approved
 
 
 DESCRIPTION: Final = """\
@@ -102,12 +105,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lender", metavar="ID", help="`alama lenders list` shows them")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.LIVE.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.LIVE)
 
 
 def add(args: argparse.Namespace) -> int:
@@ -168,9 +166,24 @@ def _days(opened: Installation, lender_id: str) -> Iterator[str]:
             yield f"{lender_id} in {mode} mode has a policy that cannot be read: {error}"
             continue
         since_hour = first_hour(opened.clock(), policy.daily.utc_offset_hours)
-        said = day_so_far(policy, Scores.at(opened).approved(book, since_hour))
+        said = _day_so_far(policy, Scores.at(opened).approved(book, since_hour))
         if said:
             yield f"{lender_id} in {mode} mode, today since {_hour(since_hour)}: {said}"
+
+
+def _day_so_far(policy: Policy, approved: Approved) -> str:
+    """Say what was approved of what a day may bring; nothing where the policy bounds no day."""
+    daily, currency = policy.daily, policy.currency
+    parts, reached = [], False
+    for most, so_far, what in (
+        (daily.volume_max, approved.volume, "approved"),
+        (daily.expected_loss_max, approved.expected_loss, "expected to be lost"),
+    ):
+        if most is not None:
+            parts.append(f"{currency} {so_far:,.0f} of {number(most)} {what}")
+            reached = reached or so_far >= most
+    said = ", ".join(parts)
+    return f"{said}; every decision is REVIEW until the next day" if reached else said
 
 
 def _hour(since_1970: int) -> str:

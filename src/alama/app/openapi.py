@@ -23,6 +23,7 @@ from alama.platform.files import packaged
 from alama.platform.http import documents, problems
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, Success, reference
+from alama.platform.http.problem_codes import FIELDS, OBSTACLES, PROBLEMS, RULES, Meaning
 from alama.scoring import api as scoring_api
 from alama.webhooks import examples as webhooks_examples
 
@@ -78,10 +79,10 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind"):
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
-    tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(problems.FIELDS)
+    tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(FIELDS)
     for name in ("OfferDetail", "ExplainReply"):
-        tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(problems.RULES)
-    tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(problems.OBSTACLES)
+        tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(RULES)
+    tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(OBSTACLES)
     tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
     return tidy
 
@@ -97,7 +98,7 @@ def _inline(part: object, pointer: Schema, words: list[str]) -> None:
         _inline(inner, pointer, words)
 
 
-def _told(codes: Mapping[str, problems.Meaning]) -> dict[str, Schema]:
+def _told(codes: Mapping[str, Meaning]) -> dict[str, Schema]:
     return {code: meaning._asdict() for code, meaning in codes.items()}
 
 
@@ -112,12 +113,11 @@ def reason_codes() -> dict[str, Schema]:
 
 def problem_codes() -> dict[str, Schema]:
     """Give what is public about each kind of problem, by its code."""
-    order = list(problems.PROBLEMS)
+    order = list(PROBLEMS)
     every = [*problems.kinds().values(), problems.INTERNAL]
     kinds = sorted(every, key=lambda kind: (kind.status, order.index(kind.code)))
     return {
-        kind.code: {"status": int(kind.status), **problems.PROBLEMS[kind.code]._asdict()}
-        for kind in kinds
+        kind.code: {"status": int(kind.status), **PROBLEMS[kind.code]._asdict()} for kind in kinds
     }
 
 
@@ -458,7 +458,7 @@ def _refusal(replies: list[Reply]) -> Json:
     named = [name for name in HEADERS if name.lower() in sent]
     codes = [_code(reply) for reply in replies]
     return {
-        "description": " Or: ".join(problems.PROBLEMS[code].when for code in codes),
+        "description": " Or: ".join(PROBLEMS[code].when for code in codes),
         "headers": _headers(["Request-Id", *named]),
         "content": {PROBLEM_JSON: _content(reference("Problem"), codes)},
     }
@@ -486,7 +486,7 @@ def _problem_examples() -> Json:
     return {
         _code(reply): {
             "summary": json.loads(reply.body)["title"],
-            "description": problems.PROBLEMS[_code(reply)].remedy,
+            "description": PROBLEMS[_code(reply)].remedy,
             "value": json.loads(reply.body),
         }
         for reply in replies

@@ -7,11 +7,15 @@ and events by their ids: an address may hold what its owner keeps to himself.
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from alama.platform.telemetry import tracing
 from alama.platform.telemetry.log import gather_libraries, log_on_stderr
 from alama.scoring.telemetry import ServiceWatch
 from alama.webhooks.telemetry import DeliveryWatch
+
+BROKE: Final = "the worker that sends webhooks broke"
+BROKE_HINT: Final = "another takes its place; please report this line"
 
 
 def watching(style: str, metrics_port: int) -> ServiceWatch:

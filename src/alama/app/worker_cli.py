@@ -9,7 +9,7 @@ import sys
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Final
 
-from alama.app.watching import watching_deliveries
+from alama.app.watching import BROKE, BROKE_HINT, watching_deliveries
 from alama.core.errors import AlamaError
 from alama.lenders.installation import existing_installation
 from alama.platform import settings as platform_settings
@@ -49,8 +49,6 @@ NICENESS: Final = 19
 
 EXIT_FAILED: Final = 1
 
-BROKE: Final = "the worker that sends webhooks broke"
-BROKE_HINT: Final = "another takes its place; please report this line"
 BROKE_ALONE_HINT: Final = "start it again, nothing is lost; please report this line"
 
 

@@ -16,8 +16,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from alama.app.watching import watching_deliveries
-from alama.app.worker_cli import BROKE, BROKE_HINT
+from alama.app.watching import BROKE, BROKE_HINT, watching_deliveries
 from alama.core.errors import AlamaError
 from alama.lenders import installation
 from alama.platform.database.database import Database, safe_for_several

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 CHUNK_ROWS: Final = 4_096
 """Rows that stand in memory as assessments at a time."""
 
-# -------------------------------------------------------------------------------------------- cases
-
-
-CASES_AT_ONCE: Final = 4_096
-"""Rows that stand in memory as values of Python at a time."""
-
-REFERENCES: Final = ("request_id", "applicant_ref")
-"""Columns that say what an application is known by, the better one first."""
-
 
 class _Part(NamedTuple):
     """A column of the result, and where in an assessment its values are."""
@@ -191,6 +182,13 @@ def _stance(said: Assessment) -> Stance:
 
 
 # -------------------------------------------------------------------------------------------- cases
+
+
+CASES_AT_ONCE: Final = 4_096
+"""Rows that stand in memory as values of Python at a time."""
+
+REFERENCES: Final = ("request_id", "applicant_ref")
+"""Columns that say what an application is known by, the better one first."""
 
 
 class TableCases:

@@ -184,10 +184,6 @@ class RateLimit:
         return -(-owed // self._second)
 
 
-# Each process decides by what it knows, and exchanges that with the others through the database:
-# soon after the first request of a key, then every now and then, sooner the more of a burst it has
-# let through. No request waits for it.
-
 CHORE: Final = "share_rates"
 AWAY_S: Final = 1.0
 """Until others are told again, after they could not be."""
@@ -220,6 +216,9 @@ class Pace(NamedTuple):
 
 class Sharing:
     """Exchanges what a process let through with the others, until it is cancelled.
+
+    Soon after the first request of a key, then every now and then, sooner the more of a burst was
+    let through. No request waits for it.
 
     No failure ends it: while others cannot be told, the process keeps the rate by itself. Only the
     first failure in a row is told. One instance lives in one event loop.

@@ -19,16 +19,17 @@ from alama.lenders import acts, schema
 from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
 from alama.platform.book import Book, Mode, Scope
 from alama.platform.database import tables
+from alama.platform.database.books import in_book, of_book
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.statements import insert_into, insert_new
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
-from alama.platform.event_bundles import announce
+from alama.platform.event_bundles import announce, is_wanted
 from alama.platform.events import EventKind, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Table
+    from sqlalchemy import Connection, Row, Table
 
     from alama.platform.acts import Act, ActLog
 
@@ -103,15 +104,6 @@ def keep_document(
     # The same content in other words, or what was there is damaged.
     newest = update(table).where(table.c.id == document_id).values(document=document)
     connection.execute(newest)
-
-
-def of_book(book: Book) -> dict[str, object]:
-    """Give the columns that say whose a row is."""
-    return {"lender": book.lender, "mode": book.mode.value}
-
-
-def in_book(table: Table, book: Book) -> ColumnElement[bool]:
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
 
 
 _PULSE: Final = "pulse"
@@ -378,15 +370,9 @@ class Registry:
         return None if found is None else Pause(found.paused_us, found.reason)
 
     def wants(self, book: Book, kind: EventKind) -> bool:
-        """Whether a webhook endpoint of a book is to hear of such events.
-
-        One that is disabled counts: it may ask for them when it is enabled again.
-        """
-        table = tables.webhook_endpoints
-        query = select(table.c.kinds).where(in_book(table, book))
+        """Whether a webhook endpoint of a book is to hear of such events."""
         with self._database.reading() as connection:
-            wanted = connection.execute(query).scalars().all()
-        return any(not kinds or kind in kinds.split() for kinds in wanted)
+            return is_wanted(connection, book, kind)
 
     # -------------------------------------------------------------------------------- facts
 

@@ -7,7 +7,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from alama.core.errors import InvalidModel, UnknownCurrency
@@ -21,7 +20,14 @@ from alama.monitoring.report import DAYS_DEFAULT, DAYS_MAX, Monitoring
 from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
-from alama.platform.http.exchange import VARIES, Call, Reply, private_json, private_page
+from alama.platform.http.exchange import (
+    VARIES,
+    Call,
+    Reply,
+    encode_json,
+    private_json,
+    private_page,
+)
 from alama.platform.http.operation import AT_US, HTML, RATE, Json, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
 
@@ -56,8 +62,6 @@ PARAMETERS: Final[dict[str, Json]] = {
 }
 
 _WHOLE: Final = re.compile(r"[0-9]{1,3}")
-
-encode: Final = msgspec.json.Encoder().encode
 
 
 class MonitoringEndpoint:
@@ -106,7 +110,7 @@ class MonitoringEndpoint:
                 report = self._monitoring.report(caller.book, days, model_id)
             except (InvalidModel, UnknownCurrency) as error:
                 raise ModelUnavailable(error) from error
-            return page.monitoring_page(report).encode() if is_page else encode(report)
+            return page.monitoring_page(report).encode() if is_page else encode_json(report)
 
         made = await self._turns.take(caller.book, make, TIMEOUT_S)
         if is_page:
@@ -132,7 +136,7 @@ _NOBODY: Final = Loans()
 
 def replies(model_id: str) -> dict[str, Json]:
     """Give the bodies of replies by name."""
-    told = json.loads(encode(_report(model_id)))
+    told = json.loads(encode_json(_report(model_id)))
     return {"monitoring": {"summary": "A report on two days", "value": told}}
 
 

@@ -29,6 +29,7 @@ from alama.onboarding.records import require_person, require_reason, short
 from alama.platform import ids
 from alama.platform.acts import REASON, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
+from alama.platform.database import books
 from alama.platform.database.statements import insert_into
 from alama.platform.errors import InvalidName
 from alama.platform.files.packaged import builtin
@@ -160,7 +161,7 @@ class Challengers:
             lenders_store.keep_document(
                 connection, lenders_schema.models, model_id, document, since_us
             )
-            connection.execute(insert(schema.challengers), lenders_store.of_book(book) | row)
+            connection.execute(insert(schema.challengers), books.of_book(book) | row)
             details: dict[str, Detail] = {REASON: challenger.reason, "since_us": since_us}
             act = act_in_book(ActKind.CHALLENGER_SET, book, model_id, details, challenger.set_by)
             self._log.append(connection, act)
@@ -187,7 +188,7 @@ class Challengers:
         """All that a book has ever had, the newest first."""
         query = (
             select(schema.challengers)
-            .where(lenders_store.in_book(schema.challengers, book))
+            .where(books.in_book(schema.challengers, book))
             .order_by(_C.since_us.desc())
         )
         with self._database.reading() as connection:
@@ -205,7 +206,7 @@ class Challengers:
         query = (
             whole_scores()
             .where(
-                lenders_store.in_book(scoring_schema.scores, challenger.book),
+                books.in_book(scoring_schema.scores, challenger.book),
                 request_id > challenger.reached,
                 request_id < before,
             )
@@ -226,7 +227,7 @@ class Challengers:
         }
         if progress.error is not None:
             moved["error"] = progress.error
-        whose = lenders_store.of_book(challenger.book) | {"model_id": challenger.model_id}
+        whose = books.of_book(challenger.book) | {"model_id": challenger.model_id}
         shadows = {shadow.request_id: shadow for shadow in progress.shadows}
         with self._database.writing() as connection:
             moving = update(schema.challengers).where(from_here).values(moved)
@@ -250,7 +251,7 @@ def _still_there(connection: Connection, book: Book, request_ids: Sequence[str])
     scores = scoring_schema.scores
     query = (
         select(scores.c.request_id)
-        .where(lenders_store.in_book(scores, book), scores.c.request_id.in_(request_ids))
+        .where(books.in_book(scores, book), scores.c.request_id.in_(request_ids))
         .order_by(scores.c.request_id)
         .with_for_update(read=True, key_share=True)
     )
@@ -264,7 +265,7 @@ def _lock(connection: Connection, book: Book) -> None:
 
 def _open_in(connection: Connection, book: Book) -> Challenger | None:
     query = select(schema.challengers).where(
-        lenders_store.in_book(schema.challengers, book), _C.ended_us.is_(None)
+        books.in_book(schema.challengers, book), _C.ended_us.is_(None)
     )
     row = connection.execute(query).first()
     return None if row is None else _challenger(row)
@@ -272,7 +273,7 @@ def _open_in(connection: Connection, book: Book) -> Challenger | None:
 
 def _is(challenger: Challenger) -> ColumnElement[bool]:
     return and_(
-        lenders_store.in_book(schema.challengers, challenger.book),
+        books.in_book(schema.challengers, challenger.book),
         _C.model_id == challenger.model_id,
         _C.since_us == challenger.since_us,
     )

@@ -7,7 +7,6 @@ those whom the champion declined nobody knows, be the challenger right about the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -16,7 +15,6 @@ from sqlalchemy import and_, func, select
 from alama.core import model as models
 from alama.core.monitoring import rates
 from alama.core.monitoring.rates import ranked, wilson
-from alama.lenders.store import Registry, in_book
 from alama.monitoring import schema
 from alama.monitoring.challengers import (
     Challenger,
@@ -39,7 +37,8 @@ from alama.monitoring.records import (
 from alama.monitoring.repayment import due_before
 from alama.monitoring.shadowing import SETTLED_US
 from alama.platform import ids
-from alama.platform.days import DAY_US, date_of
+from alama.platform.database.books import in_book
+from alama.platform.days import DAY_US, date_of, moment
 from alama.platform.files.packaged import builtin
 from alama.scoring import schema as scoring_schema
 
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 
     from alama.core.model import Model
     from alama.lenders.installation import Installation
+    from alama.lenders.store import Registry
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
@@ -294,8 +294,8 @@ def _begun(challenger: Challenger, name: str, waiting: int) -> Comparison:
         champion_name=None,
         challenger=challenger.model_id,
         challenger_name=name,
-        begun_at=_time(challenger.since_us),
-        ended_at=None if ended_us is None else _time(ended_us),
+        begun_at=moment(challenger.since_us),
+        ended_at=None if ended_us is None else moment(ended_us),
         scores_from=None,
         count=0,
         waiting=waiting,
@@ -309,10 +309,6 @@ def _begun(challenger: Challenger, name: str, waiting: int) -> Comparison:
         realised=None,
         notes=_notes(challenger, 0, waiting, None),
     )
-
-
-def _time(moment_us: int) -> datetime:
-    return datetime.fromtimestamp(moment_us / 1_000_000, UTC)
 
 
 def _notes(

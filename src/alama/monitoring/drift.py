@@ -25,12 +25,11 @@ from alama.core.monitoring.drift import (
     newly_drifted,
 )
 from alama.core.tally import CardTally
-from alama.lenders.store import Registry, in_book, of_book
 from alama.monitoring import schema
 from alama.monitoring.records import DayTally, whole_days
 from alama.platform.acts import Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
-from alama.platform.database.books import NO_BOOK, books_after
+from alama.platform.database.books import NO_BOOK, books_after, in_book, of_book
 from alama.platform.database.statements import insert_new
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import StoreUnfit
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from alama.lenders.installation import Installation
+    from alama.lenders.store import Registry
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
 

@@ -22,7 +22,7 @@ from alama.monitoring.challengers import Challenges
 from alama.monitoring.comparing import UNKNOWN, Comparing
 from alama.monitoring.page import recalibration_page
 from alama.monitoring.recalibration import Asked, NothingToSign, Recalibrations
-from alama.onboarding.cli import named_candidate
+from alama.onboarding.commands import named_candidate
 from alama.onboarding.store import Stores
 from alama.onboarding.terminal import ShownPack, Wording, show_gates
 from alama.platform import ids
@@ -31,7 +31,7 @@ from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import read_model
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import facts, plain_table
 
 if TYPE_CHECKING:
@@ -112,12 +112,7 @@ def register_challengers(actions: Subparsers) -> None:
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lender", metavar="LENDER", help="`alama lenders list` shows them")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.LIVE.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.LIVE)
 
 
 def _day(text: str) -> int:
@@ -342,9 +337,6 @@ def _line(console: Console, text: str) -> None:
     console.print(text, markup=False, soft_wrap=True)  # a command in it can be pasted
 
 
-# `alama models recalibrate`: a model moved to the level of its recent loans, to be signed.
-
-
 RECALIBRATE_DESCRIPTION: Final = """\
 Move the model that answers a lender to the level of its recent loans: every score by the same
 points, so that as many defaults are predicted as there were. Tables, contributions and the order
@@ -384,12 +376,7 @@ def register_recalibrate(actions: Subparsers) -> None:
     add = parser.add_argument
     add("lender", metavar="LENDER", help="`alama lenders list` shows them")
     add("--by", metavar="NAME", help="who makes it (default: the login name)")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.LIVE.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.LIVE)
     add(
         "--since-days",
         type=whole(1, 3_650),

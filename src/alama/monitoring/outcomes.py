@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import select
 
-from alama.lenders.store import in_book, of_book
 from alama.monitoring import schema
 from alama.monitoring.sequels import outcomes_of
 from alama.platform import days, event_bundles, ids
 from alama.platform.acts import SHA256, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.database import tables
+from alama.platform.database.books import in_book, of_book
 from alama.platform.database.statements import insert_into
 from alama.platform.days import day_of
 from alama.platform.events import Event, EventKind, event
@@ -356,7 +356,7 @@ def _announce(
 
     As with scores: there are as many as loans, and mostly nobody does.
     """
-    if not _is_wanted(connection, book):
+    if not event_bundles.is_wanted(connection, book, EventKind.OUTCOME_RECORDED):
         return
     news = [one.outcome for one in verdicts if one.is_announced and one.outcome is not None]
     if not news:
@@ -369,12 +369,6 @@ def _announce(
     ]
     rows = [row._asdict() for row in event_bundles.bundles(events)]
     connection.execute(tables.bundles.insert(), rows)
-
-
-def _is_wanted(connection: Connection, book: Book) -> bool:
-    table = tables.webhook_endpoints
-    wanted = connection.execute(select(table.c.kinds).where(in_book(table, book))).scalars()
-    return any(not kinds or EventKind.OUTCOME_RECORDED in kinds.split() for kinds in wanted)
 
 
 def _event(book: Book, outcome: Outcome, said: Said, at_us: int, chance: bytes) -> Event:

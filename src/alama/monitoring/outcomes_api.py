@@ -20,7 +20,7 @@ from alama.platform.book import Scope
 from alama.platform.days import DAY_US, date_of, day_number, day_of
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     AT_US,
@@ -241,8 +241,6 @@ REPLIES: Final = (OutcomeResults,)
 BODY_MAX: Final = 512 * 1024
 """A thousand pieces of news, each with all its fields, and room to spare."""
 
-_encode: Final = msgspec.json.Encoder().encode
-
 
 class OutcomeEndpoints:
     """What callers can say of the loans of their book."""
@@ -295,7 +293,7 @@ class OutcomeEndpoints:
 def rendered(results: Sequence[Result]) -> bytes:
     """Give what became of news as the contract says it."""
     counted = Counter(one.answer.value for one in results)
-    return _encode(OutcomeResults([_told(one) for one in results], dict(counted)))
+    return encode_json(OutcomeResults([_told(one) for one in results], dict(counted)))
 
 
 def _told(result: Result) -> OutcomeResult:

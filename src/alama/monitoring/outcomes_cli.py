@@ -456,9 +456,6 @@ def _unreadable(path: Path, error: OSError) -> FileProblem:
     return FileProblem(f"cannot read {path}: {error.strerror}")
 
 
-# `alama outcomes simulate`: months of scores and outcomes in a test book, to see monitoring by.
-
-
 SIMULATE_DESCRIPTION: Final = """\
 Fill the test book of a lender with months of scores of people who do not exist, and with what
 became of their loans, so that `alama monitor` and GET /v1/monitoring have something to show.

@@ -24,7 +24,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import replay as replaying
 from alama.scoring import waterfall
@@ -81,12 +81,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add = listed.add_argument
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(listed, Mode.TEST)
     add(
         "--limit",
         type=whole(1, _LIMIT_MAX),
@@ -228,9 +223,6 @@ def _shown(value: object) -> str:
     return "none" if value is None else visible(str(value))
 
 
-# `alama scores review`: say what a person decided on a score.
-
-
 REVIEW_DESCRIPTION: Final = """\
 Say what a person decided on a score: the end of REVIEW, or a decision of the
 service confirmed or overridden. The first review of a score stands. The audit
@@ -337,9 +329,6 @@ def unknown(message: str) -> InvalidName:
     return InvalidName(message, hint="`alama scores list` shows the latest")
 
 
-# `alama scores tally`: what a model met and gave in some days, counted.
-
-
 TALLY_DESCRIPTION: Final = """\
 Show how often each decision, tier and score was given in the last days, and into which bands each
 field of the applications fell, next to the data that the model was trained on. A field that has
@@ -365,12 +354,7 @@ def _register_tally(actions: Subparsers) -> None:
     )
     add = parser.add_argument
     add("lender", nargs="?", default="demo", metavar="LENDER", help="default: %(default)s")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.TEST)
     add(
         "--days",
         type=whole(1, _DAYS_MAX),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sqlalchemy import select
 
 from alama.core.monitoring.news import State
-from alama.lenders.store import in_book
 from alama.monitoring import schema
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.errors import StoreUnfit
 from alama.scoring.sequels import (
     Outcome,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, case, false, func, or_, select
 
-from alama.lenders.store import in_book
 from alama.monitoring import schema
 from alama.monitoring.records import (
     DayScore,
@@ -22,6 +21,7 @@ from alama.monitoring.records import (
 )
 from alama.platform import ids
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.days import DAY_US
 from alama.scoring import schema as scoring_schema
 from alama.scoring.counts import decoded

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.onboarding import records
 from alama.onboarding.candidates_api import CANDIDATE
 from alama.onboarding.commands import COMMANDS
-from alama.onboarding.jobs_api import HISTORIES, TAG, TRAININGS, Moment
+from alama.onboarding.jobs_api import HISTORIES, TAG, TRAININGS
 from alama.onboarding.steps import Progress, Step, StepProgress
 from alama.onboarding.terms import DAYS_PAST_DUE, Agreed, Terms
 from alama.platform.book import Scope
@@ -20,7 +20,7 @@ from alama.platform.errors import ModelUnavailable
 from alama.platform.files.packaged import jurisdictions
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Moment, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import BODY, FIELDS_TOLD, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
@@ -213,13 +213,11 @@ class Onboarding(msgspec.Struct, frozen=True):
 
 REPLIES: Final = (Onboarding, OnboardingTerms, AgreedTerms)
 
-_encode: Final = msgspec.json.Encoder().encode
-
 
 def standing_reply(found: Progress) -> bytes:
     """Give the six steps, and what each has left."""
     following = found.next
-    return _encode(
+    return encode_json(
         Onboarding(
             lender=found.lender,
             steps=[_step(step, found.lender) for step in found.steps],
@@ -237,7 +235,7 @@ def terms_reply(agreed: Agreed) -> bytes:
     """Give the terms of a lender as they were just set."""
     said = msgspec.structs.asdict(_terms(agreed.pilot))
     told = AgreedTerms(**said, policy_drafted=agreed.drafted, other_law=agreed.other_law)
-    return _encode(told)
+    return encode_json(told)
 
 
 def _step(step: StepProgress, lender: str) -> OnboardingStep:

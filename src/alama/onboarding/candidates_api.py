@@ -11,13 +11,21 @@ from msgspec import Meta
 from alama.core.application import HIDDEN
 from alama.onboarding import records
 from alama.onboarding.approval import Approval, Approved, Signing
-from alama.onboarding.jobs_api import CANDIDATE_ID, TAG, HistoryId, Moment
+from alama.onboarding.jobs_api import CANDIDATE_ID, TAG, HistoryId
 from alama.onboarding.records import TEXT_MAX, is_line
 from alama.platform.book import Scope
 from alama.platform.days import moment
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import VARIES, Call, Reply, private_json, private_page
+from alama.platform.http.exchange import (
+    VARIES,
+    Call,
+    Moment,
+    Reply,
+    encode_json,
+    private_json,
+    private_page,
+)
 from alama.platform.http.fields import SPACE, Rule
 from alama.platform.http.operation import (
     BODY,
@@ -154,13 +162,11 @@ class RolledBack(msgspec.Struct, frozen=True):
 
 REPLIES: Final = (Candidate, Signatures, RolledBack)
 
-_encode: Final = msgspec.json.Encoder().encode
-
 
 def candidate_reply(judged: Judged) -> bytes:
     """Give a candidate with its pack."""
     found = judged.candidate
-    return _encode(
+    return encode_json(
         Candidate(
             candidate_id=found.id,
             model=found.model_id,
@@ -181,12 +187,14 @@ def signed_reply(approved: Approved) -> bytes:
     """Say who has signed, and whether the model answers now."""
     found = approved.candidate
     signatures = _signatures(approved.signatures)
-    return _encode(Signatures(found.id, found.model_id, signatures, approved.needed, approved.live))
+    return encode_json(
+        Signatures(found.id, found.model_id, signatures, approved.needed, approved.live)
+    )
 
 
 def rolled_back_reply(model_id: str) -> bytes:
     """Name the model that answers again."""
-    return _encode(RolledBack(model_id))
+    return encode_json(RolledBack(model_id))
 
 
 def _signatures(signatures: Sequence[records.Signature]) -> list[Signature]:

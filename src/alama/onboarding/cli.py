@@ -12,16 +12,9 @@ from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.onboarding import arguments
 from alama.onboarding.arguments import EXIT_FAILED, Question, ask_person, asker, settle
-from alama.onboarding.commands import command_for
+from alama.onboarding.commands import command_for, named_candidate
 from alama.onboarding.histories import forget_history
-from alama.onboarding.records import (
-    Candidate,
-    HistoryRecord,
-    StepMissing,
-    UnknownCandidate,
-    UnknownHistory,
-    short,
-)
+from alama.onboarding.records import Candidate, HistoryRecord, StepMissing, UnknownHistory, short
 from alama.onboarding.store import Stores
 from alama.onboarding.terminal import (
     read_and_keep,
@@ -320,15 +313,6 @@ def forget(args: argparse.Namespace) -> int:
 # ----------------------------------------------------------------------------------- shared
 
 
-def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Candidate:
-    """Give a candidate of a lender, or raise `UnknownCandidate` with what lists them."""
-    opened.registry.lender(lender)
-    try:
-        return Stores.at(opened).candidates.find(lender, candidate_id)
-    except UnknownCandidate:
-        raise UnknownCandidate(hint=f"`alama onboard status {lender}` lists them") from None
-
-
 def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> Candidate:
     """Give the candidate that is named, else the newest, or raise what has to be done first."""
     if candidate_id is not None:
@@ -351,9 +335,6 @@ def _say_next(opened: Installation, lender: str) -> None:
         terminal.remark(between.join((f"\nNext, {coming.what}:", *coming.commands)))
     if stand.live is not None and (stand.newer or stand.candidate is None):
         terminal.remark(f"Until a newer model is approved, {short(stand.live)} goes on answering.")
-
-
-# `alama onboard walk`: all steps from a loan history to a live key, as far as they go today.
 
 
 WALK_DESCRIPTION: Final = """\

@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from alama.lenders.records import OnboardingIncomplete
-from alama.onboarding.records import ApprovalBlocked, ModelWithdrawn, NothingBefore, Remedy
+from alama.onboarding.records import (
+    ApprovalBlocked,
+    Candidate,
+    ModelWithdrawn,
+    NothingBefore,
+    Remedy,
+    UnknownCandidate,
+)
 from alama.onboarding.steps import Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
 
@@ -63,3 +70,12 @@ def naming_commands(opened: Installation, lender: str) -> Iterator[None]:
             f'leave every decision to a person: alama lenders pause {lender} --reason "..."'
         )
         raise
+
+
+def named_candidate(opened: Installation, lender: str, candidate_id: str) -> Candidate:
+    """Give a candidate of a lender, or raise `UnknownCandidate` with what lists them."""
+    opened.registry.lender(lender)
+    try:
+        return Stores.at(opened).candidates.find(lender, candidate_id)
+    except UnknownCandidate:
+        raise UnknownCandidate(hint=f"`alama onboard status {lender}` lists them") from None

@@ -25,12 +25,12 @@ from alama.onboarding.records import (
     Wishes,
 )
 from alama.platform.book import Scope
-from alama.platform.days import moment
+from alama.platform.days import moment, moment_if
 from alama.platform.errors import ModelUnavailable
 from alama.platform.files.table import PARQUET, SENT, SPREADSHEET, check_csv_head
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import file_parts, file_type, optional_json_body
-from alama.platform.http.exchange import Call, Headers, Reply, private_json
+from alama.platform.http.exchange import Call, Headers, Moment, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
@@ -75,7 +75,6 @@ COLUMN_MAX: Final = 128
 
 FIELDS: Final = tuple(PRODUCT.position)
 
-Moment = Annotated[datetime, Meta(tz=True, description="In UTC.")]
 HistoryId = Annotated[str, Meta(pattern=HISTORY_ID, description="Names the loan history.")]
 JobId = Annotated[str, Meta(pattern=JOB_ID, description="Names the job.")]
 FieldName = Annotated[str, Meta(extra_json_schema={"enum": list(FIELDS)})]
@@ -200,12 +199,11 @@ class LoanHistory(msgspec.Struct, frozen=True):
 REPLIES: Final = (Job, LoanHistory)
 
 _NOTHING: Final = msgspec.Raw(b"null")
-_encode: Final = msgspec.json.Encoder().encode
 
 
 def job_reply(found: records.Job) -> bytes:
     """Say how far a job has come."""
-    return _encode(
+    return encode_json(
         Job(
             id=found.id,
             kind=found.kind.value,
@@ -215,7 +213,7 @@ def job_reply(found: records.Job) -> bytes:
             error=found.error,
             asked_by=found.asked_by,
             created_at=moment(found.created_us),
-            ended_at=_time(found.ended_us),
+            ended_at=moment_if(found.ended_us),
             **_made(found),
         )
     )
@@ -226,9 +224,9 @@ def history_reply(handed: Handed) -> bytes:
     record, asked = handed.record, handed.job
     if record is None:
         assert asked is not None
-        return _encode(_unread(handed.id, asked))
+        return encode_json(_unread(handed.id, asked))
     report = _NOTHING if handed.report is None else msgspec.Raw(handed.report)
-    return _encode(
+    return encode_json(
         LoanHistory(
             id=record.id,
             state="read" if record.forgotten_us is None else "forgotten",
@@ -262,10 +260,6 @@ def _unread(history_id: str, asked: records.Job) -> LoanHistory:
         by=asked.asked_by,
         report=_NOTHING,
     )
-
-
-def _time(moment_us: int | None) -> datetime | None:
-    return None if moment_us is None else moment(moment_us)
 
 
 # ------------------------------------------------------------------------------ operations

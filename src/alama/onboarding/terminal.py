@@ -18,7 +18,7 @@ from alama.onboarding.steps import Progress, State, Step, StepProgress, progress
 from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
-from alama.platform.terminal.tables import plain_table
+from alama.platform.terminal.tables import mention_rest, plain_table
 from alama.training.history.report import HistoryReport
 from alama.training.history.report import Standing as SuspectStanding
 from alama.training.history.report_page import history_page
@@ -429,7 +429,7 @@ def _faults(report: HistoryReport) -> Table:
         table.add_row(
             Text(fault.column), f"{fault.rows:,}", Text(fault.rule), _listed(fault.first_rows)
         )
-    _mention_rest(table, len(report.faults))
+    mention_rest(table, len(report.faults), _LINES_MAX, ": --report PAGE has all")
     return table
 
 
@@ -450,14 +450,9 @@ def _suspects(report: HistoryReport) -> Table:
             Text(suspect.why),
             _STANDINGS[suspect.standing],
         )
-    _mention_rest(table, len(report.suspects))
+    mention_rest(table, len(report.suspects), _LINES_MAX, ": --report PAGE has all")
     return table
 
 
 def _listed(rows: Sequence[int]) -> str:
     return ", ".join(map(str, rows))
-
-
-def _mention_rest(table: Table, count: int) -> None:
-    if count > _LINES_MAX:
-        table.add_row(Text(f"and {count - _LINES_MAX} more: --report PAGE has all", "dim"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import AlamaError
-from alama.lenders import installation, keys
+from alama.lenders import keys
+from alama.lenders.secrets import PEPPER_FACT, another_pepper, master_keys, pepper
 from alama.lenders.store import Registry
 from alama.operations import diagnosis, soundness
 from alama.operations.findings import Finding, Mark, broken, look, ok, unchecked
@@ -45,7 +46,7 @@ _NEVER_OPENED: Final = "the database was never opened, and takes the one that it
 def secrets(settings: Settings, database: Database) -> Iterator[Finding]:
     """Hold the pepper and the master key at hand against what a database knows of them."""
     facts = Registry(database)
-    yield _pepper(settings, facts.fact(installation.PEPPER_FACT))
+    yield _pepper(settings, facts.fact(PEPPER_FACT))
     try:
         masters = _masters(settings, facts)
     except AlamaError as error:
@@ -75,11 +76,11 @@ def _pepper(settings: Settings, wanted: str | None) -> Finding:
     if wanted is None:
         return ok(PEPPER, _NEVER_OPENED)
     try:
-        if keys.fingerprint(installation.pepper(settings, wanted)) == wanted:
+        if keys.fingerprint(pepper(settings, wanted)) == wanted:
             return ok(PEPPER, "the one of this database")
     except AlamaError as error:
         return broken(PEPPER, str(error), error.hint)
-    other = installation.another_pepper()
+    other = another_pepper()
     return broken(PEPPER, str(other), other.hint)
 
 
@@ -87,7 +88,7 @@ def _masters(settings: Settings, facts: Registry) -> Masters | None:
     """Give the master keys at hand; None where the database was never settled on one."""
     if facts.fact(MASTER_FACT) is None:
         return None
-    return installation.master_keys(settings, facts)
+    return master_keys(settings, facts)
 
 
 def _vault_keys(database: Database, masters: Masters) -> Finding:

@@ -130,9 +130,6 @@ def _in_the_way(plan: Plan, serves: str) -> Iterator[str]:
         yield "None is connected now."
 
 
-# `alama db backup`: all of the database in one file, while the service runs.
-
-
 BACKUP_DESCRIPTION: Final = """\
 Write all of the database to a new file, while the service runs: everything that
 was acknowledged before this begins is in it. The file appears when all of it is
@@ -224,9 +221,6 @@ def counted(description: str) -> Iterator[Watch]:
         yield tell
 
 
-# `alama db restore`: a backup, put where there is no database yet.
-
-
 RESTORE_DESCRIPTION: Final = """\
 Put a backup where ALAMA_DATABASE, or ALAMA_HOME, says, all of it or nothing. Nothing
 is overwritten: there must be no SQLite file yet, or a PostgreSQL database without
@@ -297,9 +291,6 @@ def _next(held: Contents) -> str:
     if held.version == tables.HEAD:
         return "Next: alama db check"
     return f"Next: alama db upgrade, to schema {tables.HEAD}; then alama db check"
-
-
-# `alama db check`: whether the database is whole, and the one that our secrets belong to.
 
 
 CHECK_DESCRIPTION: Final = """\

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-# What was found, on a screen: a line for each check, what to do about it, and how it stands.
-
-
 STYLES: Final = {
     Mark.OK: "green",
     Mark.LOOK: "bold yellow",

@@ -1,4 +1,13 @@
-"""Whether a database is sound: its pages, its constraints, and rows that name others."""
+"""Whether a database is sound: its pages, its constraints, and rows that name others.
+
+What the hot path writes has no foreign keys, and sealed texts name keys of several tables. So each
+`Rule` is a condition that no row fulfils; those of one table are counted in one pass through it.
+
+Not here, because their target may rightly be gone: deliveries and attempts of a webhook endpoint
+that was removed; what an event speaks of, which retention may have deleted since; parts of a file
+that is being sent in; how far a challenger has come; the writers of chains and sums, which are
+processes. Entries of the audit and who signed them are the business of `alama audit verify`.
+"""
 
 from __future__ import annotations
 
@@ -116,17 +125,6 @@ def _check_file(connection: Connection) -> Iterator[str]:
     orphans = connection.execute(text("PRAGMA foreign_key_check")).all()
     for table, row, target, _ in orphans[:SHOWN_MAX]:
         yield f"{table}: row {row} names a row of {target} that is not there"
-
-
-# Which rows name others that must be there, where no foreign key sees to it.
-#
-# What the hot path writes has no foreign keys, and sealed texts name keys of several tables. Each
-# rule is a condition that no row fulfils; those of one table are counted in one pass through it.
-#
-# Not here, because their target may rightly be gone: deliveries and attempts of a webhook endpoint
-# that was removed; what an event speaks of, which retention may have deleted since; parts of a file
-# that is being sent in; how far a challenger has come; the writers of chains and sums, which are
-# processes. Entries of the audit and who signed them are the business of `alama audit verify`.
 
 
 LARGE: Final = frozenset(

@@ -36,6 +36,10 @@ def last_day_of(month: int) -> int:
     return day_number(date(year + place // 12, place % 12 + 1, 1)) - 1
 
 
+def moment_if(moment_us: int | None) -> datetime | None:
+    return None if moment_us is None else moment(moment_us)
+
+
 def moment(moment_us: int) -> datetime:
     """Give a time as the contract has it, of microseconds since 1970, UTC."""
     return datetime.fromtimestamp(moment_us / 1e6, UTC)

@@ -12,6 +12,7 @@ from sqlalchemy import delete, func, select, tuple_
 
 from alama.platform import ids
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.events import PREFIX, Event, EventKind, event
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[_Event]).decode
 
 
+def is_wanted(connection: Connection, book: Book, kind: EventKind) -> bool:
+    """Whether a webhook endpoint of a book is to hear of such events.
+
+    One that is disabled counts: it may ask for them when it is enabled again.
+    """
+    table = tables.webhook_endpoints
+    wanted = connection.execute(select(table.c.kinds).where(in_book(table, book))).scalars()
+    return any(not kinds or kind in kinds.split() for kinds in wanted)
+
+
 def bundles(events: Iterable[Event]) -> list[Bundle]:
     """Put events together, as few rows as may be."""
     rows = []
@@ -112,7 +123,9 @@ COLUMNS: Final = [_TABLE.c[name] for name in Bundle._fields]
 
 def find(connection: Connection, book: Book, event_id: str) -> Bundle | None:
     """Give the row that holds an event, if one does."""
-    around = select(*COLUMNS).where(_in(book), _TABLE.c.first_id <= event_id, *_from(event_id))
+    around = select(*COLUMNS).where(
+        in_book(_TABLE, book), _TABLE.c.first_id <= event_id, *_from(event_id)
+    )
     found = (Bundle._make(row) for row in connection.execute(around))
     return next((one for one in found if event_id in (e.id for e in unfolded(one))), None)
 
@@ -124,7 +137,7 @@ def newest(
 
     Any of another row is older than the last ones of so many rows.
     """
-    query = select(*COLUMNS).where(_in(book)).order_by(_TABLE.c.id.desc())
+    query = select(*COLUMNS).where(in_book(_TABLE, book)).order_by(_TABLE.c.id.desc())
     if kind is not None:
         query = query.where(_TABLE.c.kind == kind)
     if before is None:
@@ -161,7 +174,7 @@ def between(
 ) -> int:
     """Count events of some kinds between two ids that are yet to be dispatched, of so many rows."""
     first_id, last_id = _TABLE.c.first_id, _TABLE.c.id
-    some = select(*COLUMNS).where(_in(book), _TABLE.c.kind.in_(kinds))
+    some = select(*COLUMNS).where(in_book(_TABLE, book), _TABLE.c.kind.in_(kinds))
     whole = some.where(first_id > after_id, last_id > after_id, last_id < until_id)
     numbers = whole.with_only_columns(_TABLE.c.number).limit(rows_max).subquery()
     inside = connection.execute(select(func.coalesce(func.sum(numbers.c.number), 0))).scalar_one()
@@ -175,11 +188,6 @@ def between(
 def _from(event_id: str) -> tuple[ColumnElement[bool], ...]:
     """Choose rows that end with an event or after it, as far as they may hold one before that."""
     return (_TABLE.c.id >= event_id, _TABLE.c.id < _beyond(event_id))
-
-
-def _in(book: Book) -> ColumnElement[bool]:
-    """Choose the rows of a book."""
-    return (_TABLE.c.lender == book.lender) & (_TABLE.c.mode == book.mode.value)
 
 
 # ------------------------------------------------------------------------------- writing

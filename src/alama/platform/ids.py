@@ -75,10 +75,8 @@ def is_request_id(text: str) -> bool:
     return _SHAPE.fullmatch(text) is not None
 
 
-# Random bytes, asked of the system many at once: each question costs a microsecond.
-
-
 _AT_ONCE: Final = 512
+"""Asked of the system at once: each question costs a microsecond."""
 
 
 class RandomPool:

@@ -39,6 +39,7 @@ from alama.platform.files.texts import (
     write_new_text,
 )
 from alama.platform.terminal import terminal
+from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import facts, plain_table
 from alama.policies import policies, simulate_cli
 
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from alama.core.lending.pricing import Tariff
     from alama.lenders.store import Registry
     from alama.platform.terminal.command import Subparsers
-    from alama.scoring.holds import Approved
 
 
 DESCRIPTION: Final = """\
@@ -190,12 +190,7 @@ def _register_export(actions: Subparsers) -> None:
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lender", default="demo", metavar="ID", help="default: %(default)s")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.TEST)
 
 
 def init(args: argparse.Namespace) -> int:
@@ -483,21 +478,6 @@ def _daily(currency: str, daily: Daily) -> str:
     if not bounds:
         return "no bound"
     return f"at most {' and '.join(bounds)}; it begins at midnight of UTC{_offset(daily)}"
-
-
-def day_so_far(policy: Policy, approved: Approved) -> str:
-    """Say what was approved of what a day may bring; nothing where the policy bounds no day."""
-    daily, currency = policy.daily, policy.currency
-    parts, reached = [], False
-    for most, so_far, what in (
-        (daily.volume_max, approved.volume, "approved"),
-        (daily.expected_loss_max, approved.expected_loss, "expected to be lost"),
-    ):
-        if most is not None:
-            parts.append(f"{currency} {so_far:,.0f} of {number(most)} {what}")
-            reached = reached or so_far >= most
-    said = ", ".join(parts)
-    return f"{said}; every decision is REVIEW until the next day" if reached else said
 
 
 def _offset(daily: Daily) -> str:

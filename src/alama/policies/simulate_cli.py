@@ -28,8 +28,8 @@ from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
-from alama.platform.terminal.tables import LOWERS, RAISES, plain_table
+from alama.platform.terminal.command import Subparsers, add_mode, whole
+from alama.platform.terminal.tables import LOWERS, RAISES, mention_rest, plain_table
 from alama.policies import policies
 from alama.policies.page import policy_page
 from alama.policies.switches import as_csv
@@ -105,12 +105,7 @@ def register(actions: Subparsers) -> None:
         help="the applications: those that were scored, or .csv, .csv.gz, .parquet",
     )
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
-    add(
-        "--mode",
-        choices=[mode.value for mode in Mode],
-        default=Mode.TEST.value,
-        help="default: %(default)s",
-    )
+    add_mode(parser, Mode.TEST)
     add("--against", metavar="FILE|ID", help="the old policy (default: the one that answers now)")
     add("--model", type=Path, metavar="MODEL", help="a model file (default: the one that answers)")
     add("--output", type=Path, metavar="PAGE", help="the whole comparison, an HTML page")
@@ -353,7 +348,7 @@ def _changes(old: Policy, new: Policy) -> Table:
     found = changes(old, new)
     for change in found[:_CHANGES_MAX]:
         table.add_row(Text(change.key), Text(change.old or _NOTHING), Text(change.new or _NOTHING))
-    _mention_rest(table, len(found), _CHANGES_MAX)
+    mention_rest(table, len(found), _CHANGES_MAX)
     if not found:
         table.add_row(Text("nothing", style="dim"))
     return table
@@ -398,7 +393,7 @@ def _rules(simulation: Simulation) -> Table:
         table.add_row(
             Text(code), f"{old[code]:,}", f"{new[code]:,}", f"{change:+,}" if change else ""
         )
-    _mention_rest(table, len(codes), _RULES_MAX)
+    mention_rest(table, len(codes), _RULES_MAX)
     return table
 
 
@@ -433,11 +428,6 @@ def _numbers_table(first: str, *heads: str) -> Table:
         column.justify = "right"
         column.no_wrap = True
     return table
-
-
-def _mention_rest(table: Table, count: int, shown: int) -> None:
-    if count > shown:
-        table.add_row(Text(f"and {count - shown} more", style="dim"))
 
 
 def _pair(was: str, would: str) -> str:

@@ -8,18 +8,11 @@ written to a log or to the audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import (
-    Table,
-    delete,
-    insert,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import Table, delete, insert, null, select, update
 
 from alama.core.assess import Assessment
 from alama.core.errors import AlamaError
@@ -27,7 +20,8 @@ from alama.monitoring.reviews import opened
 from alama.monitoring.sequels import sequels_of, shadows_of
 from alama.platform.acts import ERASED_US, HOLD, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
-from alama.platform.days import date_of
+from alama.platform.database.books import in_book
+from alama.platform.days import date_of, moment, moment_if
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit, day_of_us
 from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
@@ -82,42 +76,8 @@ class UnknownHold(AlamaError):
         super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
 
 
-def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
-    return act_in_book(ActKind.APPLICANT_EXPORTED, book, key_id, {"scores": scores}, by)
-
-
-def applicant_erased(book: Book, erasure: Erasure, by: str | None) -> Act:
-    details: dict[str, Detail] = {
-        "scores": erasure.scores,
-        "replies": erasure.replies,
-        ERASED_US: erasure.erased_us,
-    }
-    return act_in_book(ActKind.APPLICANT_ERASED, book, erasure.key_id, details, by)
-
-
-def hold_placed(hold: Hold, by: str | None) -> Act:
-    details: dict[str, Detail] = {
-        HOLD: hold.number,
-        "reason": hold.reason,
-        "placed_us": hold.placed_us,
-    }
-    return act_in_book(ActKind.HOLD_PLACED, hold.book, hold.key_id, details, by)
-
-
-def hold_released(hold: Hold, by: str | None) -> Act:
-    details: dict[str, Detail] = {HOLD: hold.number, "released_us": hold.released_us}
-    return act_in_book(ActKind.HOLD_RELEASED, hold.book, hold.key_id, details, by)
-
-
 REASON_MAX: Final = 200
 REFERENCE_MAX: Final = 64
-FORMAT: Final = 1
-"""Of the exported document. It is raised when a field changes its meaning."""
-
-_INDENT: Final = 2
-
-Day = date
-"""Under another name, for a field is called `date`."""
 
 
 class Hold(NamedTuple):
@@ -165,110 +125,31 @@ class Erasure(NamedTuple):
     journal_emptied: bool
 
 
-class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
-    """A legal hold as the applicant reads of it."""
-
-    reason: str
-    placed_at: datetime
-    released_at: datetime | None
+def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
+    return act_in_book(ActKind.APPLICANT_EXPORTED, book, key_id, {"scores": scores}, by)
 
 
-class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
-    """What an officer decided on a score, as the applicant reads of it."""
-
-    decision: str
-    reason: str
-    by: str
-    note: str
-    reviewed_at: datetime
-
-
-class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a loan went, as the applicant reads of it."""
-
-    outcome: str
-    date: Day
-    is_default: bool
-    defaulted_on: Day | None = None
-    disbursed_amount: float | None
-    repaid_amount: float | None
-    recorded_at: datetime
+def applicant_erased(book: Book, erasure: Erasure, by: str | None) -> Act:
+    details: dict[str, Detail] = {
+        "scores": erasure.scores,
+        "replies": erasure.replies,
+        ERASED_US: erasure.erased_us,
+    }
+    return act_in_book(ActKind.APPLICANT_ERASED, book, erasure.key_id, details, by)
 
 
-class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
-    """What another model would have said, as the applicant reads of it."""
-
-    model: str
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
-
-
-class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
-    """One score: what was decided, from what, and every number between the two.
-
-    Then what became of it, if anything is known.
-    """
-
-    request_id: str
-    given_at: datetime
-    key_id: str
-    model: str
-    policy: str
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
-    recommended_limit: float
-    recommended_term_days: int
-    recommended_apr: float
-    expected_loss: float
-    processing_ms: int
-    application: msgspec.Raw
-    """The body as it was sent."""
-    assessment: Assessment
-    review: ExportedReview | None = None
-    outcome: ExportedOutcome | None = None
-    shadow_scores: list[ExportedShadow] = []
+def hold_placed(hold: Hold, by: str | None) -> Act:
+    details: dict[str, Detail] = {
+        HOLD: hold.number,
+        "reason": hold.reason,
+        "placed_us": hold.placed_us,
+    }
+    return act_in_book(ActKind.HOLD_PLACED, hold.book, hold.key_id, details, by)
 
 
-class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is held on one applicant, as one document."""
-
-    format: int
-    lender: str
-    mode: str
-    applicant_ref: str
-    exported_at: datetime
-    held_since: datetime
-    scores: list[ExportedScore]
-    legal_holds: list[ExportedHold]
-    remarks: list[str]
-
-
-REMARKS: Final = (
-    "Times are UTC. Money is in the currency that each assessment names.",
-    "A contribution is a field, what was sent for it, and the points that it added.",
-    (
-        "`card` names the scorecard of the model that answered; `slots` has, for each of its "
-        "fields in their order, the number of the band that the value fell into, counted from 0."
-    ),
-    "What was erased before cannot be found by the reference any more, and is not part of this.",
-    (
-        "`review` is what a person decided on a score, where one did; `outcome` what the lender "
-        "said of the loan. `shadow_scores` are what other models would have said, which were tried "
-        "beside the one that decided."
-    ),
-    "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
-)
-
-_encode: Final = msgspec.json.Encoder().encode
-
-
-def encode(export: Export) -> bytes:
-    """Write an export as JSON for people and programs; numbers stay what they are."""
-    return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
+def hold_released(hold: Hold, by: str | None) -> Act:
+    details: dict[str, Detail] = {HOLD: hold.number, "released_us": hold.released_us}
+    return act_in_book(ActKind.HOLD_RELEASED, hold.book, hold.key_id, details, by)
 
 
 _FORGOTTEN: Final = bytes(32)
@@ -471,12 +352,8 @@ def same_applicant() -> ColumnElement[bool]:
     return same_book & (keys.c.subject == holds.c.subject)
 
 
-def _in(table: Table, book: Book) -> ColumnElement[bool]:
-    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)
-
-
 def _on(table: Table, book: Book, subject: bytes) -> ColumnElement[bool]:
-    return _in(table, book) & (table.c.subject == subject)
+    return in_book(table, book) & (table.c.subject == subject)
 
 
 class Applicants:
@@ -504,8 +381,8 @@ class Applicants:
             lender=book.lender,
             mode=book.mode.value,
             applicant_ref=reference,
-            exported_at=_time(self._clock()),
-            held_since=_time(held.since_us),
+            exported_at=moment(self._clock()),
+            held_since=moment(held.since_us),
             scores=[
                 _with_sequel(
                     self._opened(stored),
@@ -583,7 +460,7 @@ class Applicants:
         row, sealed = stored.row, open_score(self._vault, stored)
         return ExportedScore(
             request_id=row.request_id,
-            given_at=_time(row.created_us),
+            given_at=moment(row.created_us),
             key_id=row.key_id,
             model=row.model_id,
             policy=row.policy_id,
@@ -610,6 +487,124 @@ def _reference(said: str) -> str:
             hint="give what was sent as applicant_ref",
         )
     return reference
+
+
+# ------------------------------------------------------------------------------------------- export
+
+
+FORMAT: Final = 1
+"""Of the exported document. It is raised when a field changes its meaning."""
+
+_INDENT: Final = 2
+
+Day = date
+"""Under another name, for a field is called `date`."""
+
+
+class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
+    """A legal hold as the applicant reads of it."""
+
+    reason: str
+    placed_at: datetime
+    released_at: datetime | None
+
+
+class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
+    """What an officer decided on a score, as the applicant reads of it."""
+
+    decision: str
+    reason: str
+    by: str
+    note: str
+    reviewed_at: datetime
+
+
+class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loan went, as the applicant reads of it."""
+
+    outcome: str
+    date: Day
+    is_default: bool
+    defaulted_on: Day | None = None
+    disbursed_amount: float | None
+    repaid_amount: float | None
+    recorded_at: datetime
+
+
+class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
+    """What another model would have said, as the applicant reads of it."""
+
+    model: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+
+
+class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One score: what was decided, from what, and every number between the two.
+
+    Then what became of it, if anything is known.
+    """
+
+    request_id: str
+    given_at: datetime
+    key_id: str
+    model: str
+    policy: str
+    score: int
+    tier: str
+    default_probability: float
+    decision: str
+    recommended_limit: float
+    recommended_term_days: int
+    recommended_apr: float
+    expected_loss: float
+    processing_ms: int
+    application: msgspec.Raw
+    """The body as it was sent."""
+    assessment: Assessment
+    review: ExportedReview | None = None
+    outcome: ExportedOutcome | None = None
+    shadow_scores: list[ExportedShadow] = []
+
+
+class Export(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is held on one applicant, as one document."""
+
+    format: int
+    lender: str
+    mode: str
+    applicant_ref: str
+    exported_at: datetime
+    held_since: datetime
+    scores: list[ExportedScore]
+    legal_holds: list[ExportedHold]
+    remarks: list[str]
+
+
+REMARKS: Final = (
+    "Times are UTC. Money is in the currency that each assessment names.",
+    "A contribution is a field, what was sent for it, and the points that it added.",
+    (
+        "`card` names the scorecard of the model that answered; `slots` has, for each of its "
+        "fields in their order, the number of the band that the value fell into, counted from 0."
+    ),
+    "What was erased before cannot be found by the reference any more, and is not part of this.",
+    (
+        "`review` is what a person decided on a score, where one did; `outcome` what the lender "
+        "said of the loan. `shadow_scores` are what other models would have said, which were tried "
+        "beside the one that decided."
+    ),
+    "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
+)
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def encode(export: Export) -> bytes:
+    """Write an export as JSON for people and programs; numbers stay what they are."""
+    return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
 
 
 def _with_sequel(
@@ -640,7 +635,7 @@ def _exported_review(review: Review) -> ExportedReview:
         reason=review.reason.value,
         by=review.person,
         note=review.note,
-        reviewed_at=_time(review.reviewed_us),
+        reviewed_at=moment(review.reviewed_us),
     )
 
 
@@ -652,14 +647,13 @@ def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
         defaulted_on=None if outcome.defaulted_on is None else date_of(outcome.defaulted_on),
         disbursed_amount=outcome.disbursed_amount,
         repaid_amount=outcome.repaid_amount,
-        recorded_at=_time(outcome.recorded_us),
+        recorded_at=moment(outcome.recorded_us),
     )
 
 
 def _exported_hold(hold: Hold) -> ExportedHold:
-    released = None if hold.released_us is None else _time(hold.released_us)
-    return ExportedHold(reason=hold.reason, placed_at=_time(hold.placed_us), released_at=released)
-
-
-def _time(moment_us: int) -> datetime:
-    return datetime.fromtimestamp(moment_us / 1_000_000, UTC)
+    return ExportedHold(
+        reason=hold.reason,
+        placed_at=moment(hold.placed_us),
+        released_at=moment_if(hold.released_us),
+    )

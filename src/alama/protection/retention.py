@@ -19,12 +19,12 @@ import msgspec
 from sqlalchemy import BigInteger, cast, delete, exists, func, or_, select
 
 from alama.core.errors import AlamaError, InvalidPolicy, UnknownJurisdiction
-from alama.lenders.store import Registry, in_book
 from alama.monitoring import schema as monitoring_schema
 from alama.platform import ids
 from alama.platform.acts import BEFORE_US, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.days import DAY_US
 from alama.platform.errors import InvalidName, StoreUnfit
 from alama.platform.files.packaged import jurisdiction
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from alama.core.lending.jurisdiction import Jurisdiction
     from alama.lenders.installation import Installation
+    from alama.lenders.store import Registry
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
 

@@ -1,4 +1,7 @@
-"""POST /v1/score: score an application, and keep it."""
+"""POST /v1/score: score an application, and keep it.
+
+Types here are for callers. They change by addition only, whatever happens to the types inside.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from alama.platform.errors import Erased, ModelUnavailable
 from alama.platform.files.packaged import LANGUAGES
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import RATE, Json, Link, Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
@@ -73,9 +76,6 @@ Rules = Annotated[
         "listed, the names of the rules of the lender's own policy."
     ),
 ]
-
-
-# Types here are for callers. They change by addition only, whatever happens to the types inside.
 
 
 class ShapValue(msgspec.Struct, frozen=True, gc=False):
@@ -185,12 +185,10 @@ def plain(amount: float) -> float:
 POINTS_DECIMALS: Final = 4
 _POINTS_STEPS: Final = 10.0**POINTS_DECIMALS
 
-_encode: Final = msgspec.json.Encoder().encode
-
 
 def score_reply(given: Given) -> bytes:
     """Give the reply of POST /v1/score: the ten fields of the interface, in its order."""
-    return _encode(_reply(given))
+    return encode_json(_reply(given))
 
 
 def expanded(names: frozenset[str], language: Language) -> Callable[[Given], bytes]:
@@ -200,7 +198,7 @@ def expanded(names: frozenset[str], language: Language) -> Callable[[Given], byt
         additions = {
             name: EXPANSIONS[name](given, language) for name in EXPANSIONS if name in names
         }
-        return _encode(msgspec.structs.replace(_reply(given), **additions))
+        return encode_json(msgspec.structs.replace(_reply(given), **additions))
 
     return render
 

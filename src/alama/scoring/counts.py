@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from alama.scoring.records import ScoreRow, SealedEntry
 
 
-# What each hour has approved.
-#
-# Summing scores would take ever longer as a day goes on, and a bound is looked at every second.
-
 _APPROVED: Final = Decision.APPROVED.value
 
 
 class Approvals:
-    """The sums of one process. Each has rows of its own: none waits for another's commit."""
+    """What one process approved in each hour, in rows of its own: none waits for another's commit.
+
+    Summing scores would take ever longer as a day goes on, and a bound is looked at every second.
+    """
 
     def __init__(self, mark: str, writer: str) -> None:
         """Take a `writer` that names this process and no other."""
@@ -69,13 +68,6 @@ def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
     ).where(table.c.lender == book.lender, table.c.mode == book.mode.value, table.c.hour >= hour)
 
 
-# What each day has met and given.
-#
-# A tally is one value of one row, which is written whole: a statement for each book of a commit,
-# however many bands and scores it has met. The bands of a day with one score are what one applicant
-# said. So once a day is over its rows are put together, and bands of few scores are dropped; what
-# is left is nobody's data, and may be kept when the scores are not.
-
 _DAYS_AT_HAND: Final = 2
 """At midnight scores of two days are on their way."""
 
@@ -98,6 +90,9 @@ class _Counted(NamedTuple):
 
 class Tallies:
     """The counts of one process. It has rows of its own, so it neither reads nor waits for others.
+
+    A tally is one value of one row, which is written whole: a statement for each book of a commit,
+    however many bands and scores it has met.
 
     What it goes on counting is in memory as it was committed, or it is not in memory: where that is
     not certain, the row stays as it is and counting begins anew in another.
@@ -175,7 +170,11 @@ def tally_of_days(
 
 
 def fold_counts(database: Database, before_day: int) -> bool:
-    """Put the rows of some pages before a day together, each into one; say if some are left."""
+    """Put the rows of some pages before a day together, each into one; say if some are left.
+
+    The bands of a day with one score are what one applicant said. So bands of few scores are
+    dropped; what is left is nobody's data, and may be kept when the scores are not.
+    """
     table = schema.daily_counts
     page = (table.c.lender, table.c.mode, table.c.day, table.c.model_id)
     query = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -15,7 +15,7 @@ from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.operation import Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
 from alama.scoring.api import (
@@ -176,15 +176,12 @@ class ExplainReply(Concluded, frozen=True):
     processing_ms: ProcessingMs
 
 
-_encode: Final = msgspec.json.Encoder().encode
-
-
 def explain_reply(explained: Explained) -> bytes:
     """Give the reply of POST /v1/explain."""
     said, recourse = explained.explanation.assessment, explained.explanation.recourse
     question, policy = explained.question, explained.active.policy
     advice = Advice(policy, question.language)
-    return _encode(
+    return encode_json(
         ExplainReply(
             score=said.score,
             tier=said.tier,

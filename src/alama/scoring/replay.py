@@ -121,10 +121,8 @@ def _leaves(path: str, said: msgspec.Struct) -> Iterator[tuple[str, object]]:
             yield f"{path}{name}", msgspec.to_builtins(value)
 
 
-# The columns are read by lists and statistics: they must say what the assessment says.
-
-
 def _columns_of(row: ScoreRow) -> dict[str, object]:
+    """Give what lists and statistics read: it must say what the assessment says."""
     return {
         "column score": row.score,
         "column tier": row.tier,

@@ -13,7 +13,7 @@ from alama.platform.book import Book, Scope
 from alama.platform.days import date_of, moment
 from alama.platform.errors import Erased
 from alama.platform.http import parameters
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.operation import (
     REQUEST_ID,
     Json,
@@ -151,13 +151,10 @@ class ScorePage(msgspec.Struct, frozen=True):
     ]
 
 
-_encode: Final = msgspec.json.Encoder().encode
-
-
 def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
     """Give everything that is kept of a score, and what became of it."""
     said = sealed.assessment
-    return _encode(
+    return encode_json(
         ScoreRecord(
             score=row.score,
             tier=row.tier,
@@ -185,14 +182,14 @@ def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
 
 def review_reply(kept: Review) -> bytes:
     """Give what an officer decided."""
-    return _encode(_review(kept))
+    return encode_json(_review(kept))
 
 
 def score_page(rows: Sequence[ScoreSummary], limit: int) -> bytes:
     """Give one page of scores; the cursor of the next one is the last id, if there may be more."""
     shown = [listed_reply(row) for row in rows[:limit]]
     more = len(rows) > limit
-    return _encode(ScorePage(shown, shown[-1].request_id if more else None))
+    return encode_json(ScorePage(shown, shown[-1].request_id if more else None))
 
 
 def with_remains(error: Erased) -> Erased:

@@ -119,9 +119,6 @@ def identity(row: IdempotencyRow | _Found) -> Identity:
     return (row.lender, row.mode, row.operation, row.key_digest)
 
 
-# Sealing in the commit, so that nothing is ever sealed under a key that is no more by then.
-
-
 class Batch(NamedTuple):
     """Entries that are sealed, in their order; those that cannot be, by request id, and why."""
 
@@ -130,7 +127,7 @@ class Batch(NamedTuple):
 
 
 class Sealing:
-    """Seals the entries of one database."""
+    """Seals the entries of one database in their commit: no key can be gone by then."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._lender_keys = LenderKeys(database, vault)
@@ -236,17 +233,16 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
     return SealedEntry(score, idempotency, digest, seen, event)
 
 
-# The chain of one process: an entry for each commit of scores, in the transaction of the commit.
-#
-# Where a commit has failed nobody knows whether it stands, and whether its entry does. So the
-# process leaves that chain as it is and begins another. No chain has a hole, whatever is killed and
-# when.
-
 _WRITER_BYTES: Final = 8
 
 
 class ScoreChain:
-    """What one process adds to the audit. Any thread may use it, one at a time does."""
+    """What one process adds to the audit. Any thread may use it, one at a time does.
+
+    It has an entry for each commit of scores, in the transaction of the commit. Where a commit has
+    failed nobody knows whether its entry stands: the process leaves that chain as it is and begins
+    another. No chain has a hole, whatever is killed and when.
+    """
 
     def __init__(self, database: Database, log: ActLog, signer: Callable[[], Signer]) -> None:
         """Begin a chain; it is written of in `main` with its first entry, and not before."""

@@ -32,7 +32,7 @@ UNUSABLE_MAX: Final = 1_000
 """How many such are remembered."""
 
 
-class Journal(Protocol):
+class JournalHealth(Protocol):
     """The journal of a SQLite file, as `platform.database.checkpoints` knows it."""
 
     @property
@@ -59,10 +59,10 @@ class ServiceWatch:
         self._unusable_s: dict[tuple[Book, str], float] = {}
         self._request = self.log.request
         self._waiting: Callable[[], int] = int
-        self._journal: Journal | None = None
+        self._journal: JournalHealth | None = None
         self._sampling: list[asyncio.Task[None]] = []
 
-    def follow(self, waiting: Callable[[], int], journal: Journal | None = None) -> None:
+    def follow(self, waiting: Callable[[], int], journal: JournalHealth | None = None) -> None:
         """Know whom to ask how many scores wait to be kept, and how it is with SQLite's journal."""
         self._waiting = waiting
         self._journal = journal
@@ -176,7 +176,7 @@ async def _sample(metrics: Metrics, waiting: Callable[[], int]) -> None:
         await asyncio.sleep(SAMPLE_EVERY_S)
 
 
-async def _sample_journal(metrics: Metrics, journal: Journal) -> None:
+async def _sample_journal(metrics: Metrics, journal: JournalHealth) -> None:
     """Look at the journal now and then, on another thread: a disk that hangs keeps only that one.
 
     It is not asked again before it has answered, so that no more threads are kept.

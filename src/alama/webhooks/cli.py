@@ -253,9 +253,6 @@ def _hand_over(secret: str) -> None:
     sys.stdout.flush()
 
 
-# `alama webhooks attempts`, `events` and `resend`: what was sent, what came of it, and again.
-
-
 ATTEMPTS_DESCRIPTION: Final = """\
 List what was tried at an endpoint, newest first: the status that the receiver answered, or why it
 did not, and how it began its answer. Times are UTC; attempts are kept for 30 days. With --json

@@ -46,7 +46,7 @@ def _signature(secret: bytes, signed: bytes) -> str:
 _SECOND_US: Final = 1_000_000
 
 
-class Sender(Protocol):
+class Transport(Protocol):
     """What posts, as `alama.webhooks.sender.Sender` does."""
 
     async def send(
@@ -67,7 +67,7 @@ class Ready(NamedTuple):
 class Courier:
     """Delivers, one attempt at a time."""
 
-    def __init__(self, sender: Sender, vault: Vault, clock: Time) -> None:
+    def __init__(self, sender: Transport, vault: Vault, clock: Time) -> None:
         self._sender = sender
         self._vault = vault
         self._clock = clock

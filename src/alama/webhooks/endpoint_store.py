@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from sqlalchemy import delete, func, insert, select, update
 
 from alama.lenders.records import UnknownLender
-from alama.lenders.store import in_book
 from alama.platform.acts import ADDRESS, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.vault.store import LenderKeys
 from alama.webhooks import schema
 from alama.webhooks import secrets as webhook_secrets

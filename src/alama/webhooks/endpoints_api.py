@@ -13,11 +13,11 @@ from alama.core.application import HIDDEN
 from alama.core.errors import FieldProblem
 from alama.platform import addresses, events
 from alama.platform.book import Scope
-from alama.platform.days import moment
+from alama.platform.days import moment, moment_if
 from alama.platform.events import EventKind
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body, optional_json_body
-from alama.platform.http.exchange import PRIVATE, Call, Reply, private_json
+from alama.platform.http.exchange import PRIVATE, Call, Moment, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
@@ -45,7 +45,6 @@ from alama.webhooks.events_api import (
     TAG,
     EventId,
     EventsResent,
-    Moment,
 )
 from alama.webhooks.records import (
     ADDRESS_REFUSED,
@@ -330,49 +329,47 @@ REPLIES: Final = (
     AttemptPage,
 )
 
-_encode: Final = msgspec.json.Encoder().encode
-
 
 def endpoint_reply(kept: Endpoint, waits: Waits) -> bytes:
     """Give an endpoint; its secrets are never part of it."""
-    return _encode(WebhookEndpoint(**_told(kept, waits)))
+    return encode_json(WebhookEndpoint(**_told(kept, waits)))
 
 
 def endpoint_created_reply(secret: str, kept: Endpoint) -> bytes:
     """Give a new endpoint, which waits for nothing, and its secret for the only time."""
-    return _encode(WebhookEndpointCreated(**_told(kept, {}), secret=secret))
+    return encode_json(WebhookEndpointCreated(**_told(kept, {}), secret=secret))
 
 
 def endpoints_reply(kept: Sequence[Endpoint], waits: Waits) -> bytes:
     """Give all endpoints of a book."""
-    return _encode(WebhookEndpointList([WebhookEndpoint(**_told(one, waits)) for one in kept]))
+    return encode_json(WebhookEndpointList([WebhookEndpoint(**_told(one, waits)) for one in kept]))
 
 
 def rotated_reply(secret: str, kept: Endpoint) -> bytes:
     """Give a new secret for the only time."""
-    return _encode(RotatedSecret(secret, _time(kept.secrets.previous_until_us)))
+    return encode_json(RotatedSecret(secret, moment_if(kept.secrets.previous_until_us)))
 
 
 def test_sent_reply(sent: events.Event) -> bytes:
     """Name the test event that is on its way."""
-    return _encode(TestSent(sent.id))
+    return encode_json(TestSent(sent.id))
 
 
 def attempts_reply(tried: Sequence[Attempt], limit: int) -> bytes:
     """Give one page of attempts; where there may be more, the last id is the next cursor."""
     shown = [_attempt(one) for one in tried[:limit]]
-    return _encode(AttemptPage(shown, shown[-1].id if len(tried) > limit else None))
+    return encode_json(AttemptPage(shown, shown[-1].id if len(tried) > limit else None))
 
 
 def attempt_line(tried: Attempt) -> bytes:
     """Give one attempt to whoever runs the service, who may know why and how long exactly."""
     told = _attempt(tried)
-    return _encode(msgspec.structs.replace(told, took_ms=tried.took_ms, error=tried.error))
+    return encode_json(msgspec.structs.replace(told, took_ms=tried.took_ms, error=tried.error))
 
 
 def events_resent_reply(count: int) -> bytes:
     """Say how many events are on their way again."""
-    return _encode(EventsResent(count))
+    return encode_json(EventsResent(count))
 
 
 def _told(kept: Endpoint, waits: Waits) -> dict[str, Any]:
@@ -383,8 +380,8 @@ def _told(kept: Endpoint, waits: Waits) -> dict[str, Any]:
         "description": kept.description,
         "enabled": kept.disabled_us is None,
         "created_at": moment(kept.created_us),
-        "failing_since": _time(kept.failing_since_us),
-        "disabled_at": _time(kept.disabled_us),
+        "failing_since": moment_if(kept.failing_since_us),
+        "disabled_at": moment_if(kept.disabled_us),
         "disabled_reason": kept.disabled_reason,
         "pending": _pending(waits.get(kept.id)),
     }
@@ -393,7 +390,7 @@ def _told(kept: Endpoint, waits: Waits) -> dict[str, Any]:
 def _pending(waiting: Waiting | None) -> PendingDeliveries:
     if waiting is None:
         return PendingDeliveries(0, None)
-    return PendingDeliveries(waiting.count, _time(waiting.next_us))
+    return PendingDeliveries(waiting.count, moment_if(waiting.next_us))
 
 
 def _attempt(tried: Attempt) -> DeliveryAttempt:
@@ -410,10 +407,6 @@ def _attempt(tried: Attempt) -> DeliveryAttempt:
         error,
         tried.answer,
     )
-
-
-def _time(moment_us: int | None) -> datetime | None:
-    return None if moment_us is None else moment(moment_us)
 
 
 # ------------------------------------------------------------------------------ operations

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import func, or_, select
 
-from alama.lenders.store import in_book
 from alama.platform import event_bundles, ids
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.event_bundles import unfolded
 from alama.platform.events import Event
 from alama.webhooks import deliveries, resends, schema

@@ -15,7 +15,7 @@ from alama.platform.days import moment
 from alama.platform.events import EventKind
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import optional_json_body
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Moment, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
@@ -55,7 +55,6 @@ EventId = Annotated[
         description="Names the event for ever, and is the header `webhook-id` of each delivery.",
     ),
 ]
-Moment = Annotated[datetime, Meta(tz=True, description="In UTC.")]
 
 RULES: Final = {
     "endpoint_id": Rule(str, "must be the id of a webhook endpoint"),
@@ -138,23 +137,21 @@ class EventResent(msgspec.Struct, frozen=True):
 
 REPLIES: Final = (Event, EventPage, EventsResent, EventResent)
 
-_encode: Final = msgspec.json.Encoder().encode
-
 
 def event_reply(kept: events.Event) -> bytes:
     """Give an event with what is sent of it."""
-    return _encode(_event(kept))
+    return encode_json(_event(kept))
 
 
 def event_page_reply(kept: Sequence[events.Event], limit: int) -> bytes:
     """Give one page of events, as `attempts` does."""
     shown = [_event(one) for one in kept[:limit]]
-    return _encode(EventPage(shown, shown[-1].id if len(kept) > limit else None))
+    return encode_json(EventPage(shown, shown[-1].id if len(kept) > limit else None))
 
 
 def event_resent_reply(count: int) -> bytes:
     """Say to how many endpoints an event is on its way again."""
-    return _encode(EventResent(count))
+    return encode_json(EventResent(count))
 
 
 def _event(kept: events.Event) -> Event:

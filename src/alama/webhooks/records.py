@@ -82,11 +82,8 @@ class TooManyEndpoints(AlamaError):
         )
 
 
-# Rows hold these two as text, for one may be of a newer release.
-
-
 class DisabledReason(StrEnum):
-    """Why an endpoint is sent nothing more."""
+    """Why an endpoint is sent nothing more; rows hold text, for one may be of a newer release."""
 
     REQUESTED = "requested"
     """Somebody asked for it."""
@@ -97,7 +94,7 @@ class DisabledReason(StrEnum):
 
 
 class SendError(StrEnum):
-    """Why an attempt had no answer."""
+    """Why an attempt had no answer; rows hold text, as above."""
 
     TIMEOUT = "timeout"
     URL_REFUSED = "url_refused"

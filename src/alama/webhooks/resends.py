@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import case, func, select, update
 
-from alama.lenders.store import in_book
 from alama.platform import event_bundles, ids
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.database.statements import insert_into
 from alama.platform.events import PREFIX, EventKind
 from alama.webhooks import schema

@@ -74,7 +74,7 @@ class Pace(NamedTuple):
     """For what is under way when it is to stop."""
 
 
-class Courier(Protocol):
+class Deliverer(Protocol):
     """Whoever signs and sends."""
 
     def prepare(self, claimed: Sequence[Due]) -> Sequence[Ready]:
@@ -111,7 +111,7 @@ class Worker:
         self,
         name: str,
         outbox: Outbox,
-        courier: Courier,
+        courier: Deliverer,
         watch: WorkerWatch,
         clock: Time,
         chance: Callable[[], bytes],

@@ -16,7 +16,7 @@ from alama.app import openapi
 from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
 from alama.platform.book import Book
-from alama.platform.http import problems
+from alama.platform.http import problem_codes
 from alama.platform.http.documents import DocumentEndpoints
 from alama.platform.http.endpoint import Endpoint, Exchanged
 from alama.platform.http.reference import Reference
@@ -186,7 +186,7 @@ def test_every_field_and_code_of_an_explanation_is_told() -> None:
         assert path in fields
     named = {code.text for code in PAGE.iterfind(".//section[@id='explainApplication']//code")}
     assert {"recommended_limit", "recommended_term_days", "recommended_apr", "rules"} <= named
-    for code, meaning in problems.OBSTACLES.items():
+    for code, meaning in problem_codes.OBSTACLES.items():
         assert code in codes
         assert meaning.when.replace("`", "") in codes
     for code, told in openapi.reason_codes().items():
@@ -216,7 +216,7 @@ def test_what_a_receiver_gets_is_told_kind_by_kind() -> None:
 
 def test_every_code_is_told_with_what_to_do() -> None:
     written = section("errors")
-    for code, meaning in {**problems.PROBLEMS, **problems.FIELDS}.items():
+    for code, meaning in {**problem_codes.PROBLEMS, **problem_codes.FIELDS}.items():
         assert code in written
         assert meaning.when.replace("`", "") in written
         assert meaning.remedy.replace("`", "") in written

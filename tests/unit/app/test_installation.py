@@ -9,7 +9,7 @@ import pytest
 from alama.app import serving
 from alama.core import document
 from alama.core.chain import MAIN
-from alama.lenders import installation, keys
+from alama.lenders import installation, keys, secrets
 from alama.platform import clock, settings
 from alama.platform.acts import ActKind
 from alama.platform.addresses import DEVELOPMENT
@@ -83,9 +83,9 @@ def test_a_model_that_cannot_be_used_is_told_at_the_start_and_stops_nobody(tmp_p
 
 def test_a_pepper_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    pepper = installation.pepper(chosen(home))
-    assert len(pepper) >= installation.PEPPER_LENGTH_MIN
-    assert installation.pepper(chosen(home)) == pepper
+    pepper = secrets.pepper(chosen(home))
+    assert len(pepper) >= secrets.PEPPER_LENGTH_MIN
+    assert secrets.pepper(chosen(home)) == pepper
     assert (home / "pepper").stat().st_mode & 0o777 == 0o600
     assert [file.name for file in home.iterdir()] == ["pepper"]
 
@@ -99,7 +99,7 @@ def test_a_pepper_appears_with_its_content(tmp_path: Path, monkeypatch: pytest.M
         return "ab" * length
 
     monkeypatch.setattr("alama.platform.files.secret_file.secrets.token_hex", slowly)
-    assert installation.pepper(chosen(tmp_path)) == b"ab" * 32
+    assert secrets.pepper(chosen(tmp_path)) == b"ab" * 32
     assert there_before == [False]
 
 
@@ -116,13 +116,13 @@ def test_all_who_open_a_new_installation_at_once_agree_on_it(tmp_path: Path) -> 
 
 def test_a_pepper_that_is_set_is_taken(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    assert installation.pepper(chosen(home, ALAMA_PEPPER="x" * 32)) == b"x" * 32
+    assert secrets.pepper(chosen(home, ALAMA_PEPPER="x" * 32)) == b"x" * 32
     assert not home.exists()
 
 
 def test_a_short_pepper_is_refused_and_not_repeated(tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="fewer than 32") as caught:
-        installation.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
+        secrets.pepper(chosen(tmp_path, ALAMA_PEPPER="too-short"))
     assert "too-short" not in str(caught.value) + str(caught.value.hint)
 
 
@@ -136,20 +136,20 @@ def test_a_file_that_is_no_pepper_is_refused_and_not_repeated(
     file.touch(0o600)
     file.write_bytes(content)
     with pytest.raises(StoreUnfit, match="no pepper") as caught:
-        installation.pepper(chosen(tmp_path))
+        secrets.pepper(chosen(tmp_path))
     assert str(file) in str(caught.value)
     assert not content.strip() or content.decode().strip() not in str(caught.value)
 
 
 def test_a_pepper_that_everyone_can_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    secret = installation.pepper(chosen(tmp_path))
+    secret = secrets.pepper(chosen(tmp_path))
     file = tmp_path / "pepper"
     file.chmod(0o644)
     with pytest.raises(StoreUnfit, match="everyone") as caught:
-        installation.pepper(chosen(tmp_path))
+        secrets.pepper(chosen(tmp_path))
     assert caught.value.hint == f"`chmod 600 {file}`"
     file.chmod(0o440)  # as an orchestrator mounts a secret for the group of a service
-    assert installation.pepper(chosen(tmp_path)) == secret
+    assert secrets.pepper(chosen(tmp_path)) == secret
 
 
 @pytest.mark.parametrize("nameless", [False, True])

@@ -27,7 +27,7 @@ from alama.core.receipts import Receipt
 from alama.core.recourse.answer import Hindrance
 from alama.platform.events import EventKind
 from alama.platform.files.packaged import languages
-from alama.platform.http import problems
+from alama.platform.http import problem_codes, problems
 from alama.platform.http import status as http_status
 from alama.platform.http.endpoint import routes
 from alama.platform.http.operation import operations_of
@@ -250,7 +250,7 @@ def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
         ("health", http_status.Health),
         ("unhealthy", http_status.Health),
         ("receipt", Receipt),
-        *((code, problems.Problem) for code in EXAMPLES if code in problems.PROBLEMS),
+        *((code, problems.Problem) for code in EXAMPLES if code in problem_codes.PROBLEMS),
     ]:
         with subtests.test(name=name, kind=kind):
             msgspec.convert(EXAMPLES[name]["value"], kind, strict=True)
@@ -311,7 +311,7 @@ def test_the_example_of_a_stored_score_is_whole() -> None:
 
 def test_every_problem_says_what_to_do_about_it() -> None:
     codes = openapi.problem_codes()
-    assert codes.keys() == problems.PROBLEMS.keys()
+    assert codes.keys() == problem_codes.PROBLEMS.keys()
     assert DOCUMENT["components"]["schemas"]["Problem"]["properties"]["code"]["x-codes"] == codes
 
 

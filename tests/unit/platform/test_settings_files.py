@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from alama.app.cli import EXIT_MISTAKE, main
-from alama.lenders import installation
+from alama.lenders import installation, secrets
 from alama.platform.errors import StoreUnfit
 from alama.platform.settings import InvalidSetting, Settings, read
 
@@ -79,10 +79,10 @@ def test_commands_say_that_the_database_of_a_file_is_not_there(
 def test_the_pepper_may_be_in_a_file_and_none_is_made(tmp_path: Path) -> None:
     file = secret(tmp_path / "pepper-elsewhere", f"{PEPPER}\n")
     settings = read({"ALAMA_HOME": str(tmp_path / "home"), "ALAMA_PEPPER_FILE": file})
-    assert installation.pepper(settings) == PEPPER.encode()
+    assert secrets.pepper(settings) == PEPPER.encode()
     Path(file).unlink()
     with pytest.raises(InvalidSetting, match="No such file") as refused:
-        installation.pepper(settings)
+        secrets.pepper(settings)
     assert "ALAMA_PEPPER_FILE" in str(refused.value.hint)
     assert not Path(file).exists()
     assert not (tmp_path / "home").exists()

@@ -22,7 +22,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.units import Probability
 from alama.platform.files.packaged import builtin, sample_application
-from alama.platform.http import problems
+from alama.platform.http import problem_codes
 from alama.platform.http.reference import Reference
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -91,16 +91,16 @@ def test_the_parts_of_the_price_are_those_of_the_policy() -> None:
 
 
 def test_every_rule_has_a_meaning_and_no_other_code_has() -> None:
-    assert [*problems.RULES] == [*Rule]
+    assert [*problem_codes.RULES] == [*Rule]
 
 
 def test_the_rules_are_in_the_openapi_document_and_in_the_reference() -> None:
     document = openapi.document()
     for name in ("OfferDetail", "ExplainReply"):
         rules = document["components"]["schemas"][name]["properties"]["rules"]
-        assert rules["items"]["x-codes"].keys() == problems.RULES.keys()
+        assert rules["items"]["x-codes"].keys() == problem_codes.RULES.keys()
     page = Reference(document).html
-    assert all(f"<code>{code}</code>" in page for code in problems.RULES)
+    assert all(f"<code>{code}</code>" in page for code in problem_codes.RULES)
 
 
 # --------------------------------------------------------------------------- rules of one's own

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import AlamaError
-from alama.lenders import installation, keys
+from alama.lenders import keys, secrets
 from alama.lenders.store import Registry
 from alama.operations.doctor.findings import number, some
 from alama.operations.doctor.patient import Patient, hint, said
@@ -117,12 +117,12 @@ def _environment(patient: Patient) -> Finding:
 def _pepper(settings: Settings, database: Database | None) -> Finding:
     check = "secrets.pepper"
     try:
-        found = installation.pepper_at_hand(settings)
+        found = secrets.pepper_at_hand(settings)
     except (AlamaError, OSError) as error:
         return broken(check, said(error), hint(error, _AS_BEFORE))
     if database is None:
         return unchecked(check, _NONE_YET if found is None else _ONE)
-    wanted = Registry(database).fact(installation.PEPPER_FACT)
+    wanted = Registry(database).fact(secrets.PEPPER_FACT)
     if wanted is None:
         return unchecked(check, "no key was made yet: the first start settles it")
     if found is None or keys.fingerprint(found) != wanted:
@@ -135,7 +135,7 @@ def _master(settings: Settings, database: Database | None) -> Iterator[Finding]:
     """Look at the master key; without the right one nothing can be said of what it opens."""
     check = "secrets.master_key"
     try:
-        masters = installation.master_keys_at_hand(settings)
+        masters = secrets.master_keys_at_hand(settings)
     except (AlamaError, OSError) as error:
         yield broken(check, said(error), hint(error, _AS_BEFORE))
         yield from _shut()

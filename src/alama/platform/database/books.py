@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import (
+    select,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import ColumnElement, Connection, Table
+
+    from alama.platform.book import Book
 
 
 class StoredBook(NamedTuple):
@@ -49,3 +53,12 @@ def books_after(connection: Connection, table: Table, book: StoredBook) -> Itera
             return
         book = StoredBook._make(row)
         yield book
+
+
+def of_book(book: Book) -> dict[str, object]:
+    """Give the columns that say whose a row is."""
+    return {"lender": book.lender, "mode": book.mode.value}
+
+
+def in_book(table: Table, book: Book) -> ColumnElement[bool]:
+    return (table.c.lender == book.lender) & (table.c.mode == book.mode.value)

@@ -416,12 +416,6 @@ class WriteBackoff:
                 self._free_s = ended_s + min(pause_s, PAUSE_S_MAX)
 
 
-# Which versions of Alama are connected to a PostgreSQL, as each of their sessions says itself.
-#
-# A session's name is all that anybody may see of the sessions of another role; where it comes from,
-# only those may see who are of that role, or of `pg_read_all_stats`.
-
-
 _NAMED: Final = re.compile(r"alama (?P<version>\S+) schema (?P<schema>\d{4})")
 
 _SESSIONS: Final = text(
@@ -429,6 +423,7 @@ _SESSIONS: Final = text(
     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND application_name LIKE 'alama %'"
 )
+"""A name is all that may be seen of sessions of another role; of its own, also where they are."""
 
 
 class Outdated(NamedTuple):

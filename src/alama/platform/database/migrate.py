@@ -1,6 +1,11 @@
 """Bring a database to the schema of this version, step by step, while others serve.
 
 Alembic is imported only when there is something to do: every start asks, hardly any has to act.
+
+On a PostgreSQL one process migrates at a time. It holds a lock of its session from the first step
+to the last, so that a step may be several transactions, or none. Those who want it as well ask
+again and again instead of waiting in the database: an index that is built beside the service waits
+for every statement that began before it, and theirs would be one.
 """
 
 from __future__ import annotations
@@ -101,13 +106,6 @@ def configured() -> Iterator[Config]:
         config.set_main_option("path_separator", "os")
         yield config
 
-
-# Steps on a PostgreSQL that others are serving from at the same time.
-#
-# One process migrates at a time. It holds a lock of its session from the first step to the last, so
-# that a step may be several transactions, or none. Those who want it as well ask again and again
-# instead of waiting in the database: an index that is built beside the service waits for every
-# statement that began before it, and theirs would be one.
 
 LOCK: Final = 0x414C414D41
 """Any number that nobody else locks: "ALAMA"."""

@@ -74,16 +74,8 @@ def is_locked(error: Exception) -> bool:
     return "locked" in str(error)
 
 
-# The file of a SQLite database: made for its owner alone, and known again by more than its name.
-#
-# Whoever removes a file, or moves another over it, does not take it from those who have it open.
-# They would go on writing into a file that nobody can find any more, and every commit would
-# succeed.
-#
-# A mark beside it says that its disk has failed: then no process writes (see `checkpoints`).
-
 FAILED: Final = "-failed"
-"""How the name of the mark ends."""
+"""How the name of the mark ends which says that the disk failed: then no process writes."""
 
 _MARK: Final = b"""\
 A disk has failed under the database that this file is named for. Nothing is written until Alama
@@ -103,7 +95,9 @@ class SqliteFile:
     """The file that stood at a path when this was made. An empty one is made where there is none.
 
     It is recognised by its number on its disk, which no other file can get while it is open. So
-    connections stay open while it is away, and serve again if it is put back.
+    connections stay open while it is away, and serve again if it is put back. Whoever removes a
+    file does not take it from those who have it open: they would go on writing into one that nobody
+    can find any more, and every commit would succeed.
     """
 
     def __init__(self, path: Path) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import msgspec
 
@@ -37,6 +38,11 @@ _PAGE: Final = [
     (b"content-security-policy", _ONLY_ITSELF),
     (b"referrer-policy", b"no-referrer"),
 ]
+
+
+encode_json: Final = msgspec.json.Encoder().encode
+
+Moment = Annotated[datetime, msgspec.Meta(tz=True, description="In UTC.")]
 
 
 class ClientLeft(Exception):

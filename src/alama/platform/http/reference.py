@@ -124,11 +124,6 @@ details > summary { padding: 4px 0; }
 """
 
 
-# The script of the page: it copies code, names this server, folds the menu, marks where one is.
-#
-# The page can be read whole without it.
-
-
 SCRIPT: Final = """
 "use strict";
 if (location.origin.startsWith("http")) {
@@ -174,9 +169,7 @@ const watch = new IntersectionObserver((entries) => {
 }, { rootMargin: "-10% 0px -80% 0px" });
 for (const section of document.querySelectorAll("main section")) watch.observe(section);
 """
-
-
-# Reading an OpenAPI document: pointers followed, operations in order.
+"""It copies code, names this server, folds the menu; the page can be read whole without it."""
 
 
 class Told(NamedTuple):
@@ -244,9 +237,6 @@ class Reader:
         parts = self.document["info"]["description"].split("\n\n")[1:]
         found = (re.fullmatch(r"\*\*(.+?)\.\*\* (.+)", part, re.DOTALL) for part in parts)
         return {part[1]: Topic(part[1], part[2]) for part in found if part}
-
-
-# Words and code of the page: the little Markdown that descriptions use, JSON and commands.
 
 
 ONE_LINE_MAX: Final = 72
@@ -325,14 +315,11 @@ def command(written: str) -> Markup:
     return join(before, tag("span", "http://localhost:8000", class_="origin"), after)
 
 
-# A command for each operation that can be copied and run.
-
-
 CONTINUE: Final = " \\\n  "
 
 
 def curl(reader: Reader, operation: Told, body: str | None = None) -> str:
-    """Give the command, with an example for a body where the operation takes one.
+    """Give a command to be copied and run, with an example for a body where there is one.
 
     The example is that of the name, or the first.
     `{origin}` stands for where the service is; the shell puts the key in. Optional parameters are
@@ -364,9 +351,6 @@ def _data(reader: Reader, content: Json, body: str | None) -> str:
 def _usual(told: Json) -> str:
     """Give the method that curl takes where none is named."""
     return "POST" if "requestBody" in told else "GET"
-
-
-# The tables of the page: request fields, reply fields, parameters and codes.
 
 
 _LONG: Final = 10_000_000
@@ -555,9 +539,6 @@ def _row(head: Sequence[str], row: Sequence[str]) -> Markup:
         for name, cell in zip(head[1:], rest, strict=True)
     ]
     return tag("tr", tag("th", first, scope="row"), *cells)
-
-
-# What receivers of webhooks get, on the page: each kind of event, and the headers with it.
 
 
 _SHOWN_WHOLE: Final = "webhook.test"

@@ -66,9 +66,6 @@ def _attribute_value(value: str | float) -> str:
     return text(str(value))
 
 
-# Parts of a page that is made by calls, as the API reference is; templates have theirs.
-
-
 def side_by_side(*parts: str) -> Markup:
     """Set parts in columns where there is room."""
     return tag("div", *parts, class_="pair")

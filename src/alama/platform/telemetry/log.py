@@ -83,11 +83,6 @@ def _frames(error: BaseException) -> tuple[str, ...]:
     )
 
 
-# How a line of the log looks: JSON for machines, words for people at a terminal.
-#
-# Lines of requests are made thousands of times a second. Everything in them but the time, the id
-# and the duration is one of few combinations, so those parts are made once and kept.
-
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER: Final = "OTHER"
 """Stands for every other method: what a caller made up is not repeated."""
@@ -176,7 +171,11 @@ class Stamp:
 
 
 class JsonLines:
-    """One JSON object a line; times are RFC 3339, UTC."""
+    """One JSON object a line; times are RFC 3339, UTC.
+
+    Lines of requests are made thousands of times a second. Everything in them but the time, the id
+    and the duration is one of few combinations, so those parts are made once and kept.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._stamp = Stamp("%Y-%m-%dT%H:%M:%S", clock)
@@ -282,12 +281,6 @@ def request_level(status: int) -> Level:
     return Level.WARNING if status >= FAILED else Level.INFO
 
 
-# Where log lines go: straight to a file descriptor, most of them a fifth of a second late.
-#
-# A system call for each of five thousand lines a second would cost as much as scoring. So lines
-# that can wait are gathered and written together. What cannot wait takes the gathered lines along,
-# so that the order stays.
-
 LATE_S_MAX: Final = 0.2
 """How long a line may wait. A process that is killed takes these last lines with it."""
 
@@ -296,7 +289,12 @@ TOGETHER_MAX: Final = 4096
 
 
 class Sink:
-    """Writes lines to a descriptor. What cannot be written is lost: a log stops no service."""
+    """Writes lines to a descriptor. What cannot be written is lost: a log stops no service.
+
+    A system call for each of five thousand lines a second would cost as much as scoring. So lines
+    that can wait are gathered and written together. What cannot wait takes the gathered lines
+    along, so that the order stays.
+    """
 
     def __init__(self, descriptor: int) -> None:
         """Take an open descriptor, which stays the caller's."""

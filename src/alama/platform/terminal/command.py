@@ -9,6 +9,8 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from alama.platform.book import Mode
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -118,7 +120,14 @@ def _is_words(line: str) -> bool:
     return bool(line) and not line.startswith(" ")
 
 
-# What several commands read from an argument: whole numbers, and names in a row.
+def add_mode(parser: argparse.ArgumentParser, default: Mode) -> None:
+    """Let a command be told in which of a lender's two books."""
+    parser.add_argument(
+        "--mode",
+        choices=[mode.value for mode in Mode],
+        default=default.value,
+        help="default: %(default)s",
+    )
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:

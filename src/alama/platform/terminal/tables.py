@@ -33,6 +33,12 @@ def plain_table(*heads: str) -> Table:
     return table
 
 
+def mention_rest(table: Table, count: int, shown: int, where: str = "") -> None:
+    """Add how many of `count` are not shown, and where they are, where any are not."""
+    if count > shown:
+        table.add_row(Text(f"and {count - shown} more{where}", style="dim"))
+
+
 def stacked(first: str, *others: str) -> Text:
     """Give lines for one cell of a narrow table, each cut to its column; empty ones are left out.
 
@@ -54,18 +60,15 @@ def facts(rows: Iterable[tuple[str, str]]) -> Table:
     return grid
 
 
-# Lists of things with ids: a line for each where the terminal is wide enough for all of it.
-#
-# Where it is not, what is longest stands below the rest, across the whole width. From 80 columns on
-# an id is never cut or broken: in two pieces it cannot be copied.
-
-
 _HEAD_LINES: Final = 2
 _INDENT: Final = "  "
 
 
 class Lines(NamedTuple):
-    """Rows of one line each, under their heads; `right` are the places of numbers."""
+    """Rows of one line each, under their heads; `right` are the places of numbers.
+
+    From 80 columns on an id is never cut or broken: in two pieces it cannot be copied.
+    """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -99,7 +102,7 @@ class Lines(NamedTuple):
 
 
 class Stacked:
-    """Lines with others below each of them, which are cut where the terminal ends."""
+    """Lines with what is longest below each of them, which is cut where the terminal ends."""
 
     def __init__(self, lines: Lines, below: Sequence[Sequence[str]]) -> None:
         """Take what stands below each row, in their order; an empty text is left out."""
@@ -126,9 +129,6 @@ def cut(told: str, width: int, style: str = "") -> Text:
     text = Text(told, style, no_wrap=True, overflow="ellipsis")
     text.truncate(width, overflow="ellipsis")
     return text
-
-
-# Bars of half a character's precision, and columns of an eighth, for terminals.
 
 
 RAISES: Final = "green"

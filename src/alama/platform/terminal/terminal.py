@@ -212,9 +212,6 @@ def _width(*, seen: bool) -> int | None:
     return None if seen or "COLUMNS" in os.environ else WIDTH_UNSEEN
 
 
-# What administration commands say: results and remarks in whole lines, times and durations.
-
-
 _US: Final = 1_000_000
 _SPANS: Final = (("d", 86_400 * _US), ("h", 3_600 * _US), ("min", 60 * _US), ("s", _US))
 
@@ -263,11 +260,8 @@ def _moment(moment_us: int) -> datetime:
     return datetime.fromtimestamp(moment_us / _US, UTC)
 
 
-# What cannot be undone: a person says that they mean it, a script says so by --yes.
-
-
 def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told that it is meant."""
+    """Let a script say that it means what cannot be undone."""
     parser.add_argument("--yes", action="store_true", help="do not ask once more")
 
 
@@ -300,9 +294,6 @@ def say_journal(emptied: bool) -> None:  # noqa: FBT001  it is what was found, n
             "another process is reading, so the journal of the database still holds what is no "
             "more in it; run the same command again until it does not say so"
         )
-
-
-# Commands that have something to undo when they are asked to end.
 
 
 _ASKED: Final = (signal.SIGTERM, signal.SIGHUP)

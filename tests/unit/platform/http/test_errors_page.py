@@ -4,7 +4,7 @@ import ast
 import inspect
 
 from alama.core import application, intake
-from alama.platform.http import fields, problems
+from alama.platform.http import fields, problem_codes, problems
 
 
 def field_codes() -> set[str]:
@@ -24,5 +24,5 @@ def field_codes() -> set[str]:
 
 def test_every_code_that_can_be_given_has_a_meaning_and_no_other_has() -> None:
     kinds = {*problems.kinds().values(), problems.INTERNAL}
-    assert {kind.code for kind in kinds} == problems.PROBLEMS.keys()
-    assert field_codes() == problems.FIELDS.keys()
+    assert {kind.code for kind in kinds} == problem_codes.PROBLEMS.keys()
+    assert field_codes() == problem_codes.FIELDS.keys()
