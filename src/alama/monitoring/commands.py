@@ -1,4 +1,4 @@
-"""The commands that do something about a finding, as the terminal names them."""
+"""The commands that do something about a finding or a challenger, as the terminal names them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from alama.core.monitoring.findings import Remedy, findings
+from alama.monitoring.comparing import ITSELF
+from alama.platform.book import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from alama.core.monitoring.figures import MonitoringReport
+    from alama.monitoring.records import Comparison
+    from alama.platform.book import Book
 
 
 def naming_commands(report: MonitoringReport) -> MonitoringReport:
@@ -40,3 +44,25 @@ def _remedies(report: MonitoringReport) -> Mapping[Remedy, str]:
         f"`alama outcomes simulate {lender}` fills the test book with months of synthetic scores "
         "and outcomes.",
     }
+
+
+def how_to_begin(book: Book) -> str:
+    """Tell somebody who wants a challenger what to type."""
+    what = "--candidate ID" if book.mode is Mode.LIVE else "--model FILE"
+    return f"begin with one: {_challenge(book, what)}"
+
+
+def how_to_end(book: Book) -> str:
+    """Give what ends the challenger of a book, to be typed with a name and a reason."""
+    return _challenge(book, "--end")
+
+
+def _challenge(book: Book, what: str) -> str:
+    mode = "" if book.mode is Mode.LIVE else f" --mode {book.mode}"
+    return f'alama models challenge {book.lender}{mode} {what} --by NAME --reason "..."'
+
+
+def naming_end(found: Comparison, book: Book) -> Comparison:
+    """Give the comparison with what ends a challenger that answers itself."""
+    told = f"{ITSELF} End it with: {how_to_end(book)}"
+    return replace(found, notes=tuple(told if note == ITSELF else note for note in found.notes))

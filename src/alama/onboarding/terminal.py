@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from rich.text import Text
 
-from alama.core.errors import FileProblem
+from alama.core.errors import FileProblem, TrainingProblem
 from alama.lenders import installation
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.arguments import decided_from, options_from
@@ -321,10 +321,16 @@ def _show_report(
 
 def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
     from alama.onboarding import offline  # noqa: PLC0415  see `read_and_keep`
+    from alama.training.pilot import ADD_OR_WAIT, WAIT  # noqa: PLC0415
 
     decided, by = decided_from(args), args.by or installation.operator()
-    with terminal.share("Training") as watch:
-        return offline.train(opened, args.lender, decided, by, watch, args.jobs)
+    try:
+        with terminal.share("Training") as watch:
+            return offline.train(opened, args.lender, decided, by, watch, args.jobs)
+    except TrainingProblem as error:
+        if error.hint in {ADD_OR_WAIT, WAIT}:
+            error.hint += " (alama keys issue --mode live --shadow)"
+        raise
 
 
 def show_judged(opened: Installation, candidate: Candidate) -> None:

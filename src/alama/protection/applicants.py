@@ -69,8 +69,7 @@ class UnderHold(AlamaError):
         )
         super().__init__(
             f"a legal hold stands on this applicant ({standing})",
-            hint="once the case is over: "
-            + " and ".join(f"alama applicants release {hold.number}" for hold in holds),
+            hint="release it once the case is over",
         )
         self.holds = holds
 
@@ -79,7 +78,7 @@ class UnknownHold(AlamaError):
     """No hold of this number stands."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
+        super().__init__(f"no hold {number} stands")
 
 
 def applicant_exported(book: Book, key_id: str, scores: int, by: str | None) -> Act:
