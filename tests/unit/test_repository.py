@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 import alama
+from alama.app.cli import NOUNS
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "alama"
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 
 LINES_MAX_FUNCTION = 60  # fits a screen
@@ -191,6 +194,64 @@ def runs_data(node: ast.AST) -> list[str]:
 def loads_objects(module: str) -> bool:
     library = module.partition(".")[0]
     return library in {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+
+
+SPEAKS_IN_THE_TERMINAL = re.compile(
+    r"(cli|/terminal|/commands)\.py$|^operations/|^platform/(settings\.py$|terminal/)"
+)
+_TYPED = "only commands raise it, at who typed one of them"
+_BROKEN = "an operator's way out: callers of HTTP hear no more than that something broke"
+_LOGGED = "a log or the end of a start, which operators read"
+_FIRST_KEY = "the way to a first key, which no operation of HTTP gives"
+COMMANDS_LEFT = {
+    "app/delivering.py": (2, _LOGGED),
+    "app/openapi.py": (1, _FIRST_KEY),
+    "core/lending/draft.py": (1, "the head of a drafted policy, a file that people change by hand"),
+    "lenders/installation.py": (2, _TYPED),
+    "lenders/keys.py": (1, _TYPED),
+    "monitoring/comparing.py": (1, _TYPED),
+    "monitoring/recalibration.py": (4, _TYPED),
+    "onboarding/arguments.py": (3, "the options and questions of `alama onboard`"),
+    "platform/clock_store.py": (1, _BROKEN),
+    "platform/database/checkpoints.py": (1, _BROKEN),
+    "platform/database/migrate.py": (2, _BROKEN),
+    "platform/errors.py": (1, _TYPED),
+    "platform/files/packaged.py": (2, _TYPED),
+    "platform/files/texts.py": (1, _TYPED),
+    "platform/http/reference.py": (1, _FIRST_KEY),
+    "platform/telemetry/metrics.py": (1, _LOGGED),
+    "platform/telemetry/trouble.py": (1, _LOGGED),
+    "policies/policies.py": (2, _TYPED),
+    "protection/applicants.py": (1, _BROKEN),
+    "protection/audit/records.py": (1, "what `alama audit verify` says of a finding"),
+    "protection/receipts.py": (1, _BROKEN),
+    "scoring/telemetry.py": (1, _LOGGED),
+    "training/history/load.py": (2, _TYPED),
+    "webhooks/secrets.py": (1, _BROKEN),
+}
+"""How many texts elsewhere tell of a command, by file, and why they may."""
+
+
+def test_commands_are_worded_where_the_terminal_is_written_to() -> None:
+    """What callers of HTTP read must not send them to a command that they may not run."""
+    nouns = "|".join(noun.name for noun in NOUNS)
+    command = re.compile(rf"`alama |(?<![\w.-])alama ({nouns})\b")
+    found = Counter(
+        name
+        for path, tree in trees()
+        if not SPEAKS_IN_THE_TERMINAL.search(name := path.relative_to(PACKAGE).as_posix())
+        for text in told(tree)
+        if command.search(text)
+    )
+    assert dict(found) == {name: count for name, (count, _) in COMMANDS_LEFT.items()}
+
+
+def told(tree: ast.Module) -> Iterator[str]:
+    """Every text of a module but docstrings and the like, which stand alone."""
+    alone = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
 
 
 def test_every_make_command_in_the_pages_exists() -> None:

@@ -167,7 +167,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args)
         sys.stdout.flush()  # a closed pipe shows here rather than at exit, beyond our reach
     except AlamaError as error:
-        return _mistake(str(error), error.hint)
+        from alama.app.commands import hint_for  # noqa: PLC0415  most commands end well
+
+        return _mistake(str(error), hint_for(error))
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         if library not in EXTRA_BY_LIBRARY:

@@ -219,9 +219,9 @@ def money_factor(model: Model, currency: str | None) -> float:
 
 _FORMAT: Final = Format(Model, SCHEMA, "model", SIZE_MAX, InvalidModel, "retrain")
 
-_RESTORE: Final = (
-    "restore it from a backup; until then `alama models rollback` lets the model before answer, or "
-    "`alama lenders pause` leaves every decision to a person"
+RESTORE: Final = (
+    "restore it from a backup; until then a roll back lets the model before answer, or a pause of "
+    "the lender leaves every decision to a person"
 )
 
 seal = document.seal
@@ -245,16 +245,16 @@ def stored(artefact: bytes, model_id: str) -> Model:
     except InvalidModel:
         raise InvalidModel(
             f"the stored model {model_id} is damaged: it is not a model that this version reads",
-            hint=_RESTORE,
+            hint=RESTORE,
         ) from None
     if model.id != model_id:
         raise InvalidModel(
-            f"the stored model {model_id} was changed: it is another one", hint=_RESTORE
+            f"the stored model {model_id} was changed: it is another one", hint=RESTORE
         )
     try:
         _check(model)
     except InvalidModel as error:
-        raise InvalidModel(f"the stored model {model_id}: {error}", hint=_RESTORE) from error
+        raise InvalidModel(f"the stored model {model_id}: {error}", hint=RESTORE) from error
     return model
 
 

@@ -39,28 +39,23 @@ class UnknownLender(AlamaError):
     """No such lender."""
 
     def __init__(self, lender: str) -> None:
-        super().__init__(
-            f"there is no lender {lender}",
-            hint="`alama lenders list` shows them; to add it: "
-            f"alama lenders add {lender} --name NAME --currency KES",
-        )
+        super().__init__(f"there is no lender {lender}")
+        self.lender = lender
 
 
 class UnknownKey(AlamaError):
     """No key of this id."""
 
     def __init__(self, key_id: str) -> None:
-        super().__init__(f"there is no key {key_id}", hint="`alama keys list` shows them")
+        super().__init__(f"there is no key {key_id}")
 
 
 class UnknownPolicy(AlamaError):
     """No policy of this name or id ever answered in the book."""
 
-    def __init__(
-        self, reference: str, hint: str = "`alama policy history` lists those that did"
-    ) -> None:
+    def __init__(self, reference: str) -> None:
         """Repeat what was asked for: an administrator typed it."""
-        super().__init__(f"no policy {reference} ever answered here", hint=hint)
+        super().__init__(f"no policy {reference} ever answered here")
         self.reference = reference
 
 

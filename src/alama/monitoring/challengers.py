@@ -49,26 +49,10 @@ if TYPE_CHECKING:
     from alama.scoring.records import StoredScore
 
 
-def how_to_begin(book: Book) -> str:
-    """Tell somebody who wants a challenger what to type."""
-    what = "--candidate ID" if book.mode is Mode.LIVE else "--model FILE"
-    return f"begin with one: {_command(book, what)}"
-
-
-def how_to_end(book: Book) -> str:
-    """Give what ends the challenger of a book, to be typed with a name and a reason."""
-    return _command(book, "--end")
-
-
 def none_to_end(book: Book) -> str:
     """Tell somebody who wants to end a challenger that is not there where else to look."""
     other = Mode.TEST if book.mode is Mode.LIVE else Mode.LIVE
     return f"there is none to end here; that of the other book is named by --mode {other}"
-
-
-def _command(book: Book, what: str) -> str:
-    mode = "" if book.mode is Mode.LIVE else f" --mode {book.mode}"
-    return f'alama models challenge {book.lender}{mode} {what} --by NAME --reason "..."'
 
 
 class ChallengerThere(AlamaError):
@@ -77,7 +61,7 @@ class ChallengerThere(AlamaError):
     def __init__(self, book: Book, model_id: str) -> None:
         super().__init__(
             f"{short(model_id)} challenges the model of {book.lender} in {book.mode} mode already",
-            hint=f"end that first: {how_to_end(book)}",
+            hint="end that first",
         )
 
 

@@ -23,6 +23,7 @@ from alama.core.monitoring.figures import (
 from alama.core.monitoring.findings import plural
 from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring import page
+from alama.monitoring.commands import naming_commands
 from alama.monitoring.drift import Drift
 from alama.monitoring.report import Monitoring
 from alama.platform.book import Book, Mode
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         mode = Mode(args.mode) if args.mode else _usual_mode(opened, lender.id)
         book = Book(lender.id, mode)
         _cut_windows(opened, book)
-        report = Monitoring.at(opened).report(book, args.days, args.model)
+        report = naming_commands(Monitoring.at(opened).report(book, args.days, args.model))
     if args.json or args.html:
         _write(args, report)
     else:

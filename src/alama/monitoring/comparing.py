@@ -20,8 +20,6 @@ from alama.monitoring.challengers import (
     Challenger,
     Challengers,
     NoChallenger,
-    how_to_begin,
-    how_to_end,
 )
 from alama.monitoring.records import (
     Area,
@@ -62,9 +60,7 @@ SELECTED: Final = (
 )
 OTHERS: Final = "{:,} scores that other models decided on are left out."
 FAILED: Final = "To {:,} applications the challenger gave no answer (the latest: {})."
-ITSELF: Final = (
-    "The challenger answers here itself now, so nothing more is compared. End it with: {}"
-)
+ITSELF: Final = "The challenger answers here itself now, so nothing more is compared."
 WAITING: Final = "Scores that wait are asked about by the worker, beside `alama serve` or alone."
 WAITING_MAX: Final = 100_000
 """Scores that wait are counted up to here: nobody waits for a longer count."""
@@ -217,13 +213,12 @@ class Comparing:
         self._registry.lender(book.lender)
         known = self._challengers.of(book)
         if not known:
-            raise NoChallenger(book, hint=how_to_begin(book))
+            raise NoChallenger(book, hint="begin with one")
         challenger = _altogether(known)
         found = self._compared(challenger)
         answers = answering(self._registry, book, self._builtin)
         if challenger.ended_us is None and challenger.model_id == answers:
-            note = ITSELF.format(how_to_end(book))
-            return msgspec.structs.replace(found, notes=(note, *found.notes))
+            return msgspec.structs.replace(found, notes=(ITSELF, *found.notes))
         return found
 
     def _compared(self, challenger: Challenger) -> Comparison:

@@ -18,7 +18,8 @@ from alama.core.model import encode
 from alama.lenders import installation
 from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring import shadowing
-from alama.monitoring.challengers import Challenges
+from alama.monitoring.challengers import ChallengerThere, Challenges, NoChallenger
+from alama.monitoring.commands import how_to_begin, how_to_end, naming_end
 from alama.monitoring.comparing import UNKNOWN, Comparing
 from alama.monitoring.page import recalibration_page
 from alama.monitoring.recalibration import Asked, NothingToSign, Recalibrations
@@ -140,7 +141,11 @@ def challenge(args: argparse.Namespace) -> int:
         else:
             _require_shadow(opened)
             document = _document(opened, args)
-            begun = challenges.begin(book, document, args.by, args.reason, args.first_day)
+            try:
+                begun = challenges.begin(book, document, args.by, args.reason, args.first_day)
+            except ChallengerThere as error:
+                error.hint = f"end that first: {how_to_end(book)}"
+                raise
             terminal.say(f"{begun.model_id} scores what {book.lender} is sent in {book.mode} mode.")
     terminal.remark(f"What it says: alama models compare {book.lender} --mode {book.mode}")
     return 0
@@ -163,7 +168,12 @@ def _document(opened: Installation, args: argparse.Namespace) -> bytes:
 
 def compare(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
-        found = Comparing.at(opened).compare(Book(args.lender, Mode(args.mode)))
+        book = Book(args.lender, Mode(args.mode))
+        try:
+            found = naming_end(Comparing.at(opened).compare(book), book)
+        except NoChallenger as error:
+            error.hint = how_to_begin(book)
+            raise
     if args.json is None:
         _show_comparison(found, terminal.stdout())
         return 0

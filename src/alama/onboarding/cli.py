@@ -12,7 +12,7 @@ from alama.lenders import installation as wiring
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.onboarding import arguments
 from alama.onboarding.arguments import EXIT_FAILED, Question, ask_person, asker, settle
-from alama.onboarding.commands import command_for, named_candidate
+from alama.onboarding.commands import command_for, named_candidate, words_for
 from alama.onboarding.histories import forget_history
 from alama.onboarding.records import Candidate, HistoryRecord, StepMissing, UnknownHistory, short
 from alama.onboarding.store import Stores
@@ -322,7 +322,7 @@ def _candidate(opened: Installation, lender: str, candidate_id: str | None) -> C
     if stand.candidate is None:
         missing = stand.next
         assert missing is not None  # without a candidate a step is open
-        words = f"the step {missing.step} is missing: {missing.words}"
+        words = f"the step {missing.step} is missing: {words_for(lender, missing)}"
         raise StepMissing(words, hint=command_for(lender, missing))
     return stand.candidate
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from alama.lenders.records import OnboardingIncomplete
+from alama.onboarding.jobs import WAITS_IN_VAIN
 from alama.onboarding.records import (
     ApprovalBlocked,
     Candidate,
@@ -16,11 +19,13 @@ from alama.onboarding.records import (
 )
 from alama.onboarding.steps import Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
+from alama.training.history.report import COLLECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.lenders.installation import Installation
+    from alama.training.history.report import HistoryReport
 
 
 COMMANDS: Final = {
@@ -38,6 +43,26 @@ _REMEDIES: Final = {
 }
 
 
+SHADOW: Final = "alama keys issue --lender {lender} --mode live --shadow"
+"""What makes the key that collects a history."""
+
+
+def words_for(lender: str, step: StepProgress) -> str:
+    """Give what there is to say of a step, with the command that helps."""
+    if step.shadow_helps:
+        return f"{step.words} ({SHADOW.format(lender=lender)})"
+    return step.words.replace(
+        WAITS_IN_VAIN, WAITS_IN_VAIN.replace("one has to run", "`alama worker` has to run")
+    )
+
+
+def naming_shadow_key(report: HistoryReport) -> HistoryReport:
+    """Give the report of a history with the command that does what it advises."""
+    command = SHADOW.format(lender="LENDER")
+    told = f"{COLLECT.removesuffix('.')} (`{command}`)."
+    return replace(report, advice=tuple(told if it == COLLECT else it for it in report.advice))
+
+
 def command_for(lender: str, step: StepProgress) -> str:
     """Give the command that does a step, or what the step waits for."""
     left_out = "".join(f" --exclude {name}" for name in step.exclude)
@@ -51,6 +76,8 @@ def naming_commands(opened: Installation, lender: str) -> Iterator[None]:
         yield
     except OnboardingIncomplete as error:
         missing = progress_of(Stores.at(opened), lender, opened.clock()).next
+        if missing is not None:
+            error.args = (str(error).replace(missing.words, words_for(lender, missing)),)
         error.hint = None if missing is None else command_for(lender, missing)
         raise
     except ApprovalBlocked as error:

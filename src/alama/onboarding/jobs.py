@@ -66,9 +66,8 @@ WAITS_US: Final = 60 * 1_000_000
 WAITS_BEHIND: Final = "it waits for a worker: another job is being done first"
 
 WAITS_IN_VAIN: Final = (
-    "no worker takes it: `alama worker` has to run where alama[train] is installed, on "
-    "PostgreSQL or on a SQLite that is safe for several processes; the log of a worker says why it "
-    "takes none"
+    "no worker takes it: one has to run where alama[train] is installed, on PostgreSQL or on a "
+    "SQLite that is safe for several processes; the log of a worker says why it takes none"
 )
 
 UNHEARD: Final = "its worker has not been heard of, and another is to begin it anew"
@@ -85,7 +84,7 @@ class JobTooLong(AlamaError):
     def __init__(self, seconds: float) -> None:
         super().__init__(
             f"it was ended after {seconds / 3_600:.3g} hours, the longest that a job may take",
-            hint="hand in fewer loans or columns, or have it done by a command: alama onboard",
+            hint="hand in fewer loans or columns, or have it done by a command",
         )
 
 

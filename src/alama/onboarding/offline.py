@@ -12,7 +12,7 @@ import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
-from alama.onboarding.commands import command_for
+from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.records import (
     JOB_PREFIX,
@@ -182,5 +182,6 @@ def missing(stand: Progress, step: Step) -> StepMissing:
     """Give the error that names a step that has to come first, and what does it."""
     first = next(one for one in stand.steps if one.step is step)
     return StepMissing(
-        f"the step {step} is missing: {first.words}", hint=command_for(stand.lender, first)
+        f"the step {step} is missing: {words_for(stand.lender, first)}",
+        hint=command_for(stand.lender, first),
     )

@@ -186,14 +186,12 @@ class State(StrEnum):
 
 _LEARNT: Final = {Enough.MAINS: "each field by itself", Enough.PAIRS: "fields and pairs of them"}
 
-SHADOW_COMMAND: Final = "alama keys issue --lender {lender} --mode live --shadow"
-
 
 class StepProgress(msgspec.Struct, frozen=True):
     """One step: what there is to say of it, and who did it and when.
 
     `done_by` is the step to do in its place, where it is not the step itself; `exclude` are fields
-    that are to be left out then.
+    that are to be left out then. `shadow_helps`: a shadow key would collect what is missing.
     """
 
     step: Step
@@ -203,6 +201,7 @@ class StepProgress(msgspec.Struct, frozen=True):
     at_us: int | None = None
     done_by: Step | None = None
     exclude: tuple[str, ...] = ()
+    shadow_helps: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -345,10 +344,9 @@ def _history(found: _Found) -> StepProgress:
         words = "its file was erased before a model was trained on it: hand the file in again"
         return StepProgress(Step.HISTORY, State.MISSING, words)
     if history.enough is Enough.NOTHING:
-        shadow = SHADOW_COMMAND.format(lender=found.lender)
         words = (
             "the loan history has too few defaults to train on: hand in a longer one; until then "
-            f"a live key whose every decision is left to a person collects more ({shadow})"
+            "a live key whose every decision is left to a person collects more"
         )
         state = State.BLOCKED
     elif found.undecided:
@@ -356,7 +354,14 @@ def _history(found: _Found) -> StepProgress:
     else:
         learnt = _LEARNT[history.enough]
         words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
-    return StepProgress(Step.HISTORY, state, words, history.kept_by, history.created_us)
+    return StepProgress(
+        Step.HISTORY,
+        state,
+        words,
+        history.kept_by,
+        history.created_us,
+        shadow_helps=history.enough is Enough.NOTHING,
+    )
 
 
 def _undecided(found: _Found, history: HistoryRecord) -> StepProgress:

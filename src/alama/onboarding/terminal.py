@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from rich.text import Text
 
-from alama.core.errors import FileProblem
+from alama.core.errors import FileProblem, TrainingProblem
 from alama.lenders import installation
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.arguments import decided_from, options_from
-from alama.onboarding.commands import COMMANDS, command_for, naming_commands
+from alama.onboarding.commands import (
+    COMMANDS,
+    command_for,
+    naming_commands,
+    naming_shadow_key,
+    words_for,
+)
 from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
 from alama.onboarding.steps import Progress, State, Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
@@ -49,7 +55,7 @@ def show_standing(stand: Progress, lender: Lender, candidates: Sequence[Candidat
     terminal.say(
         Text(f"\n{lender.name} ({lender.id}): {done} of {len(stand.steps)} steps\n", "bold")
     )
-    terminal.say(_steps(stand.steps))
+    terminal.say(_steps(stand.lender, stand.steps))
     if candidates:
         terminal.say("\nCandidates, the newest first:\n")
         terminal.say(_candidates(candidates))
@@ -93,7 +99,7 @@ def _pack(stand: Progress) -> str:
     return COMMANDS[Step.VALIDATE].format(lender=stand.lender) + " --pack pack.html"
 
 
-def _steps(steps: Sequence[StepProgress]) -> Table:
+def _steps(lender: str, steps: Sequence[StepProgress]) -> Table:
     table = plain_table("", "step", "state", "what there is", "who and when")
     for column, width in ((2, len(State.BLOCKED)), (1, 8)):
         table.columns[column].min_width = width
@@ -103,7 +109,7 @@ def _steps(steps: Sequence[StepProgress]) -> Table:
             str(number),
             step.step,
             Text(step.state, _style(step)),
-            Text(step.words),
+            Text(words_for(lender, step)),
             _who_and_when(step),
         )
     return table
@@ -305,6 +311,7 @@ def _show_report(
     page: Path | None,
     document: Path | None,
 ) -> None:
+    report = naming_shadow_key(report)
     show_history(report)
     if page is None:
         terminal.remark("\nMonth by month, what is missing and what moved: --report PAGE")
@@ -314,10 +321,16 @@ def _show_report(
 
 def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
     from alama.onboarding import offline  # noqa: PLC0415  see `read_and_keep`
+    from alama.training.pilot import ADD_OR_WAIT, WAIT  # noqa: PLC0415
 
     decided, by = decided_from(args), args.by or installation.operator()
-    with terminal.share("Training") as watch:
-        return offline.train(opened, args.lender, decided, by, watch, args.jobs)
+    try:
+        with terminal.share("Training") as watch:
+            return offline.train(opened, args.lender, decided, by, watch, args.jobs)
+    except TrainingProblem as error:
+        if error.hint in {ADD_OR_WAIT, WAIT}:
+            error.hint += " (alama keys issue --mode live --shadow)"
+        raise
 
 
 def show_judged(opened: Installation, candidate: Candidate) -> None:

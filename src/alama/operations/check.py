@@ -21,6 +21,7 @@ from alama.platform.database import tables as schema
 from alama.platform.database.database import Database, without_timeout
 from alama.platform.database.sqlite import DISK_FAILED, DISK_FAILED_HINT
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
+from alama.policies.commands import hint_of
 from alama.protection.audit import verify
 from alama.protection.audit.checks import check_documents
 from alama.protection.audit.store import Trail
@@ -204,7 +205,7 @@ def _told(what: str, variable: str, looks: Callable[[], Iterator[Finding]]) -> I
         else:
             yield look(what, said, _AGAIN.format(variable))
     except AlamaError as error:
-        yield look(what, str(error), error.hint)
+        yield look(what, str(error), hint_of(error))
 
 
 def _own_words(error: StoreUnavailable) -> str:

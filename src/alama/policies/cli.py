@@ -42,6 +42,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import facts, plain_table
 from alama.policies import policies, simulate_cli
+from alama.policies.commands import hint_of
 
 if TYPE_CHECKING:
     import argparse
@@ -231,7 +232,7 @@ def check(args: argparse.Namespace) -> int:
         terminal.say(f"{named(args.file)} is not sound:\n")
         terminal.say(fault_table(error.faults))
         if error.hint:
-            terminal.remark(f"hint: {error.hint}")
+            terminal.remark(f"hint: {hint_of(error)}")
         return NOT_SOUND
     ready = ReadyPolicy(policy, priced)
     terminal.say(f"{named(args.file)} is sound.\n")

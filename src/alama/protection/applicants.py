@@ -63,8 +63,7 @@ class UnderHold(AlamaError):
         )
         super().__init__(
             f"a legal hold stands on this applicant ({standing})",
-            hint="once the case is over: "
-            + " and ".join(f"alama applicants release {hold.number}" for hold in holds),
+            hint="release it once the case is over",
         )
         self.holds = holds
 
@@ -73,7 +72,7 @@ class UnknownHold(AlamaError):
     """No hold of this number stands."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"no hold {number} stands", hint="`alama applicants holds` lists them")
+        super().__init__(f"no hold {number} stands")
 
 
 REASON_MAX: Final = 200

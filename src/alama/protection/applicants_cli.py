@@ -14,7 +14,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
 from alama.platform.terminal.terminal import add_yes, ask, confirm, say_journal
 from alama.protection import applicants
-from alama.protection.applicants import Applicants, Erasure, Held
+from alama.protection.applicants import Applicants, Erasure, Held, UnderHold, UnknownHold
 from alama.protection.retention import Period, Retention
 
 if TYPE_CHECKING:
@@ -142,7 +142,12 @@ def erase(args: argparse.Namespace) -> int:
         if not args.yes:
             _say_found(Applicants.at(opened).look_up(book, reference))
             confirm(_CONFIRMATION, "This cannot be undone")
-        erasure = Applicants.at(opened).erase(book, reference, args.by)
+        try:
+            erasure = Applicants.at(opened).erase(book, reference, args.by)
+        except UnderHold as error:
+            releases = (f"alama applicants release {hold.number}" for hold in error.holds)
+            error.hint = f"once the case is over: {' and '.join(releases)}"
+            raise
         period = Retention.at(opened).period(book)
     _say_erased(erasure, period)
     return 0
@@ -160,7 +165,11 @@ def hold(args: argparse.Namespace) -> int:
 
 def release(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
-        ended = Applicants.at(opened).release(args.number, args.by)
+        try:
+            ended = Applicants.at(opened).release(args.number, args.by)
+        except UnknownHold as error:
+            error.hint = "`alama applicants holds` lists them"
+            raise
         others = [one for one in Applicants.at(opened).holds() if one.key_id == ended.key_id]
     lasted = terminal.span(opened.clock() - ended.placed_us)
     terminal.say(f"Hold {ended.number} on {ended.key_id} is released; it stood for {lasted}.")

@@ -35,9 +35,9 @@ class ReceiptEndpoint:
         summary="Prove one stored score",
         description="Gives the score with what was sent and concluded, the place of its digest in "
         "the audit log, and the signature of the installation there. Save the bytes as they are: "
-        "with them, the model and the policy `alama receipt verify` proves offline that nothing "
-        "was changed, and decides again. It holds what the applicant sent: hand it to those alone "
-        "who may know that.",
+        "with them, the model and the policy anyone can prove offline that nothing was changed, "
+        "and decide again. It holds what the applicant sent: hand it to those alone who may know "
+        "that.",
         scope=Scope.READ,
         parameters=("request_id",),
         replies={

@@ -126,6 +126,10 @@ def train_pilot(
     return Candidate(judged.model, pack)
 
 
+WAIT: Final = "wait until loans are due, or collect with a shadow key meanwhile"
+ADD_OR_WAIT: Final = "add older loans, or wait until more are due; a shadow key collects meanwhile"
+
+
 def split_history(history: History, seed: int) -> Parts:
     """Split the loans as the report of the history says; see `alama.training.history.split`."""
     # A request may hold every field of the product, whether or not this model reads it.
@@ -134,8 +138,7 @@ def split_history(history: History, seed: int) -> Parts:
     if first_day is None or loans.dates is None:
         raise TrainingProblem(
             "the history holds no loan whose outcome is known",
-            hint="wait until loans are due, or collect with a shadow key meanwhile "
-            "(alama keys issue --mode live --shadow)",
+            hint=WAIT,
         )
     found = sides(loans.dates, history.borrowers, np.datetime64(first_day))
     order = loans.canonical_order()
@@ -235,6 +238,5 @@ def _refuse_one_outcome(split: Split) -> None:
             raise TrainingProblem(
                 f"the {words} part of the history does not hold both repaid loans and defaults, so "
                 "there is nothing to learn from or to judge by",
-                hint="add older loans, or wait until more are due; a shadow key collects meanwhile "
-                "(alama keys issue --mode live --shadow)",
+                hint=ADD_OR_WAIT,
             )

@@ -219,7 +219,7 @@ def test_a_new_model_does_not_hide_what_is_known_of_the_one_before() -> None:
     assert before.loans.verdict is RateVerdict.AS_PREDICTED
     [said] = [one for one in found.findings if one.code == "other_model"]
     assert "6,400 mature loans are of an earlier model, and default as it predicted" in said.says
-    assert f"--model {MODEL.id}" in said.advice
+    assert f"`GET /v1/monitoring?model={MODEL.id}`" in said.advice
 
 
 def test_a_model_that_once_answered_may_be_asked_for_though_nothing_is_left_of_it() -> None:
@@ -243,7 +243,7 @@ def test_a_challenger_that_answers_itself_by_now_is_to_be_ended() -> None:
     found = monitoring(Sums(), tried=Tried(running)).report(DEMO)
     [finding] = [one for one in found.findings if one.code == "challenger"]
     assert finding.says.startswith("The challenger answers in this book itself now")
-    assert "alama models challenge demo --mode test --end" in finding.advice
+    assert finding.advice == "End it."
 
 
 # ------------------------------------------------------------------------------ stability

@@ -8,7 +8,7 @@ import pytest
 from alama.lenders import keys
 from alama.lenders.records import OnboardingIncomplete, Pause, UnknownLender
 from alama.onboarding.approval import LiveKeys
-from alama.onboarding.commands import command_for
+from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.records import LEASE_US, JobKind
 from alama.onboarding.steps import Progress, State, Step, progress_of
 from alama.platform.database import database as databases
@@ -127,7 +127,9 @@ def test_a_history_with_too_few_defaults_is_in_the_way_and_says_what_helps(house
     found = stands(house)
     assert states(found)[:3] == [DONE, BLOCKED, BLOCKED]
     assert "too few defaults" in found.steps[1].words
-    assert "alama keys issue --lender demo --mode live --shadow" in found.steps[1].words
+    assert found.steps[1].words.endswith("left to a person collects more")
+    command = "alama keys issue --lender demo --mode live --shadow"
+    assert words_for("demo", found.steps[1]) == f"{found.steps[1].words} ({command})"
 
 
 def test_a_newer_model_that_may_be_signed_is_known_beside_the_old_one(house: House) -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from alama.core.errors import AlamaError
 from alama.onboarding import jobs
+from alama.onboarding.commands import words_for
 from alama.onboarding.records import LEASE_US, Job, JobState
+from alama.onboarding.steps import State, Step, StepProgress
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.errors import InvalidName, MasterKeyMissing, StoreUnavailable
@@ -125,7 +127,10 @@ def worded(house: House, job: Job, now_us: int) -> str:
 
 def test_a_job_that_nobody_takes_says_what_to_do_after_a_minute(house: House, asked: Job) -> None:
     assert worded(house, asked, NOON_US) == "it waits for a worker"
-    assert "`alama worker` has to run" in worded(house, asked, NOON_US + jobs.WAITS_US)
+    in_vain = worded(house, asked, NOON_US + jobs.WAITS_US)
+    assert in_vain.startswith("no worker takes it: one has to run")
+    step = StepProgress(Step.TRAIN, State.MISSING, in_vain)
+    assert "`alama worker` has to run" in words_for("demo", step)
 
 
 @pytest.mark.usefixtures("asked")

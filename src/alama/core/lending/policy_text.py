@@ -44,10 +44,10 @@ DOTS_MAX: Final = 300
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """What some editors of Windows put in front of a text."""
 
-_MORE: Final = (
-    "mend these first; behind a key that is missing or of the wrong kind `alama policy check` may "
-    "find more"
+MORE: Final = (
+    "mend these first; behind a key that is missing or of the wrong kind there may be more"
 )
+UNREADABLE: Final = "start from a policy that was drafted"
 
 
 def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
@@ -71,7 +71,7 @@ def read(written: bytes, catalogue: Catalogue = PRODUCT) -> Policy:
         known = policy_check.faults(found.policy, catalogue)
         faults += [fault for fault in known if found.is_certain(fault[0])]
     if faults or found.policy is None:
-        raise _refusal(text, tree, faults, hint=_MORE if found.guessed else None)
+        raise _refusal(text, tree, faults, hint=MORE if found.guessed else None)
     return document.seal(found.policy)
 
 
@@ -183,7 +183,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _unreadable(fault: PolicyFault) -> InvalidPolicy:
-    return InvalidPolicy.of([fault], hint="`alama policy init` writes a policy to start from")
+    return InvalidPolicy.of([fault], hint=UNREADABLE)
 
 
 def _syntax_fault(message: str, text: str) -> PolicyFault:

@@ -7,6 +7,7 @@ is said here of one tier or month is held to a level that allows for how many th
 from __future__ import annotations
 
 import math
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from alama.core.monitoring.drift import SCORES_MIN
@@ -25,7 +26,7 @@ from alama.core.monitoring.figures import (
 from alama.core.monitoring.rates import LEVEL, Loans, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
 
@@ -61,21 +62,50 @@ _HELD: Final = {
 }
 
 
-def findings(report: MonitoringReport) -> tuple[Finding, ...]:
+class Remedy(Enum):
+    """What can be done about a finding, and is done otherwise over HTTP than in a terminal."""
+
+    RECALIBRATE = auto()
+    SIMULATE_POLICY = auto()
+    SEND_OUTCOMES = auto()
+    REPORT_ON_MODEL = auto()
+    REVIEW = auto()
+    END_CHALLENGER = auto()
+    COMPARE = auto()
+    LOOK_FURTHER_BACK = auto()
+
+
+REMEDIES: Final[Mapping[Remedy, str]] = {
+    Remedy.RECALIBRATE: "Recalibrating moves the level of the model to what came true.",
+    Remedy.SIMULATE_POLICY: "a simulation shows what that does to prices and decisions.",
+    Remedy.SEND_OUTCOMES: "`POST /v1/outcomes`.",
+    Remedy.REPORT_ON_MODEL: "`GET /v1/monitoring?model={model}` reports on it.",
+    Remedy.REVIEW: "`GET /v1/scores?waiting=true` lists them. "
+    "`POST /v1/scores/{request_id}/review` gives them their end.",
+    Remedy.END_CHALLENGER: "End it.",
+    Remedy.COMPARE: "A comparison holds the two against each other.",
+    Remedy.LOOK_FURTHER_BACK: "A longer one may have some.",
+}
+"""The words of each for those who call the service; `{model}` is the id of the model meant."""
+
+
+def findings(
+    report: MonitoringReport, remedies: Mapping[Remedy, str] = REMEDIES
+) -> tuple[Finding, ...]:
     """Say what there is to look at in a report; that nothing stands out, where nothing does."""
     found = [
         *_movements(report),
-        *_defaults(report),
+        *_defaults(report, remedies),
         *_parts(report),
-        *_losses(report),
+        *_losses(report, remedies),
         *_ranking(report),
-        *_knowledge(report),
-        *_other_models(report),
-        *_reviews(report),
-        *_challenger(report),
+        *_knowledge(report, remedies),
+        *_other_models(report, remedies),
+        *_reviews(report, remedies),
+        *_challenger(report, remedies),
     ]
     if not any(one.urgency is not Urgency.NOTE for one in found):
-        found = [*_calm(report), *found]
+        found = [*_calm(report, remedies), *found]
     return tuple(sorted(found, key=lambda one: _ORDER.index(one.urgency)))
 
 
@@ -107,14 +137,15 @@ def _says(movement: Movement, card: CardStability, named: Sequence[Moved]) -> st
     )
 
 
-def _defaults(report: MonitoringReport) -> Iterator[Finding]:
+def _defaults(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     rate = report.rates.overall
     if rate.verdict is RateVerdict.HIGHER:
         yield Finding(
             "defaults_higher",
             Urgency.ACT if _odds_times(rate) >= ODDS_MATTER else Urgency.WATCH,
             f"More loans default than was predicted: {_rate_says(rate)}",
-            f"{_recalibrate(report)} Until then a policy with higher cut-offs lends less.",
+            f"{_recalibrate(report, remedies)} "
+            "Until then a policy with higher cut-offs lends less.",
         )
     if rate.verdict is RateVerdict.LOWER:
         yield Finding(
@@ -122,22 +153,21 @@ def _defaults(report: MonitoringReport) -> Iterator[Finding]:
             Urgency.WATCH,
             f"Fewer loans default than was predicted: {_rate_says(rate)}",
             f"Good payers may be turned away. Make sure that every default is sent. "
-            f"{_recalibrate(report)}",
+            f"{_recalibrate(report, remedies)}",
         )
 
 
-def _recalibrate(report: MonitoringReport) -> str:
+def _recalibrate(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> str:
     """Advise it; after a look at what moved, for a source that broke is no matter of the level."""
     if report.model is not None and not report.model.answers:
         return "This model answers no more; see how the one that does compares."
     moved = (one for card in report.stability for one in (card.score, *card.fields))
-    first = ""
-    if any(one.verdict is Movement.DRIFTED for one in moved):
-        first = "See first what has drifted, and mend it if a source has changed. Then "
-    out = " --out moved.json" if report.mode == "test" else ""
+    said = remedies[Remedy.RECALIBRATE]
+    if not any(one.verdict is Movement.DRIFTED for one in moved):
+        return said
     return (
-        f"{first}`alama models recalibrate {report.lender} --mode {report.mode}{out}` moves the "
-        "level of the model to what came true."
+        "See first what has drifted, and mend it if a source has changed. Then "
+        f"{said[0].lower()}{said[1:]}"
     )
 
 
@@ -180,7 +210,7 @@ def _higher(named: Sequence[tuple[str, Rate]]) -> list[str]:
     ]
 
 
-def _losses(report: MonitoringReport) -> Iterator[Finding]:
+def _losses(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     """Hold what defaults cost against what prices are made with.
 
     The one is a share of what was paid out, the other of what is due, which is more: where the
@@ -200,8 +230,8 @@ def _losses(report: MonitoringReport) -> Iterator[Finding]:
         f"where it prices with {_percent(loss.assumed)} of what is due. Prices are too low, and so "
         "are expected losses.",
         "Make sure that what was recovered since is sent: money may come back for months. Then set "
-        "`loss_given_default` under `[pricing]` to what came true; `alama policy simulate` shows "
-        "what that does to prices and decisions.",
+        "`loss_given_default` under `[pricing]` to what came true; "
+        f"{remedies[Remedy.SIMULATE_POLICY]}",
     )
 
 
@@ -230,7 +260,7 @@ def _ranking(report: MonitoringReport) -> Iterator[Finding]:
             )
 
 
-def _knowledge(report: MonitoringReport) -> Iterator[Finding]:
+def _knowledge(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     outcomes, expected = report.outcomes, report.outcomes.expected
     if report.volume.scores and not outcomes.known:
         yield Finding(
@@ -238,8 +268,7 @@ def _knowledge(report: MonitoringReport) -> Iterator[Finding]:
             Urgency.NOTE,
             "Nothing is known of what became of loans of this model, so nothing can be said of its "
             "defaults.",
-            "Send outcomes as loans are repaid or default: `POST /v1/outcomes`, or "
-            f"`alama outcomes load FILE --lender {report.lender} --mode {report.mode}`.",
+            f"Send outcomes as loans are repaid or default: {remedies[Remedy.SEND_OUTCOMES]}",
         )
     elif outcomes.known and not outcomes.mature:
         yield Finding(
@@ -261,7 +290,7 @@ def _knowledge(report: MonitoringReport) -> Iterator[Finding]:
         )
 
 
-def _other_models(report: MonitoringReport) -> Iterator[Finding]:
+def _other_models(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     """Point to the model that more is known of than of the one that is reported on."""
     most = max(report.other_models, key=lambda one: one.loans.count, default=None)
     if most is None or most.loans.count < max(COUNT_MIN, report.rates.overall.count):
@@ -272,11 +301,11 @@ def _other_models(report: MonitoringReport) -> Iterator[Finding]:
         Urgency.NOTE,
         f"{plural(most.loans.count, 'mature loan')} are of {whose}, {_HELD[most.loans.verdict]}: "
         f"{_rate_says(most.loans)}",
-        f"`alama monitor {report.lender} --mode {report.mode} --model {most.id}` reports on it.",
+        remedies[Remedy.REPORT_ON_MODEL].format(model=most.id),
     )
 
 
-def _reviews(report: MonitoringReport) -> Iterator[Finding]:
+def _reviews(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     reviews, scores = report.reviews, report.volume.scores
     if reviews.overridden.verdict is RateVerdict.HIGHER:
         yield Finding(
@@ -301,13 +330,11 @@ def _reviews(report: MonitoringReport) -> Iterator[Finding]:
             Urgency.WATCH,
             f"{reviews.waiting:,} scores that were left to a person wait for a decision, of this "
             "period or of before.",
-            f"`alama scores list --lender {report.lender} --mode {report.mode} --waiting`, or "
-            "`GET /v1/scores?waiting=true`, lists them. `POST /v1/scores/{request_id}/review`, or "
-            "`alama scores review`, gives them their end.",
+            remedies[Remedy.REVIEW],
         )
 
 
-def _challenger(report: MonitoringReport) -> Iterator[Finding]:
+def _challenger(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     challenger = report.challenger
     if challenger is None:
         return
@@ -316,8 +343,7 @@ def _challenger(report: MonitoringReport) -> Iterator[Finding]:
             "challenger",
             Urgency.WATCH,
             "The challenger answers in this book itself now, and is still asked.",
-            f"End it: `alama models challenge {report.lender} --mode {report.mode} --end --by NAME "
-            '--reason "..."`.',
+            remedies[Remedy.END_CHALLENGER],
         )
         return
     broke = f", and broke on {challenger.failed:,}" if challenger.failed else ""
@@ -327,19 +353,17 @@ def _challenger(report: MonitoringReport) -> Iterator[Finding]:
         f"A challenger has scored {plural(challenger.scored, 'application')} since "
         f"{challenger.since}"
         f"{broke}.",
-        f"`alama models compare {report.lender} --mode {report.mode}` holds the two against each "
-        "other.",
+        remedies[Remedy.COMPARE],
     )
 
 
-def _calm(report: MonitoringReport) -> Iterator[Finding]:
+def _calm(report: MonitoringReport, remedies: Mapping[Remedy, str]) -> Iterator[Finding]:
     if not report.volume.scores:
         yield Finding(
             "no_scores",
             Urgency.NOTE,
             "No scores were given in this period.",
-            f"A longer one may have some. `alama outcomes simulate {report.lender}` fills the test "
-            "book with months of synthetic scores and outcomes.",
+            remedies[Remedy.LOOK_FURTHER_BACK],
         )
         return
     rate, compared = report.rates.overall, _compared(report)

@@ -14,6 +14,7 @@ from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.errors import StoreUnavailable, StoreUnfit
 from alama.platform.files import secret_file
+from alama.policies.commands import hint_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,7 +115,7 @@ def hint(error: Exception, otherwise: str) -> str:
     """Give what an error says to do about it."""
     if isinstance(error, PermissionError):
         return "run this as the user who runs the service, and let that user read it"
-    return (error.hint if isinstance(error, AlamaError) else None) or otherwise
+    return (hint_of(error) if isinstance(error, AlamaError) else None) or otherwise
 
 
 def file_of(url: URL | None) -> Path | None:

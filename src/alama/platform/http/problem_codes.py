@@ -43,12 +43,12 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     ),
     "key_expired": Meaning(
         "The key was good until its day came.",
-        "Ask the operator for a new one; `alama keys rotate` gives an overlap next time.",
+        "Ask the operator for a new one; a key that is rotated in time overlaps with the next.",
     ),
     "scope_missing": Meaning(
         "The key may not do this; `detail` names the scope that may.",
-        "Use a key that has the scope, or ask the operator for a new one (`alama keys issue`): a "
-        "rotated key keeps its scopes.",
+        "Use a key that has the scope, or ask the operator for a new one: a rotated key keeps its "
+        "scopes.",
     ),
     "onboarding_incomplete": Meaning(
         "A live key of a lender who has no approved model yet; `detail` names the missing step.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.kernel import Column, Words
-from alama.training.history.report import Drift, Enough, Month
+from alama.training.history.report import COLLECT, Drift, Enough, Month
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN, OutOfTime
 from alama.training.recipe import PAIRS_NEED_DEFAULTS
 from alama.training.validation.metrics import psi
@@ -145,11 +145,7 @@ def advice(
         )
     return (
         _lacking(applied_on, labels, split, calendar),
-        (
-            "Until then a shadow live key collects what is needed: every decision goes to a "
-            "person, and every score is kept "
-            "(`alama keys issue --lender LENDER --mode live --shadow`)."
-        ),
+        COLLECT,
     )
 
 

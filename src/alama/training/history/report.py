@@ -103,6 +103,12 @@ class Drift(msgspec.Struct, frozen=True):
     psi: float
 
 
+COLLECT: Final = (
+    "Until then a shadow live key collects what is needed: every decision goes to a person, and "
+    "every score is kept."
+)
+
+
 class HistoryReport(msgspec.Struct, frozen=True):
     """All that was found. Every row is counted once among the five counts after `rows`.
 
