@@ -480,7 +480,8 @@ class ModelWithdrawn(AlamaError):
         super().__init__(
             f"model {short(model_id)} was itself rolled back, by {signed.by} at "
             f"{minute(signed.at_us)}: {signed.note}",
-            hint=f"to let it answer all the same, candidate {candidate_id} is to be signed again",
+            hint=f"to let it answer all the same, candidate {candidate_id} is to be signed again: "
+            f"POST /v1/onboarding/candidates/{candidate_id}/signatures",
         )
         self.candidate_id = candidate_id
 
