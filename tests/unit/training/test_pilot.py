@@ -278,7 +278,7 @@ def test_a_history_without_a_known_outcome_says_what_to_do(history: History) -> 
     report = msgspec.structs.replace(history.report, out_of_time_from=None)
     with pytest.raises(TrainingProblem) as problem:
         split_history(replace(history, report=report), SEED)
-    assert "--shadow" in str(problem.value.hint)
+    assert "shadow key" in str(problem.value.hint)
 
 
 # -------------------------------------------------------------------------- region and selection
