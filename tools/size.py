@@ -23,6 +23,8 @@ SHARED: Final = frozenset({"core", "platform", "training", "batch", "app"})
 GENERATED: Final = "generated"
 """The folder of pages whose tables programs write."""
 LARGEST: Final = 10
+TRACED: Final = ("pending", "approvers")
+"""A field of a reply on webhooks, and one of the terms that many steps of an onboarding ask for."""
 
 
 class Size(NamedTuple):
@@ -51,6 +53,12 @@ def rooms(package: Path) -> dict[str, Size]:
 def largest(folder: Path) -> list[tuple[int, Path]]:
     files = ((length(path), path) for path in folder.rglob("*.py"))
     return sorted(files, key=lambda file: (-file[0], file[1]))[:LARGEST]
+
+
+def naming(folder: Path, word: str) -> int:
+    """How many files name a field: so many does a change of it touch at most."""
+    whole = re.compile(rf"\b{word}\b")
+    return sum(bool(whole.search(path.read_text("utf-8"))) for path in folder.rglob("*.py"))
 
 
 def words(pages: Iterable[Path]) -> int:
@@ -123,6 +131,7 @@ def main() -> None:
         ("words of generated pages", f"{words(set(pages) - set(written)):,}"),
         ("import circles", f"{len(in_circles)}"),
         ("edges between capabilities", f"{len(between)}", f"{between.total():,} imports"),
+        *((f"files that name the field {word}", f"{naming(source, word)}") for word in TRACED),
     )
     show(
         "Rooms: files, lines, share of all lines",

@@ -8,7 +8,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tools.size import ROOT, Size, circles, edges, graph_of, largest, rooms, size_of, words
+from tools.size import ROOT, Size, circles, edges, graph_of, largest, naming, rooms, size_of, words
 
 FILES = {
     "__init__.py": "",
@@ -51,6 +51,11 @@ def test_files_and_lines_are_counted_by_room(house: Path) -> None:
         (5, "offers.py"),
         (3, "money.py"),
     ]
+
+
+def test_files_that_name_a_field_are_counted_by_whole_words(house: Path) -> None:
+    assert naming(house, "offers") == 2
+    assert naming(house, "offer") == 0
 
 
 def test_a_circle_is_found_where_only_types_are_imported(graph: grimp.ImportGraph) -> None:
