@@ -4,6 +4,7 @@
 """
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -41,8 +42,9 @@ gc.disable()
 
 
 def pytest_runtest_teardown() -> None:
-    """Undo what a command says for all that it starts: tests start what is in their folder."""
+    """Undo what a command says for its process: how to start others, where warnings go."""
     os.environ.pop("PYTHONSAFEPATH", None)
+    logging.captureWarnings(capture=False)
 
 
 def pytest_collection_finish() -> None:

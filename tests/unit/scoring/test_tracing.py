@@ -35,7 +35,6 @@ def log(path: Path) -> Iterator[Log]:
         yield found
     for handler in [known for known in root.handlers if isinstance(known, _ToLog)]:
         root.removeHandler(handler)
-    logging.captureWarnings(capture=False)
     for name in INDISCREET:
         logging.getLogger(name).setLevel(logging.NOTSET)
 

@@ -40,7 +40,6 @@ def gathered(log: Log) -> Iterator[Log]:
     gather_libraries(log)
     yield log
     logging.getLogger().removeHandler(our_handler())
-    logging.captureWarnings(capture=False)
 
 
 def our_handler() -> logging.Handler:
@@ -143,7 +142,6 @@ def test_warnings_are_lines_too(gathered: Log, lines: Lines) -> None:
     assert gathered is not None
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        logging.captureWarnings(capture=True)
         warnings.warn("this is old", stacklevel=1)
     assert lines()[0]["logger"] == "py.warnings"
 
