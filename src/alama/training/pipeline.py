@@ -30,7 +30,7 @@ from alama.training.making.booking import learn_booking
 from alama.training.making.likeness import learn_likeness
 from alama.training.making.make import Part, Watch, make_card
 from alama.training.making.masking import rows_for
-from alama.training.recipe import PAIRS_NEED_DEFAULTS, CardNotes, Recipe
+from alama.training.recipe import CardNotes, Recipe
 from alama.training.validation.validate import Validation, metrics_for_model, validate
 
 if TYPE_CHECKING:
@@ -75,15 +75,7 @@ class Trained:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Say what the rows that were learnt from could not carry."""
-        rarer = min(self.train.defaults, len(self.train) - self.train.defaults)
-        if rarer >= PAIRS_NEED_DEFAULTS:
-            return ()
-        told = (
-            f"{rarer:,} of the rarer outcome are left to learn from, fewer than "
-            f"{PAIRS_NEED_DEFAULTS:,}: each field is learnt by itself, without pairs"
-        )
-        return (told,)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +121,7 @@ def train_on(split: Split, order: Order, watch: Watch) -> Trained:
     cards, notes = [], []
     for number, (name, fields) in enumerate(names):
         part = Part(watch, number / len(names), 1.0 / len(names))
-        card, note = make_card(name, learning.only(fields), holdout, recipe, order.jobs, part)
+        card, note = make_card(name, learning.only(fields), recipe, order.jobs, part)
         cards.append(card)
         notes.append(note)
     model = Model(

@@ -11,26 +11,32 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from alama.core.model import Setting
+    from collections.abc import Sequence
 
-PAIRS_NEED_DEFAULTS: Final = 1_000
-"""Below this many defaults pairs fit noise: mains only."""
+    from alama.core.model import Setting
 
 LARGE_ROWS: Final = 100_000
 """From here on boosting may take steps twice as long: measured, they cost nothing but time."""
 
-REPEATS: Final = ((1_500, 4), (5_000, 2))
-"""Below so many defaults, so many repeats: there scores move with the seed, and bags are cheap."""
+FOLDS: Final = ((5_000, 10),)
+"""Below so many of the rarer outcome, so many folds: there every row left out is missed."""
+
+BAGS: Final = ((500, 2),)
+"""Below so many of the rarer outcome, so many bags a fold: there scores move with the seed."""
+
+LEAF_ROWS_MAX: Final = 20
+LEAF_ROWS: Final = ((1_000, 5), (3_000, 10))
+"""Below so many of the rarer outcome, so many rows a step of boosting must stand on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Settings of one training run.
 
-    Every row is left out by one bag of each repeat (`folds` bags a repeat), so that the margins
-    that calibration sees were made by bags that never saw the row. Losses are log-loss a row: a
-    pair is kept where it carries at least `pair_loss`, bands are merged while that costs no more
-    than `band_loss` a field.
+    Every row is left out by one of the `folds`, whose drafts judge what is chosen. Losses are
+    log-loss a row: a pair more has to lower it by `pair_loss`, bands may cost `band_cost`, and a cap on
+    what is missing `cap_cost`. `folds`, `bags` and `leaf_rows` of nought are chosen by the rows there
+    are.
     """
 
     seed: int = 0
@@ -38,38 +44,39 @@ class Recipe:
     pair_bins: int = 32
     pairs: int = 30
     pair_loss: float = 5e-6
-    folds: int = 4
-    repeats: int = 1
-    learning_rate: float = 0.04
-    leaf_rows: int = 20
+    folds: int = 0
+    bags: int = 0
+    learning_rate: float = 0.08
+    smoothing_rounds: int = 20
+    patience: int = 50
+    leaf_rows: int = 0
     rows_per_bag: int = 480_000
     masked_share: float = 0.1
     words_max: int = 40
     word_share_min: float = 0.002
-    bands_max: int = 24
-    pair_bands_max: int = 10
-    band_loss: float = 1e-6
+    band_cost: float = 3e-4
+    cap_cost: float = 2e-4
     ridge: float = 0.3
     portable: bool = True
 
     def for_data(self, rows: int, defaults: int) -> Recipe:
-        """Fit the recipe to the evidence: little data, little model, more bags."""
+        """Fit the recipe to the evidence: little data, more bags and smaller leaves."""
         minority = min(defaults, rows - defaults)
-        recipe = self
-        if minority < PAIRS_NEED_DEFAULTS:
-            recipe = replace(recipe, pairs=0)
-        if rows >= LARGE_ROWS:
-            recipe = replace(recipe, learning_rate=2.0 * recipe.learning_rate)
-        repeats = next((many for below, many in REPEATS if minority < below), 1)
-        return replace(recipe, repeats=max(recipe.repeats, repeats))
-
-    @property
-    def bags(self) -> int:
-        return self.folds * self.repeats
+        return replace(
+            self,
+            folds=self.folds or _by_evidence(FOLDS, minority, 5),
+            bags=self.bags or _by_evidence(BAGS, minority, 1),
+            leaf_rows=self.leaf_rows or _by_evidence(LEAF_ROWS, minority, LEAF_ROWS_MAX),
+            learning_rate=self.learning_rate * (2.0 if rows >= LARGE_ROWS else 1.0),
+        )
 
     def settings(self) -> dict[str, Setting]:
         """Give what is written into the model."""
         return asdict(self)
+
+
+def _by_evidence(ladder: Sequence[tuple[int, int]], minority: int, otherwise: int) -> int:
+    return next((value for below, value in ladder if minority < below), otherwise)
 
 
 # -------------------------------------------------------------------------------------------- notes

@@ -12,7 +12,7 @@ from alama.core.catalogue import Field, Kind
 from alama.core.errors import FileProblem
 from alama.core.kernel import Column, Words, present
 from alama.platform.files.columns import Looks, looks, numbers, without_markers
-from alama.training.recipe import Recipe
+from alama.training.recipe import LEAF_ROWS_MAX, Recipe
 from alama.training.validation.metrics import auc
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _words_uselessness(column: Words) -> str | None:
     if distinct > max(_DISTINCT_FEW, _DISTINCT_SHARE_MAX * given):
         return f"{distinct:,} different words in {given:,} rows name the rows, as an id does"
     recipe = Recipe()
-    least = int(np.ceil(max(recipe.leaf_rows, recipe.word_share_min * len(column.codes))))
+    least = int(np.ceil(max(LEAF_ROWS_MAX, recipe.word_share_min * len(column.codes))))
     if counts.max() < least:
         return f"none of its {distinct:,} words stands in {least:,} rows or more"
     return None
@@ -269,7 +269,7 @@ def _numbers_auc(values: Floats, labels: Labels) -> float:
 def _rare_values_auc(values: Floats, labels: Labels) -> float:
     """Rank a column of few values (states, codes) by the default rate of each."""
     found, codes = np.unique(values, return_inverse=True)
-    if len(found) > len(values) / Recipe().leaf_rows:
+    if len(found) > len(values) / LEAF_ROWS_MAX:
         return 0.5
     return _rates_auc(codes.ravel(), labels)
 
@@ -277,7 +277,7 @@ def _rare_values_auc(values: Floats, labels: Labels) -> float:
 def _rates_auc(codes: NDArray[np.integer], labels: Labels) -> float:
     counts = np.bincount(codes)
     # A word met once or twice tells the outcome of its own rows and nothing else: pool such words.
-    pooled = np.where(counts < Recipe().leaf_rows, 0, np.arange(len(counts)))
+    pooled = np.where(counts < LEAF_ROWS_MAX, 0, np.arange(len(counts)))
     pool = pooled[codes]
     rates = np.bincount(pool, weights=labels) / np.maximum(np.bincount(pool), 1)
     return auc(labels, rates[pool])

@@ -10,7 +10,8 @@ import numpy as np
 from alama.core.kernel import Column, Words
 from alama.training.history.report import COLLECT, Drift, Enough, Month
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN, OutOfTime
-from alama.training.recipe import PAIRS_NEED_DEFAULTS
+
+PAIRS_NEED_DEFAULTS = 1000
 from alama.training.validation.metrics import psi
 
 if TYPE_CHECKING:

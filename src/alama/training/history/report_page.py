@@ -9,7 +9,8 @@ from alama.platform.pages.charts import Bar, Curve
 from alama.platform.pages.render import Markup, render
 from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN
-from alama.training.recipe import PAIRS_NEED_DEFAULTS
+
+PAIRS_NEED_DEFAULTS = 1000
 
 if TYPE_CHECKING:
     from alama.training.history.report import HistoryReport

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.catalogue import Kind
-from alama.training.making.fit import Axis, Draft, DraftPair
+from alama.training.making.draft import Axis, Draft, DraftPair
 from alama.training.portable import line_totals, total, totals_by
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
-    from alama.training.making.fit import Slots
-    from alama.training.recipe import Recipe
+    from alama.training.making.draft import Slots
 
     Floats = NDArray[np.float64]
 
@@ -33,9 +32,23 @@ if TYPE_CHECKING:
 ROWS_MOVED_MAX: Final = 0.002
 """The share of rows that rounding one cut may move to the neighbouring band."""
 
-EVIDENCE_MIN: Final = 10.0
-"""The least weight of a band, in rows times p (1 - p): about so many defaults, or repayments where
-those are rarer. Fewer cannot carry a step of their own."""
+
+@dataclass(frozen=True, slots=True)
+class Fineness:
+    """How fine bands are: what a table may lose by them, in log-loss a row, and the most of them."""
+
+    loss: float
+    bands_max: int
+    pair_bands_max: int
+
+
+FINENESSES: Final = (
+    Fineness(1e-5, 24, 10),
+    Fineness(3e-6, 24, 10),
+    Fineness(1e-6, 32, 12),
+    Fineness(2e-7, 64, 16),
+)
+"""From what is read best to what loses least."""
 
 _TRACE: Final = 1e-3
 """Where no row stands, the product of the marginals decides, at this weight."""
@@ -51,27 +64,83 @@ class _Spread:
     weights: Floats
 
 
-def band(
-    draft: Draft, data: Dataset, slots: Sequence[Slots], weights: Floats, recipe: Recipe
-) -> Draft:
-    """Give the draft on readable bands; `weights` is p (1 - p) of each row."""
-    budget = recipe.band_loss * len(data)
-    heights = [
-        totals_by(slot, weights, axis.count) for slot, axis in zip(slots, draft.axes, strict=True)
-    ]
-    spreads = [_spread(pair, slots, weights, heights) for pair in draft.pairs]
-    axes, maps, mains = [], [], []
-    for place, axis in enumerate(draft.axes):
-        groups = _merge_axis(draft, spreads, place, heights[place], budget, recipe.bands_max)
-        merged, slot_map = _regrouped(axis, groups, data)
-        axes.append(merged)
-        maps.append(slot_map)
-        mains.append(_collapse(draft.mains[place], heights[place], slot_map, merged.count))
-    pairs = [
-        _merge_pair(pair, spread, (maps[pair.first], maps[pair.second]), budget, recipe)
-        for pair, spread in zip(draft.pairs, spreads, strict=True)
-    ]
-    return Draft(tuple(axes), draft.base, tuple(mains), tuple(pairs))
+class Bander:
+    """A draft that can be given on bands of any fineness."""
+
+    def __init__(
+        self, draft: Draft, data: Dataset, slots: Sequence[Slots], weights: Floats
+    ) -> None:
+        """Measure what merging any neighbours would lose; `weights` is p (1 - p) of each row."""
+        self._draft = draft
+        self._data = data
+        self._slots = slots
+        self._weights = weights
+        self._heights = [
+            totals_by(slot, weights, axis.count)
+            for slot, axis in zip(slots, draft.axes, strict=True)
+        ]
+        self._spreads = [_spread(pair, slots, weights, self._heights) for pair in draft.pairs]
+        self._axes = [self._runs_of(place) for place in range(len(draft.axes))]
+
+    def within(self, cost: float) -> Fineness:
+        """Give the coarsest bands that lose no more than so much log-loss a row, else the finest."""
+        return next((one for one in FINENESSES if self._cost(one) <= cost), FINENESSES[-1])
+
+    def _cost(self, fineness: Fineness) -> float:
+        """Give what bands lose, were the draft without them the truth: to second order."""
+        banded = self.at(fineness)
+        moved = banded.margins(banded.slots(self._data.columns)) - self._draft.margins(self._slots)
+        return 0.5 * total(self._weights * moved * moved) / len(moved)
+
+    def at(self, fineness: Fineness) -> Draft:
+        """Give the draft on bands."""
+        draft, budget = self._draft, fineness.loss * len(self._data)
+        axes, maps, mains = [], [], []
+        for place, (axis, (inner, runs)) in enumerate(zip(draft.axes, self._axes, strict=True)):
+            groups = [
+                [int(slot) for slot in inner[a:b]] for a, b in runs.cut(budget, fineness.bands_max)
+            ]
+            merged, slot_map = _regrouped(axis, groups, self._data)
+            axes.append(merged)
+            maps.append(slot_map)
+            mains.append(
+                _collapse(draft.mains[place], self._heights[place], slot_map, merged.count)
+            )
+        pairs = [
+            _merge_pair(
+                pair,
+                spread,
+                (maps[pair.first], maps[pair.second]),
+                budget,
+                fineness.pair_bands_max,
+            )
+            for pair, spread in zip(draft.pairs, self._spreads, strict=True)
+        ]
+        return Draft(tuple(axes), draft.base, tuple(mains), tuple(pairs))
+
+    def _runs_of(self, place: int) -> tuple[Places, Runs]:
+        """Give the inner slots of an axis (not missing, not other) and what their runs lose.
+
+        Words stand in the order of their main.
+        """
+        axis, heights = self._draft.axes[place], self._heights[place]
+        inner = np.arange(1, axis.count if axis.cuts is not None else axis.count - 1)
+        if axis.cuts is None:
+            inner = inner[np.argsort(self._draft.mains[place][inner], kind="stable")]
+        parts = [self._draft.mains[place][:, None]]
+        for pair, spread in zip(self._draft.pairs, self._spreads, strict=True):
+            if pair.first == place:
+                lines = pair.table[pair.rows]
+                contexts = totals_by(pair.columns, line_totals(spread.weights, 0), lines.shape[1])
+            elif pair.second == place:
+                lines = pair.table.T[pair.columns]
+                contexts = totals_by(pair.rows, line_totals(spread.weights, 1), lines.shape[1])
+            else:
+                continue
+            parts.append(lines * np.sqrt(contexts / total(contexts))[None, :])
+        vectors = np.concatenate(parts, axis=1)[inner]
+        least = _TRACE * total(heights) / len(heights)
+        return inner, Runs(vectors, heights[inner] + least)
 
 
 def _spread(
@@ -84,73 +153,46 @@ def _spread(
     return _Spread(pair.table[np.ix_(pair.rows, pair.columns)], joint + _TRACE * product)
 
 
-def _merge_axis(
-    draft: Draft,
-    spreads: Sequence[_Spread],
-    place: int,
-    heights: Floats,
-    budget: float,
-    most: int,
-) -> list[list[int]]:
-    """Group the inner slots of an axis (not missing, not other); words in order of their main."""
-    axis = draft.axes[place]
-    inner = np.arange(1, axis.count if axis.cuts is not None else axis.count - 1)
-    if axis.cuts is None:
-        inner = inner[np.argsort(draft.mains[place][inner], kind="stable")]
-    parts = [draft.mains[place][:, None]]
-    for pair, spread in zip(draft.pairs, spreads, strict=True):
-        if pair.first == place:
-            parts.append(_scaled(spread.table, spread.weights))
-        elif pair.second == place:
-            parts.append(_scaled(spread.table.T, spread.weights.T))
-    vectors = np.concatenate(parts, axis=1)[inner]
-    floor = _TRACE * total(heights) / len(heights)
-    return [
-        [int(slot) for slot in inner[a:b]]
-        for a, b in segments(vectors, heights[inner] + floor, budget, most, EVIDENCE_MIN)
-    ]
-
-
 def _scaled(table: Floats, weights: Floats) -> Floats:
     """Scale columns so that squared distances of rows weigh contexts by their share."""
     column_weights = line_totals(weights, 0)
     return table * np.sqrt(column_weights / total(column_weights))[None, :]
 
 
-def segments(
-    vectors: Floats, weights: Floats, budget: float, most: int, least: float = 0.0
-) -> list[tuple[int, int]]:
-    """Cut a sequence of weighted vectors into the fewest runs within a loss budget.
+class Runs:
+    """A sequence of weighted vectors, to be cut into few runs.
 
     The loss of a run is half the weighted squared distance to its mean: log-loss to second order.
-    Exact, by dynamic programming; at most `most` runs, and none that weighs less than `least` (but
-    for a run of everything), even where that exceeds the budget.
     """
-    count = len(vectors)
-    if count == 0:
-        return []
-    loss = _run_losses(vectors, weights)
-    reached = np.concatenate([[0.0], np.cumsum(weights)])
-    light = reached[None, :] - reached[:, None] < least
-    light[0, count] = False
-    loss[light] = np.inf
-    best = np.full((min(most, count) + 1, count + 1), np.inf)
-    choice = np.zeros(best.shape, dtype=np.intp)
-    best[0, 0] = 0.0
-    for runs in range(1, len(best)):
-        for end in range(1, count + 1):
-            totals = best[runs - 1, :end] + loss[:end, end]
-            choice[runs, end] = np.argmin(totals)
-            best[runs, end] = totals[choice[runs, end]]
-        if best[runs, count] <= budget:
-            break
-    result = []
-    end = count
-    for used in range(int(np.argmin(best[: runs + 1, count])), 0, -1):
-        start = int(choice[used, end])
-        result.append((start, end))
-        end = start
-    return result[::-1]
+
+    def __init__(self, vectors: Floats, weights: Floats) -> None:
+        self._count = len(vectors)
+        self._loss = _run_losses(vectors, weights)
+
+    def cut(self, budget: float, most: int) -> list[tuple[int, int]]:
+        """Cut into the fewest runs within a loss budget.
+
+        Exact, by dynamic programming; at most `most` runs, even where that exceeds the budget.
+        """
+        count = self._count
+        if count == 0:
+            return []
+        best = np.full((min(most, count) + 1, count + 1), np.inf)
+        choice = np.zeros(best.shape, dtype=np.intp)
+        best[0, 0] = 0.0
+        for runs in range(1, len(best)):
+            totals = best[runs - 1][:, None] + self._loss
+            choice[runs] = np.argmin(totals, axis=0)
+            best[runs] = np.min(totals, axis=0)
+            if best[runs, count] <= budget:
+                break
+        result = []
+        end = count
+        for used in range(int(np.argmin(best[: runs + 1, count])), 0, -1):
+            start = int(choice[used, end])
+            result.append((start, end))
+            end = start
+        return result[::-1]
 
 
 def _run_losses(vectors: Floats, weights: Floats) -> Floats:
@@ -162,7 +204,7 @@ def _run_losses(vectors: Floats, weights: Floats) -> Floats:
     )
     squares = line_totals(vectors * vectors, 1)
     second = np.concatenate([[0.0], np.cumsum(squares * weights)])
-    loss = np.zeros((count + 1, count + 1))
+    loss = np.full((count + 1, count + 1), np.inf)  # a run ends after its start
     for start in range(count):
         ends = slice(start + 1, count + 1)
         moved = first[ends] - first[start]
@@ -203,13 +245,13 @@ def _collapse(values: Floats, weights: Floats, slot_map: Places, count: int) -> 
 
 
 def _merge_pair(
-    pair: DraftPair, spread: _Spread, maps: tuple[Places, Places], budget: float, recipe: Recipe
+    pair: DraftPair, spread: _Spread, maps: tuple[Places, Places], budget: float, most: int
 ) -> DraftPair:
     """Collapse a pair to the bands of its axes, then merge rows and columns further."""
     counts = tuple(int(slot_map.max()) + 1 for slot_map in maps)
     table, weights = _collapse_table(spread.table, spread.weights, maps, counts)
-    rows = _coarser(table, weights, budget, recipe.pair_bands_max)
-    columns = _coarser(table.T, weights.T, budget, recipe.pair_bands_max)
+    rows = _coarser(table, weights, budget, most)
+    columns = _coarser(table.T, weights.T, budget, most)
     shape = (int(rows.max()) + 1, int(columns.max()) + 1)
     table, _ = _collapse_table(table, weights, (rows, columns), shape)
     return DraftPair(pair.first, pair.second, rows, columns, table)
@@ -231,7 +273,7 @@ def _coarser(table: Floats, weights: Floats, budget: float, most: int) -> Places
     vectors = _scaled(table, weights)
     slot_map = np.zeros(len(table), dtype=np.intp)
     for number, (start, end) in enumerate(
-        segments(vectors[1:], row_weights[1:] + 1e-9, budget, most), start=1
+        Runs(vectors[1:], row_weights[1:] + 1e-9).cut(budget, most), start=1
     ):
         slot_map[start + 1 : end + 1] = number
     return slot_map

@@ -16,7 +16,7 @@ from alama.core.kernel import Words
 from alama.core.tables import Card, Feature, Pair, on_grid
 from alama.core.units import LogOdds
 from alama.training import portable
-from alama.training.making.fit import Draft, shares_of
+from alama.training.making.draft import Draft, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Catalogue
     from alama.training.dataset import Dataset
-    from alama.training.making.fit import Slots
+    from alama.training.making.draft import Slots
 
     Floats = NDArray[np.float64]
 
@@ -104,7 +104,9 @@ def _grained(value: float) -> float:
     return round(value / GRAIN) * GRAIN
 
 
-def card_of(name: str, draft: Draft, calibration: Calibration, data: Dataset) -> Card:
+def card_of(
+    name: str, draft: Draft, calibration: Calibration, data: Dataset, *, capped: bool
+) -> Card:
     """Turn log-odds into points, purify them on the population `data`, settle them on the grid."""
     slots = draft.slots(data.columns)
     shares = shares_of(slots, draft.axes)
@@ -127,7 +129,7 @@ def card_of(name: str, draft: Draft, calibration: Calibration, data: Dataset) ->
         _feature(pure, place, scale, shares[place], slots[place], data)
         for place in range(len(pure.axes))
     )
-    card = settled(Card(name, on_grid(base), features, pairs), data.catalogue)
+    card = settled(Card(name, on_grid(base), features, pairs), data.catalogue, capped=capped)
     if tables.reach(card) > tables.POINTS_MAX:
         raise TrainingProblem(
             "the outcome can be told from the fields almost without error",
@@ -162,8 +164,8 @@ def _feature(
     )
 
 
-def settled(card: Card, catalogue: Catalogue) -> Card:
-    """Mend what rounding left: directions hold exactly, and missing is worth no more than average.
+def settled(card: Card, catalogue: Catalogue, *, capped: bool) -> Card:
+    """Mend what rounding left: directions hold exactly, and a cap on what is missing too.
 
     What a lift adds to a feature's average goes back to the base, a constant, so that Shapley
     values stay those of the purified tables.
@@ -179,7 +181,8 @@ def settled(card: Card, catalogue: Catalogue) -> Card:
                 if short < 0.0:
                     for later in range(slot + 1, len(main)):
                         main[later] -= sign * short
-        main[tables.MISSING] = min(main[tables.MISSING], _average_given(main, feature.shares))
+        if capped:
+            main[tables.MISSING] = min(main[tables.MISSING], _average_given(main, feature.shares))
         mean = on_grid(math.fsum(m * s for m, s in zip(main, feature.shares, strict=True)))
         base += mean
         features.append(msgspec.structs.replace(feature, main=tuple(m - mean for m in main)))

@@ -1,7 +1,10 @@
 """One scorecard, from rows to points, on one page.
 
-masked copies -> boosted bags -> tables -> pairs chosen -> bands -> monotone projection
-              -> calibration -> points
+masked copies -> without each fold: smooth fit and boosted fit -> what is chosen of them by the rows
+              that they have not seen -> bands -> monotone projection -> calibration -> points
+
+What is made without a fold goes through every step, and what it says of the rows left out chooses
+the settings, calibrates the card and judges it. The card itself is then made of all rows.
 """
 
 from __future__ import annotations
@@ -12,40 +15,40 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from joblib import Parallel, delayed, parallel_config
 
+from alama.core.kernel import Words
 from alama.training import portable
-from alama.training.making.bands import band
+from alama.training.making.bands import Bander, Fineness
+from alama.training.making.boost import Note, boost, progress, word_axis
 from alama.training.making.card import Calibration, calibrate, card_of, intercept_for
-from alama.training.making.fit import (
-    Draft,
-    Fitted,
-    check_equal,
-    compile_terms,
-    fit,
-    left_out_margins,
-    shares_of,
-)
-from alama.training.making.masking import (
-    pairs_that_carry,
-    rows_for,
-    with_masked_copies,
+from alama.training.making.choose import (
+    PAIR_COUNTS,
+    Choice,
+    Said,
+    by_what_they_carry,
+    choose,
     with_pairs,
-    withheld_gains,
 )
+from alama.training.making.draft import Draft, shares_of, weighed
+from alama.training.making.masking import rows_for, with_masked_copies, withheld_gains
 from alama.training.making.monotone import Projection
+from alama.training.making.smooth import ROWS_MAX, STRENGTHS, Curves, floor, smooth, smooth_path
 from alama.training.recipe import CardNotes, ConstraintPrice, Recipe, Stage
 from alama.training.validation.metrics import auc, log_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.fit import Slots
+    from alama.training.making.draft import Axis, Slots
 
     Floats = NDArray[np.float64]
+
+    Folds = NDArray[np.int8]
 
 
 Watch = Callable[[str, float, str], None]
@@ -54,9 +57,15 @@ Watch = Callable[[str, float, str], None]
 TABLE_ROWS_MAX: Final = 300_000
 """Rows that bands and projection weigh; more would not move them."""
 
+FOLD_ROWS_MAX: Final = 30_000
+"""The same of what is made without a fold, which only judges."""
+
+_JUDGING_STEPS: Final = 10
+"""Steps of a projection that is only measured."""
+
 _WEIGHT_MIN: Final = 1e-3
 
-_STEPS_GUESSED: Final = 1_800
+_STEPS_GUESSED: Final = 1_200
 """Boosting steps a bag usually takes, for the progress bar alone."""
 
 
@@ -72,56 +81,112 @@ class Part:
         self.watch(stage, self.start + self.length * min(share, 1.0), note)
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a card learns from: rows and their masked copies, dealt into folds."""
+
+    data: Dataset
+    folds: Folds
+    word_axes: Mapping[str, Axis]
+    curves: Curves
+
+    @classmethod
+    def of(cls, data: Dataset, groups: NDArray[np.intp], recipe: Recipe) -> Rows:
+        word_axes = {
+            name: word_axis(name, column, recipe)
+            for name, column in data.columns.items()
+            if isinstance(column, Words)
+        }
+        curves = Curves.over(data.columns, word_axes)
+        return cls(data, _dealt(data.labels, groups, recipe), word_axes, curves)
+
+    def some(self, most: int, without: int | None = None) -> Dataset:
+        """Give rows evenly through all, for the masked copies stand at the end."""
+        kept = (
+            np.arange(len(self.folds)) if without is None else np.flatnonzero(self.folds != without)
+        )
+        return self.data.take(kept[:: math.ceil(len(kept) / most)])
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Drafts made without a fold, and what they say of it. Pairs come strongest first."""
+
+    floor: Draft
+    smooth: tuple[Draft, ...]
+    boosted: Draft
+    said: Said
+
+
 def make_card(
     name: str,
     data: Dataset,
-    holdout: Dataset | None,
     recipe: Recipe,
     jobs: int,
     part: Part,
 ) -> tuple[Card, CardNotes]:
     served = data.take(rows_for(data, list(data.columns)))
-    grown, groups = with_masked_copies(served, recipe)
-    steps = _STEPS_GUESSED * recipe.bags * (2 if recipe.pairs else 1)
-    fitted = fit(
-        grown,
-        groups,
-        recipe,
-        jobs=jobs,
-        watch=lambda done, loss: part.at(
-            f"boosting {name}", 0.8 * min(done / steps, 1.0), f"log-loss {loss:.5f}"
-        ),
-    )
-    part.at(f"tables of {name}", 0.82)
-    averaged, bags = compile_terms(fitted)
-    slots = averaged.slots(grown.columns)
-    check_equal(averaged, slots, fitted, grown)
-    chosen, calibration = _choose(averaged, bags, slots, grown, fitted, recipe)
+    rows = Rows.of(*with_masked_copies(served, recipe), recipe)
+    steps = _STEPS_GUESSED * recipe.folds * recipe.bags * (2 if recipe.pairs else 1)
+    with (
+        progress(
+            lambda done, loss: part.at(
+                f"boosting {name}", 0.7 * min(done / steps, 1.0), f"log-loss {loss:.5f}"
+            )
+        ) as folder,
+        # Arrays go by pipe: files in shared memory, joblib's way for large ones, are at times
+        # cleaned up twice, and the second time prints a traceback.
+        parallel_config(max_nbytes=None, n_jobs=jobs),
+    ):
+        learned = Parallel()(
+            delayed(_without)(rows, fold, recipe, Note(folder, fold))
+            for fold in range(recipe.folds)
+        )
+        part.at(f"choosing for {name}", 0.72)
+        said = _gathered([one.said for one in learned], rows.folds)
+        labels = rows.data.labels
+        choice = choose(said, labels, recipe.pair_loss)
+        nested = [
+            choose(said.of(rows.folds != fold), labels[rows.folds != fold], recipe.pair_loss)
+            for fold in range(recipe.folds)
+        ]
+        judging = [
+            chosen.draft(one.floor, one.smooth[chosen.strength], one.boosted)
+            for chosen, one in zip(nested, learned, strict=True)
+        ]
+        part.at(f"bands of {name}", 0.75)
+        whole = _whole(rows, learned, choice)
+        sample = rows.some(TABLE_ROWS_MAX)
+        fineness = _bander(whole, sample).within(recipe.band_cost)
+        part.at(f"judging {name}", 0.8)
+        tried = Parallel()(
+            delayed(_finished_without)(rows, draft, fold, recipe, fineness)
+            for fold, draft in enumerate(judging)
+        )
+    mixed = _gather([_unseen(rows, draft, fold) for fold, draft in enumerate(judging)], rows.folds)
+    banded, free, capped = (_gather(lines, rows.folds) for lines in zip(*tried, strict=True))
+    cap = _calibrated_loss(capped, labels) - _calibrated_loss(free, labels)
+    is_capped = bool(data.catalogue.core_names) or cap <= recipe.cap_cost
+    judged = capped if is_capped else free
+    calibration = calibrate(judged, labels)
 
-    # Evenly through the rows, because the masked copies stand at the end.
-    some = np.arange(0, len(grown), math.ceil(len(grown) / TABLE_ROWS_MAX))
-    sample, sample_slots = grown.take(some), [slot[some] for slot in slots]
-    weights = _weights(chosen, sample_slots, calibration)
-    part.at(f"bands of {name}", 0.85)
-    banded = band(chosen, sample, sample_slots, weights, recipe)
-
-    part.at(f"directions of {name}", 0.88)
-    projected, prices = _project(banded, sample, weights, served, recipe)
+    part.at(f"directions of {name}", 0.9)
+    projection = _projection(whole, sample, served, recipe, fineness)
+    projected, prices = _priced(projection, sample, capped=is_capped)
     margins = projected.margins(projected.slots(served.columns))
     final = replace(calibration, intercept=intercept_for(margins, served.labels, calibration.slope))
-    card = card_of(name, projected, final, served)
+    card = card_of(name, projected, final, served, capped=is_capped)
     part.at(f"checks of {name}", 0.98)
-    judged = served if holdout is None else holdout
     notes = CardNotes(
         card=name,
-        stages=tuple(
-            _stage(label, draft, judged, final)
-            for label, draft in (
-                ("fitted", averaged),
-                ("pairs chosen", chosen),
-                ("banded", banded),
-                ("projected", projected),
-            )
+        stages=(
+            _stage("floor", said.floor, labels),
+            _stage("smooth", said.smooth[choice.strength], labels),
+            _stage("boosted", said.boosted[choice.pairs], labels),
+            _stage("chosen", mixed, labels),
+            _stage("banded", banded, labels),
+            _stage("directed", free, labels),
+            _stage("capped", capped, labels),
         ),
         prices=prices,
         withheld=withheld_gains(card, served),
@@ -131,52 +196,137 @@ def make_card(
     return card, notes
 
 
-def _choose(
-    averaged: Draft,
-    bags: Sequence[Draft],
-    slots: Sequence[Slots],
-    data: Dataset,
-    fitted: Fitted,
-    recipe: Recipe,
-) -> tuple[Draft, Calibration]:
-    """Keep the pairs that carry something; calibrate on what bags without a row say of it."""
-    shares = shares_of(slots, averaged.axes)
-    pure = averaged.purified(shares)
-    everything = calibrate(left_out_margins(bags, slots, fitted.left_out), data.labels)
-    weights = _weights(pure, slots, everything)
-    places = pairs_that_carry(pure, slots, weights, recipe.pair_loss)
-    kept = [with_pairs(bag.purified(shares), places) for bag in bags]
-    return with_pairs(pure, places), calibrate(
-        left_out_margins(kept, slots, fitted.left_out), data.labels
+def _dealt(labels: NDArray[np.int8], groups: NDArray[np.intp], recipe: Recipe) -> Folds:
+    """Deal the groups (a row and its masked copies) into folds of as many defaults each."""
+    first_rows = np.unique(groups, return_index=True)[1]
+    rng = np.random.default_rng([recipe.seed, 1])
+    of_group = np.empty(len(first_rows), dtype=np.int8)
+    for outcome in (0, 1):
+        members = np.flatnonzero(labels[first_rows] == outcome)
+        dealt = np.arange(len(members)) % recipe.folds
+        of_group[members[rng.permutation(len(members))]] = dealt
+    return of_group[groups]
+
+
+def _without(rows: Rows, fold: int, recipe: Recipe, note: Note) -> Learned:
+    """Learn from all folds but one, and say what that makes of the one."""
+    seen = rows.some(ROWS_MAX, without=fold)
+    calm_to_lively = tuple(smooth_path(rows.curves, rows.curves.cells(seen.columns), seen.labels))
+    least = floor(seen.columns, rows.word_axes, seen.labels)
+    boosted = boost(rows.data, rows.word_axes, rows.folds, fold, recipe, note)
+    slots = boosted.slots(rows.data.columns)
+    pure = boosted.purified(shares_of(slots, boosted.axes))
+    left = np.flatnonzero(rows.folds == fold)
+    seen_slots = pure.slots(seen.columns)
+    ranked = by_what_they_carry(pure, seen_slots, _weights(pure.margins(seen_slots)))
+    left_slots = [slot[left] for slot in slots]
+    columns = rows.data.take(left).columns
+    return Learned(
+        least,
+        calm_to_lively,
+        ranked,
+        Said(
+            least.margins(least.slots(columns)),
+            np.stack([draft.margins(draft.slots(columns)) for draft in calm_to_lively]),
+            np.stack([with_pairs(ranked, count).margins(left_slots) for count in PAIR_COUNTS]),
+        ),
     )
 
 
-def _weights(draft: Draft, slots: Sequence[Slots], calibration: Calibration) -> Floats:
-    p = portable.logistic(calibration.intercept + calibration.slope * draft.margins(slots))
+def _gathered(said: Sequence[Said], folds: Folds) -> Said:
+    """Put what was said of each fold into the order of the rows."""
+    return Said(
+        _gather([one.floor for one in said], folds),
+        _gather([one.smooth for one in said], folds),
+        _gather([one.boosted for one in said], folds),
+    )
+
+
+def _gather(by_fold: Sequence[Floats], folds: Folds) -> Floats:
+    together = np.concatenate(by_fold, axis=-1)
+    order = np.argsort(folds, kind="stable")
+    gathered = np.empty_like(together)
+    gathered[..., order] = together
+    return gathered
+
+
+def _unseen(rows: Rows, draft: Draft, fold: int) -> Floats:
+    left = rows.data.take(np.flatnonzero(rows.folds == fold))
+    return draft.margins(draft.slots(left.columns))
+
+
+def _finished_without(
+    rows: Rows, draft: Draft, fold: int, recipe: Recipe, fineness: Fineness
+) -> tuple[Floats, Floats, Floats]:
+    """Give what a draft says of the fold left out on bands, held to directions, and capped too."""
+    seen = rows.some(FOLD_ROWS_MAX, without=fold)
+    projection = _projection(draft, seen, seen, recipe, fineness)
+    signs = _signs(seen, projection.draft)
+    free, _ = projection.solve(signs, capped=False, steps=_JUDGING_STEPS)
+    capped, _ = projection.solve(signs, capped=True, steps=_JUDGING_STEPS)
+    return tuple(_unseen(rows, made, fold) for made in (projection.draft, free, capped))
+
+
+def _calibrated_loss(margins: Floats, labels: NDArray[np.int8]) -> float:
+    line = calibrate(margins, labels)
+    return log_loss(labels, portable.logistic(line.intercept + line.slope * margins))
+
+
+def _whole(rows: Rows, learned: Sequence[Learned], choice: Choice) -> Draft:
+    """Put the card together of all rows: the mean of what was boosted, one smooth fit."""
+    some = rows.some(ROWS_MAX)
+    calm = smooth(
+        rows.curves, rows.curves.cells(some.columns), some.labels, STRENGTHS[choice.strength]
+    )
+    least = floor(some.columns, rows.word_axes, some.labels)
+    mean = weighed([(1.0 / len(learned), one.boosted) for one in learned], 0.0)
+    slots = mean.slots(some.columns)
+    ranked = by_what_they_carry(mean, slots, _weights(mean.margins(slots)))
+    return choice.draft(least, calm, ranked)
+
+
+def _weights(margins: Floats) -> Floats:
+    p = portable.logistic(margins)
     # A row that the model is sure of still counts a little: a fit without doubt, as on a column
     # that gives the outcome away, must not look as if nothing mattered.
     weights: Floats = np.maximum(p * (1.0 - p), _WEIGHT_MIN)
     return weights
 
 
-def _project(
-    draft: Draft, sample: Dataset, weights: Floats, served: Dataset, recipe: Recipe
+def _bander(draft: Draft, sample: Dataset) -> Bander:
+    slots = draft.slots(sample.columns)
+    return Bander(draft, sample, slots, _weights(draft.margins(slots)))
+
+
+def _projection(
+    draft: Draft, sample: Dataset, served: Dataset, recipe: Recipe, fineness: Fineness
+) -> Projection:
+    """Give the draft on bands, ready to be projected."""
+    banded = _bander(draft, sample).at(fineness)
+    slots = banded.slots(sample.columns)
+    shares = shares_of(banded.slots(served.columns), banded.axes)
+    return Projection(banded, slots, _weights(banded.margins(slots)), shares, recipe.ridge)
+
+
+def _signs(data: Dataset, draft: Draft) -> dict[str, int]:
+    # Points rise where risk falls, so the sign of the log-odds is the other one.
+    directions = {a.field: -data.catalogue.field(a.field).direction.sign for a in draft.axes}
+    return {field: sign for field, sign in directions.items() if sign}
+
+
+def _priced(
+    projection: Projection, data: Dataset, *, capped: bool
 ) -> tuple[Draft, tuple[ConstraintPrice, ...]]:
     """Project, and price each direction by what the loss would gain without it."""
-    shares = shares_of(draft.slots(served.columns), draft.axes)
-    projection = Projection(draft, draft.slots(sample.columns), weights, shares, recipe.ridge)
-    # Points rise where risk falls, so the sign of the log-odds is the other one.
-    directions = {a.field: -sample.catalogue.field(a.field).direction.sign for a in draft.axes}
-    signs = {field: sign for field, sign in directions.items() if sign}
-    projected, cost = projection.solve(signs)
+    signs = _signs(data, projection.draft)
+    projected, cost = projection.solve(signs, capped=capped)
     prices = []
     for field in signs:
         others = {name: sign for name, sign in signs.items() if name != field}
-        prices.append(ConstraintPrice(field, max(cost - projection.solve(others)[1], 0.0)))
+        without = projection.solve(others, capped=capped, steps=_JUDGING_STEPS)[1]
+        prices.append(ConstraintPrice(field, max(cost - without, 0.0)))
     return projected, tuple(sorted(prices, key=lambda price: -price.log_loss))
 
 
-def _stage(name: str, draft: Draft, data: Dataset, calibration: Calibration) -> Stage:
-    margins = draft.margins(draft.slots(data.columns))
-    p = portable.logistic(calibration.intercept + calibration.slope * margins)
-    return Stage(name, auc(data.labels, margins), log_loss(data.labels, p))
+def _stage(name: str, margins: Floats, labels: NDArray[np.int8]) -> Stage:
+    return Stage(name, auc(labels, margins), _calibrated_loss(margins, labels))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.kernel import BatchScorecard, Column, Words, present
-from alama.training.portable import total
 from alama.training.recipe import Recipe, WithheldGain
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.fit import Draft, Slots
 
     Floats = NDArray[np.float64]
 
@@ -97,24 +95,3 @@ def withheld_gains(card: Card, data: Dataset) -> tuple[WithheldGain, ...]:
             )
         )
     return tuple(sorted(gains, key=lambda gain: -gain.share))
-
-
-def pairs_that_carry(
-    pure: Draft, slots: Sequence[Slots], weights: Floats, loss_min: float
-) -> list[int]:
-    """Give the places of the pairs without which the log-loss would rise by `loss_min` a row.
-
-    `pure` is purified, so that a pair counts for what its mains do not say already; `weights` is
-    p (1 - p) of each row, so that half the weighted square is the loss to second order.
-    """
-    kept = []
-    for place, pair in enumerate(pure.pairs):
-        effect = pair.table.ravel()[pair.cells(slots)]
-        if 0.5 * total(weights * effect * effect) / len(weights) >= loss_min:
-            kept.append(place)
-    return kept
-
-
-def with_pairs(draft: Draft, places: Sequence[int]) -> Draft:
-    """Give the draft with these pairs alone."""
-    return replace(draft, pairs=tuple(draft.pairs[place] for place in places))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.training.making.fit import Draft, Slots
+    from alama.training.making.draft import Draft, Slots
 
     Floats = NDArray[np.float64]
 
@@ -89,7 +89,9 @@ class Layout:
 class Cone:
     """What must hold of the cells, as sparse rows; helper variables stand after the cells."""
 
-    def __init__(self, draft: Draft, signs: Mapping[str, int], shares: Sequence[Floats]) -> None:
+    def __init__(
+        self, draft: Draft, signs: Mapping[str, int], shares: Sequence[Floats], *, capped: bool
+    ) -> None:
         """Write the rows; `signs` are +1 where risk grows with a field and -1 where it falls."""
         self._draft = draft
         self._layout = Layout(draft)
@@ -98,7 +100,7 @@ class Cone:
         for place, axis in enumerate(draft.axes):
             self._add_steps(place, signs.get(axis.field, 0))
             untold = [0] if axis.cuts is not None else [0, axis.count - 1]
-            for slot in untold:
+            for slot in untold if capped else ():
                 self._add_cap(place, slot, shares)
 
     def _add_steps(self, place: int, sign: int) -> None:
@@ -167,7 +169,7 @@ class Projection:
         ridge: float,
     ) -> None:
         """Measure the curvature of the log-loss; `weights` is p (1 - p) of each row."""
-        self._draft = draft
+        self.draft = draft
         self._layout = Layout(draft)
         self._shares = shares
         self._rows = len(weights)
@@ -194,13 +196,20 @@ class Projection:
             vector = pushed / ratio
         return 1.05 * ratio
 
-    def solve(self, signs: Mapping[str, int]) -> tuple[Draft, float]:
-        """Give the projected draft, and the log-loss a row that it costs."""
-        held = Cone(self._draft, signs, self._shares)
+    def solve(
+        self, signs: Mapping[str, int], *, capped: bool, steps: int = STEPS
+    ) -> tuple[Draft, float]:
+        """Give the projected draft, and the log-loss a row that it costs.
+
+        `capped` also holds what was not told to the average at most.
+        """
+        if not signs and not capped:
+            return self.draft, 0.0
+        held = Cone(self.draft, signs, self._shares, capped=capped)
         solver = _DiagonalProblem(held, self._metric * self._stiffness)
         point = ahead = solver.nearest(self._start)
         momentum = 1.0
-        for _ in range(STEPS):
+        for _ in range(steps):
             gradient = self._gradient(ahead - self._start)
             nearest = solver.nearest(ahead - gradient / (self._metric * self._stiffness))
             following = (1.0 + (1.0 + 4.0 * momentum * momentum) ** 0.5) / 2.0
@@ -208,7 +217,7 @@ class Projection:
             point, momentum = nearest, following
         change = point - self._start
         cost = 0.5 * total(change * (self._curvature @ change)) / self._rows
-        return self._layout.filled(self._draft, np.rint(point / GRAIN) * GRAIN), cost
+        return self._layout.filled(self.draft, np.rint(point / GRAIN) * GRAIN), cost
 
 
 def _curvature(

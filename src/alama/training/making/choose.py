@@ -1,0 +1,171 @@
+"""What is chosen in the making of a card, always by rows that the drafts compared have not seen.
+
+How calm the curves, how many pairs, how much of the smooth fit and how much of the boosted one.
+Where neither says more than a penalised regression on weights of evidence, that one is the card.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from alama.training import portable
+from alama.training.making.draft import Draft, weighed
+from alama.training.validation.metrics import log_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from alama.training.making.draft import Slots
+
+    Floats = NDArray[np.float64]
+
+    Labels = NDArray[np.int8]
+
+
+PAIR_COUNTS: Final = (0, 1, 2, 3, 5, 8, 12, 18, 25, 40)
+"""Numbers of pairs that are tried; the strongest come first."""
+
+_HALF: Final = 0.5
+_DOUBT: Final = 4.0
+"""How firmly the two weights are taken to be a half before any row is seen: so many rows' worth."""
+
+_GRAIN: Final = 1_024.0
+"""Weights are multiples of one over this, so that last bits do not reach the model."""
+
+_STEPS: Final = 25
+_NEAR: Final = 1e-9
+_DECIMALS: Final = 7
+"""Losses are compared rounded to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What drafts say of rows that they have not seen, in log-odds; one column a row.
+
+    `smooth` has a line for each strength, `boosted` one for each number of pairs.
+    """
+
+    floor: Floats
+    smooth: Floats
+    boosted: Floats
+
+    def of(self, rows: NDArray[np.bool_]) -> Said:
+        return Said(self.floor[rows], self.smooth[:, rows], self.boosted[:, rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a card is put together; `floor` alone where nothing else says more."""
+
+    strength: int
+    pairs: int
+    smooth: float
+    boosted: float
+    floor: float
+    base: float
+
+    def margins(self, said: Said) -> Floats:
+        margins: Floats = (
+            self.base
+            + self.floor * said.floor
+            + self.smooth * said.smooth[self.strength]
+            + self.boosted * said.boosted[self.pairs]
+        )
+        return margins
+
+    def draft(self, floor: Draft, smooth: Draft, boosted: Draft) -> Draft:
+        """Put the parts together; `boosted` has its pairs in the order of what they carry."""
+        kept = with_pairs(boosted, PAIR_COUNTS[self.pairs])
+        parts = [(self.floor, floor), (self.smooth, smooth), (self.boosted, kept)]
+        return weighed(parts, self.base)
+
+
+def choose(said: Said, labels: Labels, pair_loss: float) -> Choice:
+    """Choose by the loss on these rows."""
+    strength = _least([_loss(margins, labels) for margins in said.smooth])
+    found = []
+    for pairs, count in enumerate(PAIR_COUNTS[: len(said.boosted)]):
+        (smooth, boosted), base = _stacked((said.smooth[strength], said.boosted[pairs]), labels)
+        choice = Choice(strength, pairs, smooth, boosted, 0.0, base)
+        found.append((_loss(choice.margins(said), labels) + pair_loss * count, choice))
+    (weight,), base = _stacked((said.floor,), labels)
+    floor = Choice(strength, 0, 0.0, 0.0, weight, base)
+    found.append((_loss(floor.margins(said), labels), floor))
+    return found[_least([loss for loss, _ in found])][1]
+
+
+def by_what_they_carry(draft: Draft, slots: Sequence[Slots], weights: Floats) -> Draft:
+    """Put the pairs of a purified draft into the order of the loss that they save, largest first.
+
+    `weights` is p (1 - p) of each row, so that half the weighted square is the loss to second
+    order.
+    """
+    carried = []
+    for pair in draft.pairs:
+        effect = pair.table.ravel()[pair.cells(slots)]
+        carried.append(round(portable.total(weights * effect * effect) / len(weights), _DECIMALS))
+    order = sorted(range(len(carried)), key=lambda place: (-carried[place], place))
+    return Draft(draft.axes, draft.base, draft.mains, tuple(draft.pairs[p] for p in order))
+
+
+def with_pairs(draft: Draft, count: int) -> Draft:
+    """Give the draft with the first so many of its pairs."""
+    return Draft(draft.axes, draft.base, draft.mains, draft.pairs[:count])
+
+
+def _loss(margins: Floats, labels: Labels) -> float:
+    return round(log_loss(labels, portable.logistic(margins)), _DECIMALS)
+
+
+def _least(losses: Sequence[float]) -> int:
+    return min(range(len(losses)), key=lambda place: (losses[place], place))
+
+
+def _stacked(parts: Sequence[Floats], labels: Labels) -> tuple[tuple[float, ...], float]:
+    """Give weights of at least nought, and a base, at which the weighted sum fits best.
+
+    What would get a weight below nought gets none.
+    """
+    used = list(range(len(parts)))
+    prior = _HALF if len(parts) > 1 else 1.0
+    while True:
+        weights, base = _line([parts[place] for place in used], labels, prior)
+        below = [number for number, weight in enumerate(weights) if weight < 0.0]
+        if not below or len(used) == 1:
+            break
+        used.pop(min(below, key=lambda number: weights[number]))
+    of_part = dict(zip(used, weights, strict=True))
+    rounded = (max(of_part.get(place, 0.0), 0.0) for place in range(len(parts)))
+    return tuple(round(weight * _GRAIN) / _GRAIN for weight in rounded), round(
+        base * _GRAIN
+    ) / _GRAIN
+
+
+def _line(parts: Sequence[Floats], labels: Labels, prior: float) -> tuple[list[float], float]:
+    """Fit weights and a base by Newton's steps, drawn a little to the weights held before."""
+    held = np.array([0.0, *(prior for _ in parts)])
+    doubt = np.array([0.0, *(_DOUBT for _ in parts)])
+    figures = held.copy()
+    columns = [np.ones(len(labels)), *parts]
+    for _ in range(_STEPS):
+        chances = portable.logistic(_sum(figures, columns))
+        weights = np.maximum(chances * (1.0 - chances), _NEAR)
+        slope = np.array([portable.total((chances - labels) * c) for c in columns])
+        bend = np.array([[portable.total(weights * a * b) for b in columns] for a in columns])
+        step = np.linalg.solve(bend + np.diag(doubt), slope + doubt * (figures - held))
+        figures = figures - np.clip(step, -1.0, 1.0)
+        if float(np.max(np.abs(step))) <= _NEAR:
+            break
+    return figures[1:].tolist(), float(figures[0])
+
+
+def _sum(figures: Floats, columns: Sequence[Floats]) -> Floats:
+    total = np.zeros(len(columns[0]))
+    for figure, column in zip(figures.tolist(), columns, strict=True):
+        total += figure * column
+    return total
