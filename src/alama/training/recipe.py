@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 LARGE_ROWS: Final = 100_000
 """From here on boosting may take steps twice as long: measured, they cost nothing but time."""
 
-FOLDS: Final = ((5_000, 10),)
-"""Below so many of the rarer outcome, so many folds: there every row left out is missed."""
+FEW: Final = 5_000
+"""Below so many of the rarer outcome rows are few: every one that a fit is left without is missed,
+and one that only stopped it has told it something."""
+
+FOLDS_OF_FEW: Final = 10
+FOLDS_OF_MANY: Final = 4
 
 BAGS: Final = ((500, 2),)
 """Below so many of the rarer outcome, so many bags a fold: there scores move with the seed."""
@@ -34,9 +38,9 @@ class Recipe:
     """Settings of one training run.
 
     Every row is left out by one of the `folds`, whose drafts judge what is chosen. Losses are
-    log-loss a row: a pair more has to lower it by `pair_loss`, bands may cost `band_cost`, and a cap on
-    what is missing `cap_cost`. `folds`, `bags` and `leaf_rows` of nought are chosen by the rows there
-    are.
+    log-loss a row: a pair more has to lower it by `pair_loss`, bands may cost `band_cost`, and a
+    cap on what is missing `cap_cost`. `folds`, `bags` and `leaf_rows` of nought are chosen by the
+    rows there are.
     """
 
     seed: int = 0
@@ -45,6 +49,7 @@ class Recipe:
     pairs: int = 30
     pair_loss: float = 5e-6
     folds: int = 0
+    stop_apart: bool = True
     bags: int = 0
     learning_rate: float = 0.08
     smoothing_rounds: int = 20
@@ -54,7 +59,7 @@ class Recipe:
     masked_share: float = 0.1
     words_max: int = 40
     word_share_min: float = 0.002
-    band_cost: float = 3e-4
+    band_cost: float = 5e-4
     cap_cost: float = 2e-4
     ridge: float = 0.3
     portable: bool = True
@@ -62,9 +67,11 @@ class Recipe:
     def for_data(self, rows: int, defaults: int) -> Recipe:
         """Fit the recipe to the evidence: little data, more bags and smaller leaves."""
         minority = min(defaults, rows - defaults)
+        few = minority < FEW
         return replace(
             self,
-            folds=self.folds or _by_evidence(FOLDS, minority, 5),
+            folds=self.folds or (FOLDS_OF_FEW if few else FOLDS_OF_MANY),
+            stop_apart=few,
             bags=self.bags or _by_evidence(BAGS, minority, 1),
             leaf_rows=self.leaf_rows or _by_evidence(LEAF_ROWS, minority, LEAF_ROWS_MAX),
             learning_rate=self.learning_rate * (2.0 if rows >= LARGE_ROWS else 1.0),

@@ -158,14 +158,16 @@ def _bags(
 ) -> NDArray[np.int8]:
     """Say for each row and bag: 1 train, -1 stop by it, 0 neither.
 
-    Each bag is stopped by another fold. Where there are more rows than a bag can use, each sees a
-    stratified sample of its own.
+    Each bag is stopped by another fold; by the one left out where there are so many rows that
+    being stopped by them tells a machine nothing about them. Where there are more rows than a bag
+    can use, each sees a stratified sample of its own.
     """
     bags = np.ones((len(folds), recipe.bags), dtype=np.int8)
     keep = recipe.rows_per_bag / len(folds)
     for bag in range(recipe.bags):
-        bags[folds == (left_out + 1 + bag) % recipe.folds, bag] = -1
         bags[folds == left_out, bag] = 0
+        stopping = (left_out + 1 + bag) % recipe.folds if recipe.stop_apart else left_out
+        bags[folds == stopping, bag] = -1
         if keep < 1.0:
             rng = np.random.default_rng([recipe.seed, left_out, bag, 2])
             for outcome in (0, 1):

@@ -13,7 +13,7 @@ import numpy as np
 
 from alama.training import portable
 from alama.training.making.draft import Draft, weighed
-from alama.training.validation.metrics import log_loss
+from alama.training.validation.metrics import auc, log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 PAIR_COUNTS: Final = (0, 1, 2, 3, 5, 8, 12, 18, 25, 40)
 """Numbers of pairs that are tried; the strongest come first."""
 
-_HALF: Final = 0.5
-_DOUBT: Final = 4.0
-"""How firmly the two weights are taken to be a half before any row is seen: so many rows' worth."""
+_BEFORE: Final = (0.0, 0.5, 0.5)
+_FIRMNESS: Final = 10.0
+"""The weights of the floor, the smooth and the boosted fit before any row is seen, and how firmly
+they are held: few rows cannot tell which fit is better, and the mean of two errs less than either."""
+
+_SHARES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of the floor, until the whole ranks no worse than the floor alone."""
 
 _GRAIN: Final = 1_024.0
 """Weights are multiples of one over this, so that last bits do not reach the model."""
@@ -69,6 +73,18 @@ class Choice:
     floor: float
     base: float
 
+    def towards_floor(self, share: float) -> Choice:
+        """Give so much of the floor in the place of as much of everything."""
+        kept = 1.0 - share
+        return Choice(
+            self.strength,
+            self.pairs,
+            kept * self.smooth,
+            kept * self.boosted,
+            kept * self.floor + share,
+            kept * self.base,
+        )
+
     def margins(self, said: Said) -> Floats:
         margins: Floats = (
             self.base
@@ -90,13 +106,14 @@ def choose(said: Said, labels: Labels, pair_loss: float) -> Choice:
     strength = _least([_loss(margins, labels) for margins in said.smooth])
     found = []
     for pairs, count in enumerate(PAIR_COUNTS[: len(said.boosted)]):
-        (smooth, boosted), base = _stacked((said.smooth[strength], said.boosted[pairs]), labels)
-        choice = Choice(strength, pairs, smooth, boosted, 0.0, base)
+        parts = said.floor, said.smooth[strength], said.boosted[pairs]
+        (floor, smooth, boosted), base = _stacked(parts, labels)
+        choice = Choice(strength, pairs, smooth, boosted, floor, base)
         found.append((_loss(choice.margins(said), labels) + pair_loss * count, choice))
-    (weight,), base = _stacked((said.floor,), labels)
-    floor = Choice(strength, 0, 0.0, 0.0, weight, base)
-    found.append((_loss(floor.margins(said), labels), floor))
-    return found[_least([loss for loss, _ in found])][1]
+    best = found[_least([loss for loss, _ in found])][1]
+    least = auc(labels, said.floor)
+    blends = (best.towards_floor(share) for share in _SHARES)
+    return next((one for one in blends if auc(labels, one.margins(said)) >= least))
 
 
 def by_what_they_carry(draft: Draft, slots: Sequence[Slots], weights: Floats) -> Draft:
@@ -132,9 +149,9 @@ def _stacked(parts: Sequence[Floats], labels: Labels) -> tuple[tuple[float, ...]
     What would get a weight below nought gets none.
     """
     used = list(range(len(parts)))
-    prior = _HALF if len(parts) > 1 else 1.0
     while True:
-        weights, base = _line([parts[place] for place in used], labels, prior)
+        before = [_BEFORE[place] for place in used]
+        weights, base = _line([parts[place] for place in used], labels, before)
         below = [number for number, weight in enumerate(weights) if weight < 0.0]
         if not below or len(used) == 1:
             break
@@ -146,10 +163,12 @@ def _stacked(parts: Sequence[Floats], labels: Labels) -> tuple[tuple[float, ...]
     ) / _GRAIN
 
 
-def _line(parts: Sequence[Floats], labels: Labels, prior: float) -> tuple[list[float], float]:
+def _line(
+    parts: Sequence[Floats], labels: Labels, before: Sequence[float]
+) -> tuple[list[float], float]:
     """Fit weights and a base by Newton's steps, drawn a little to the weights held before."""
-    held = np.array([0.0, *(prior for _ in parts)])
-    doubt = np.array([0.0, *(_DOUBT for _ in parts)])
+    held = np.array([0.0, *before])
+    firm = np.array([0.0, *(_FIRMNESS for _ in parts)])
     figures = held.copy()
     columns = [np.ones(len(labels)), *parts]
     for _ in range(_STEPS):
@@ -157,7 +176,7 @@ def _line(parts: Sequence[Floats], labels: Labels, prior: float) -> tuple[list[f
         weights = np.maximum(chances * (1.0 - chances), _NEAR)
         slope = np.array([portable.total((chances - labels) * c) for c in columns])
         bend = np.array([[portable.total(weights * a * b) for b in columns] for a in columns])
-        step = np.linalg.solve(bend + np.diag(doubt), slope + doubt * (figures - held))
+        step = np.linalg.solve(bend + np.diag(firm), slope + firm * (figures - held))
         figures = figures - np.clip(step, -1.0, 1.0)
         if float(np.max(np.abs(step))) <= _NEAR:
             break

@@ -158,24 +158,21 @@ def make_card(
         whole = _whole(rows, learned, choice)
         sample = rows.some(TABLE_ROWS_MAX)
         fineness = _bander(whole, sample).within(recipe.band_cost)
-        part.at(f"judging {name}", 0.8)
+        part.at(f"directions of {name}", 0.8)
+        projection = _projection(whole, sample, served, recipe, fineness)
+        capped = _is_capped(projection, sample, recipe.cap_cost)
+        projected, prices = _priced(projection, sample, capped=capped)
+        part.at(f"judging {name}", 0.9)
         tried = Parallel()(
-            delayed(_finished_without)(rows, draft, fold, recipe, fineness)
+            delayed(_finished_without)(rows, draft, fold, recipe, fineness, capped=capped)
             for fold, draft in enumerate(judging)
         )
     mixed = _gather([_unseen(rows, draft, fold) for fold, draft in enumerate(judging)], rows.folds)
-    banded, free, capped = (_gather(lines, rows.folds) for lines in zip(*tried, strict=True))
-    cap = _calibrated_loss(capped, labels) - _calibrated_loss(free, labels)
-    is_capped = bool(data.catalogue.core_names) or cap <= recipe.cap_cost
-    judged = capped if is_capped else free
-    calibration = calibrate(judged, labels)
-
-    part.at(f"directions of {name}", 0.9)
-    projection = _projection(whole, sample, served, recipe, fineness)
-    projected, prices = _priced(projection, sample, capped=is_capped)
+    banded, finished = (_gather(lines, rows.folds) for lines in zip(*tried, strict=True))
+    calibration = calibrate(finished, labels)
     margins = projected.margins(projected.slots(served.columns))
     final = replace(calibration, intercept=intercept_for(margins, served.labels, calibration.slope))
-    card = card_of(name, projected, final, served, capped=is_capped)
+    card = card_of(name, projected, final, served, capped=capped)
     part.at(f"checks of {name}", 0.98)
     notes = CardNotes(
         card=name,
@@ -185,8 +182,7 @@ def make_card(
             _stage("boosted", said.boosted[choice.pairs], labels),
             _stage("chosen", mixed, labels),
             _stage("banded", banded, labels),
-            _stage("directed", free, labels),
-            _stage("capped", capped, labels),
+            _stage("projected", finished, labels),
         ),
         prices=prices,
         withheld=withheld_gains(card, served),
@@ -256,15 +252,29 @@ def _unseen(rows: Rows, draft: Draft, fold: int) -> Floats:
 
 
 def _finished_without(
-    rows: Rows, draft: Draft, fold: int, recipe: Recipe, fineness: Fineness
-) -> tuple[Floats, Floats, Floats]:
-    """Give what a draft says of the fold left out on bands, held to directions, and capped too."""
+    rows: Rows, draft: Draft, fold: int, recipe: Recipe, fineness: Fineness, *, capped: bool
+) -> tuple[Floats, Floats]:
+    """Give what a draft says of the fold left out on bands, and projected as well."""
     seen = rows.some(FOLD_ROWS_MAX, without=fold)
     projection = _projection(draft, seen, seen, recipe, fineness)
     signs = _signs(seen, projection.draft)
-    free, _ = projection.solve(signs, capped=False, steps=_JUDGING_STEPS)
-    capped, _ = projection.solve(signs, capped=True, steps=_JUDGING_STEPS)
-    return tuple(_unseen(rows, made, fold) for made in (projection.draft, free, capped))
+    projected, _ = projection.solve(signs, capped=capped, steps=_JUDGING_STEPS)
+    return _unseen(rows, projection.draft, fold), _unseen(rows, projected, fold)
+
+
+def _is_capped(projection: Projection, data: Dataset, cost: float) -> bool:
+    """Say whether what is not told is held to the average at most.
+
+    It is where callers may choose what they tell. In other tables what is missing was so when the
+    loan was made, and may speak for somebody: there a cap must not cost more than it may.
+    """
+    if data.catalogue.core_names:
+        return True
+    signs = _signs(data, projection.draft)
+    free, capped = (
+        projection.solve(signs, capped=held, steps=_JUDGING_STEPS)[1] for held in (False, True)
+    )
+    return capped - free <= cost
 
 
 def _calibrated_loss(margins: Floats, labels: NDArray[np.int8]) -> float:
