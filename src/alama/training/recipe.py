@@ -52,8 +52,8 @@ class Recipe:
     stop_apart: bool = True
     bags: int = 0
     learning_rate: float = 0.08
-    smoothing_rounds: int = 20
-    patience: int = 50
+    smoothing_rounds: int = 10
+    patience: int = 15
     leaf_rows: int = 0
     rows_per_bag: int = 480_000
     masked_share: float = 0.1
