@@ -337,6 +337,7 @@ def test_reading_tells_how_far_it_is(tmp_path: Path) -> None:
     assert shares[-1] == 1.0
 
 
+@pytest.mark.long
 def test_texts_of_a_large_file_are_read_and_let_go(tmp_path: Path) -> None:
     columns = history_columns(200_000)
     columns["remark"] = ["x" * 490 + str(row) for row in range(200_000)]
