@@ -68,12 +68,23 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, usable_cores() + 1)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
+@pytest.hookimpl(tryfirst=True)  # before the groups and the lanes are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file that share a fixture run in one worker, so that it is made once."""
+    """Tests of one file that share a fixture run in one worker, so that it is made once.
+
+    What comes to the same on both databases has PostgreSQL, which takes longer, in the long lane.
+    """
     for item in items:
+        if item.get_closest_marker("alike") is not None and _kind(item) == "postgresql":
+            item.add_marker(pytest.mark.long)
         if item.get_closest_marker("xdist_group") is None and _shares(item):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _kind(item: pytest.Item) -> object:
+    """The kind of database that a test runs on; None where it has no choice of them."""
+    chosen = getattr(getattr(item, "callspec", None), "params", {})
+    return chosen.get("database_url", chosen.get("address"))
 
 
 def _shares(item: pytest.Item) -> bool:
