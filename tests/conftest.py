@@ -8,13 +8,14 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
 from alembic import command
 from hypothesis import HealthCheck, settings
 
+from alama.core import model
 from alama.platform.files import packaged
 from alama.platform.terminal.terminal import usable_cores
 from tests.databases import Postgres, sqlite_url
@@ -112,6 +113,7 @@ def packaged_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("read_language", "read_jurisdiction"):
             patch.setattr(packaged, name, cache(getattr(packaged, name)))
+        patch.setattr(model, "decode", lru_cache(maxsize=16)(model.decode))
         yield
 
 
