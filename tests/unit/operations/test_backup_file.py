@@ -101,3 +101,16 @@ def test_who_may_not_write_there_is_told_where_and_as_whom(closed: Path, name: s
         pass
     assert str(caught.value).startswith(f"cannot write to {path.parent} as user ")
     assert caught.value.hint is not None
+
+
+def test_who_is_ended_the_moment_a_file_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(_descriptor: int) -> None:
+        raise SystemExit(143)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", ended)
+        with pytest.raises(SystemExit):
+            appearing(tmp_path / "backup").__enter__()
+    assert list(tmp_path.iterdir()) == []
