@@ -14,7 +14,7 @@ field has where its truth is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
@@ -142,12 +142,14 @@ class Books:
     """Columns of all rows; which have a `known` outcome, those outcomes, and when each was made.
 
     `labels` stand beside the known rows only, `days` beside all rows; None where nobody says.
+    `usual` has the most that a column is known to tell alone, where that is known.
     """
 
     columns: Mapping[str, Column]
     known: Mask
     labels: Labels
     days: NDArray[np.datetime64] | None = None
+    usual: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ def judge(books: Books) -> Judgement:
     for name, column in books.columns.items():
         if name in doubts:
             continue
-        why = marks(take_column(column, places), books.labels, days, USUAL_AUC.get(name))
+        why = marks(take_column(column, places), books.labels, days, books.usual.get(name))
         if why is not None:
             doubts[name] = why
     honest = {name for name, lost in fresh.items() if lost.borne_out and name not in doubts}
@@ -189,11 +191,12 @@ def _fewer(books: Books) -> Books:
         return books
     label_of = np.full(len(books.known), -1, dtype=np.int8)
     label_of[books.known] = books.labels
-    return Books(
-        {name: take_column(column, rows) for name, column in books.columns.items()},
-        books.known[rows],
-        label_of[rows[books.known[rows]]],
-        None if books.days is None else books.days[rows],
+    return replace(
+        books,
+        columns={name: take_column(column, rows) for name, column in books.columns.items()},
+        known=books.known[rows],
+        labels=label_of[rows[books.known[rows]]],
+        days=None if books.days is None else books.days[rows],
     )
 
 
@@ -368,17 +371,15 @@ def _fit(design: Floats, labels: Labels, start: Floats | None = None) -> _Fit:
     if start is not None:
         weights = start
     before = loss(weights)
+    inverse: Floats = np.eye(len(weights))
     for _ in range(_NEWTON_STEPS_MAX):
         risk = _probabilities(design @ weights)
         curve = (design * (risk * (1.0 - risk))[:, None]).T @ design + np.diag(ridge)
-        inverse = np.linalg.inv(curve)
+        inverse = np.linalg.inv(curve).astype(np.float64, copy=False)
         step = inverse @ (design.T @ (labels - risk) - ridge * weights)
-        for _ in range(_HALVINGS_MAX):
-            after = loss(weights + step)
-            if after <= before:
-                break
-            step = step / 2.0
-        weights = weights + step
+        halves = (step / 2.0**many for many in range(_HALVINGS_MAX))
+        step = next((half for half in halves if loss(weights + half) <= before), np.zeros(1))
+        weights, after = weights + step, loss(weights + step)
         if before - after < _LOSS_TOLERANCE:
             break
         before = after
@@ -481,7 +482,7 @@ def _pure(column: Column, labels: Labels) -> str | None:
     if isinstance(column, Words):
         codes = column.codes.astype(np.intp) + 1
     else:
-        values, codes = np.unique(column, return_inverse=True)
+        _, codes = np.unique(column, return_inverse=True)
         codes = np.where(np.isnan(column), 0, codes.ravel() + 1)
     rows = np.bincount(codes)
     bad = np.bincount(codes, weights=labels)
@@ -511,11 +512,13 @@ def _off_grid(column: Floats, labels: Labels) -> bool:
     low = np.searchsorted(repaid, bad, "left")
     high = np.searchsorted(repaid, bad, "right")
     first, last = np.maximum(low - _NEAR_ROWS, 0), np.minimum(high + _NEAR_ROWS, len(repaid))
-    beside = (upto[low] - upto[first] + upto[last] - upto[high]) / (low - first + last - high)
+    beside = (upto[low] - upto[first] + upto[last] - upto[high]) / np.maximum(
+        low - first + last - high, 1
+    )
     lacking = many * (beside - met)
     total = float(lacking.sum())
     error = float(np.sqrt((lacking**2).sum()))
-    return total >= max(_OFF_GRID_MIN * many.sum(), _OFF_GRID_CHANCE * error)
+    return total >= max(_OFF_GRID_MIN * float(many.sum()), _OFF_GRID_CHANCE * error, _POWER_MIN)
 
 
 def _aged(rates: Floats, labels: Labels, days: NDArray[np.datetime64]) -> bool:

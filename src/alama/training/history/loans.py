@@ -360,6 +360,7 @@ def _judged(rows: Rows, mature: NDArray[np.bool_], labels: Labels) -> Judgement:
             mature[places],
             labels,
             rows.book.applied_on[places],
+            leaks.USUAL_AUC,
         )
     )
 
