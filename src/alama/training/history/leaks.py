@@ -87,8 +87,6 @@ _COHORTS_MOVED: Final = 2.4
 _MEDIAN_ERROR: Final = 1.25
 """The standard error of a median beside that of a mean."""
 
-_AGAINST_CHANCE_COMMON: Final = 1.0
-
 _PURE_ROWS_MIN: Final = 30
 _PURE_SHARE: Final = 0.97
 _NEAR_ROWS: Final = 20
@@ -289,14 +287,18 @@ def _measured(logits: Mapping[str, Floats], ground: Floats, books: Books) -> dic
 
 
 def _common(shares: Floats, errors: Floats) -> float:
-    """Give what other columns lack alike, as far as it is no chance.
+    """Give what other columns lack alike, as far as it is no chance, whichever of them leaks.
 
     Where safer people apply than before, every column lacks about the same share of its power.
     """
-    weights = errors**-2.0
-    error = _MEDIAN_ERROR / np.sqrt(weights.sum())
-    surely = _middle(shares, weights) - _AGAINST_CHANCE_COMMON * error
-    return float(np.clip(surely, 0.0, _COMMON_MAX))
+    surely = []
+    for place in range(len(shares)):
+        rest = np.arange(len(shares)) != place
+        weights = errors[rest] ** -2.0
+        if len(weights):
+            error = _MEDIAN_ERROR / np.sqrt(weights.sum())
+            surely.append(_middle(shares[rest], weights) - error)
+    return float(np.clip(min(surely, default=0.0), 0.0, _COMMON_MAX))
 
 
 def _ground(columns: Sequence[Column], books: Books) -> Floats:
@@ -462,8 +464,7 @@ def marks(
         found = GRID
     if found is not None or (days is None and usual_auc is None):
         return found
-    books = Books({}, np.ones(len(labels), dtype=np.bool_), labels)
-    rates = _others_rates(column, books)
+    rates = _others_rates(column, _known(labels))
     if days is not None and _aged(rates, labels, days):
         return AGED
     area = auc(labels, rates)
@@ -475,6 +476,15 @@ def marks(
             f"{area:.2f}, there at most {usual_auc:.2f})"
         )
     return None
+
+
+def told_alone(column: Column, labels: Labels) -> float:
+    """Give the AUC of a column by itself, as `USUAL_AUC` has it."""
+    return auc(labels, _others_rates(column, _known(labels)))
+
+
+def _known(labels: Labels) -> Books:
+    return Books({}, np.ones(len(labels), dtype=np.bool_), labels)
 
 
 def _pure(column: Column, labels: Labels) -> str | None:
