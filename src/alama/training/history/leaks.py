@@ -152,9 +152,14 @@ class Books:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Why each column is doubted, and which columns fresh rows bear out to have been in time."""
+    """Why columns are doubted, and which of them fresh rows bear out to have been in time.
+
+    Columns are doubted for a sign of a later hand, or are merely `unusual`: stronger than their
+    kind, which is worth a question where fresh rows do not answer it.
+    """
 
     doubts: Mapping[str, str]
+    unusual: Mapping[str, str]
     borne_out: frozenset[str]
 
 
@@ -163,19 +168,24 @@ def judge(books: Books) -> Judgement:
     books = _fewer(books)
     bad = int(np.count_nonzero(books.labels))
     if min(bad, len(books.labels) - bad) < _OUTCOMES_MIN:
-        return Judgement({}, frozenset())
+        return Judgement({}, {}, frozenset())
     fresh = gone(books)
     doubts = {name: FRESH for name, lost in fresh.items() if lost.doubted}
     places = np.flatnonzero(books.known)
     days = None if books.days is None else books.days[places]
+    unusual: dict[str, str] = {}
     for name, column in books.columns.items():
-        if name in doubts:
+        known = take_column(column, places)
+        if name in doubts or not present(known).any():
             continue
-        why = marks(take_column(column, places), books.labels, days, books.usual.get(name))
+        why = marks(known, books.labels, days)
         if why is not None:
             doubts[name] = why
+        elif name in books.usual and not (name in fresh and fresh[name].borne_out):
+            why = _beyond(books.usual[name], known, books.labels)
+            unusual |= {} if why is None else {name: why}
     honest = {name for name, lost in fresh.items() if lost.borne_out and name not in doubts}
-    return Judgement(doubts, frozenset(honest))
+    return Judgement(doubts, unusual, frozenset(honest))
 
 
 def _fewer(books: Books) -> Books:
@@ -450,32 +460,30 @@ def _others_rates(column: Column, books: Books) -> Floats:
 # --------------------------------------------------------------------------- marks of an afterwards
 
 
-def marks(
-    column: Column,
-    labels: Labels,
-    days: NDArray[np.datetime64] | None = None,
-    usual_auc: float | None = None,
-) -> str | None:
-    """Say what in rows of a known outcome shows that a column was written afterwards, else None."""
-    if not present(column).any():
-        return None
+def marks(column: Column, labels: Labels, days: NDArray[np.datetime64] | None = None) -> str | None:
+    """Say what in rows of a known outcome shows that a column was written afterwards, else None.
+
+    Some values must be given.
+    """
     found = _pure(column, labels)
     if found is None and not isinstance(column, Words) and _off_grid(column, labels):
         found = GRID
-    if found is not None or (days is None and usual_auc is None):
-        return found
-    rates = _others_rates(column, _known(labels))
-    if days is not None and _aged(rates, labels, days):
-        return AGED
-    area = auc(labels, rates)
-    bad = int(np.count_nonzero(labels))
+    if found is None and days is not None:
+        rates = _others_rates(column, _known(labels))
+        found = AGED if _aged(rates, labels, days) else None
+    return found
+
+
+def _beyond(usual_auc: float, column: Column, labels: Labels) -> str | None:
+    """Say that a field tells more than it does anywhere else that is known, else None."""
+    area, bad = told_alone(column, labels), int(np.count_nonzero(labels))
     chance = _SURE * float(np.sqrt(_auc_variance(area, bad, len(labels) - bad)))
-    if usual_auc is not None and area - chance > usual_auc + _UNUSUAL:
-        return (
-            f"it tells the outcome better than this field does where the truth is known (AUC "
-            f"{area:.2f}, there at most {usual_auc:.2f})"
-        )
-    return None
+    if area - chance <= usual_auc + _UNUSUAL:
+        return None
+    return (
+        f"it tells the outcome better than this field does where the truth is known (AUC "
+        f"{area:.2f}, there at most {usual_auc:.2f})"
+    )
 
 
 def told_alone(column: Column, labels: Labels) -> float:

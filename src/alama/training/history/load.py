@@ -286,13 +286,14 @@ def _leaks(
             usual,
         )
     )
+    doubts = {**judged.unusual, **judged.doubts}
     for name, column in columns.items():
         area = quality.knows_outcome(column, gathered.labels)
         if area is not None:
             why = f"alone tells the outcome almost perfectly (AUC {area:.3f})."
-        elif name in judged.doubts:
+        elif name in doubts:
             area = quality.area_alone(column, gathered.labels)
-            why = f"(AUC alone {area:.3f}): {judged.doubts[name]}."
+            why = f"(AUC alone {area:.3f}): {doubts[name]}."
         else:
             continue
         yield (

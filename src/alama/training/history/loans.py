@@ -326,7 +326,8 @@ def _suspects(
     for spelled, known in roles.fields.items():
         column = columns.get(known.name)
         told = None if column is None else quality.giveaway(column, labels)
-        why = judgement.doubts.get(known.name)
+        sign = judgement.doubts.get(known.name)
+        why = sign or judgement.unusual.get(known.name)
         if told is not None and not told.certain and known.name in judgement.borne_out:
             told = None
         if column is None or (told is None and why is None):
@@ -337,7 +338,7 @@ def _suspects(
             standing = Standing.KEPT if known.name in kept else Standing.OPEN
         area = quality.area_alone(column, labels) if told is None else told.auc
         # Strength alone is a question; strength and a sign of a later hand are an answer.
-        doubt = told is None or not (told.certain or why is not None)
+        doubt = told is None or not (told.certain or sign is not None)
         reason = why if told is None or (why is not None and not told.certain) else told.why
         assert reason is not None
         found.append(Suspect(spelled, round(area, 4), reason, standing, doubt))
