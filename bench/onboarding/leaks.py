@@ -278,7 +278,7 @@ fields."""
 
 
 def share(rows: Sequence[dict[str, Any]], what: str) -> float:
-    return sum(row["many"] for row in rows if row[what]) / max(count(rows), 1)
+    return count([row for row in rows if row[what]]) / max(count(rows), 1)
 
 
 def count(rows: Sequence[dict[str, Any]]) -> int:
