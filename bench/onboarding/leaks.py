@@ -253,7 +253,8 @@ ABOUT: Final = """\
 Written by `python -m bench.onboarding.leaks`. Into every field of four public credit tables a leak
 was planted where the loan defaulted, just strong enough to lift the field's AUC alone by so much. A
 fifth of the rows is fresh: without outcome, and without the leak. Numbers keep the digits that they
-had. Of taiwan every second row was taken, of gmsc every fourth. [How a field is doubted](../onboarding.md#what-was-written-afterwards), and
+had. Of taiwan every second row was taken, of gmsc every fourth.
+[How a field is doubted](../onboarding.md#what-was-written-afterwards), and
 [why so](../decisions/0025-leaks-told-from-strength.md)."""
 
 ABOUT_HONEST: Final = f"""\
