@@ -126,7 +126,7 @@ USUAL_AUC: Final[Mapping[str, float]] = {
     "airtime_regularity": 0.65,
     "device_type": 0.60,
     "device_age_months": 0.55,
-    "requested_amount": 0.55,
+    "requested_amount": 0.54,
     "requested_term_days": 0.54,
     "loan_purpose": 0.53,
     "region": 0.52,
