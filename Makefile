@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick quick-tests test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run quick quick-tests test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -122,6 +122,9 @@ bench-monitoring: setup ## Hold drift, intervals and the report of a large book 
 bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score, then hold a model against the truth: some minutes
 	$(BIN)/python -m bench.onboarding
 	$(BIN)/python -m bench.pilot
+
+bench-leaks: setup ## Plant leaks of falling strength into the real tables and count those found: 20 minutes, into docs/generated/leaks.md
+	$(BIN)/python -m bench.onboarding.leaks
 
 bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: 7 minutes, into docs/generated/sizing.md)
 	$(BIN)/python -m bench.sizing $(SIZE)
