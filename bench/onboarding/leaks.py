@@ -254,6 +254,7 @@ Written by `python -m bench.onboarding.leaks`. Into every field of four public c
 was planted where the loan defaulted, just strong enough to lift the field's AUC alone by so much. A
 fifth of the rows is fresh: without outcome, and without the leak. Numbers keep the digits that they
 had. Of taiwan every second row was taken, of gmsc every fourth.
+The limits were chosen on these tables too, so other tables may show a little less.
 [How a field is doubted](../onboarding.md#what-was-written-afterwards), and
 [why so](../decisions/0025-leaks-told-from-strength.md)."""
 
