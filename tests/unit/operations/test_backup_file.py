@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.operations import sqlite_backup
+from alama.operations import backup_file, sqlite_backup
 from alama.operations.backup_file import appearing
 
 
@@ -106,11 +106,11 @@ def test_who_may_not_write_there_is_told_where_and_as_whom(closed: Path, name: s
 def test_who_is_ended_the_moment_a_file_is_made_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ended(_descriptor: int) -> None:
+    def ended(part: Path, *_: object) -> None:
+        part.touch()
         raise SystemExit(143)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "close", ended)
-        with pytest.raises(SystemExit):
-            appearing(tmp_path / "backup").__enter__()
+    monkeypatch.setattr(backup_file, "_hold", ended)
+    with pytest.raises(SystemExit):
+        appearing(tmp_path / "backup").__enter__()
     assert list(tmp_path.iterdir()) == []
