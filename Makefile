@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick quick-tests test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run quick quick-tests test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -53,12 +53,12 @@ quick-tests: setup
 test: setup .venv-deploy/.installed check ## The checks and all that proves the product: 8 minutes
 	$(BIN)/python $(PYTEST) -m "not long"
 
-test-long: setup .venv-api/.installed .venv-deploy/.installed ## Every other test: training, images, upgrades, fuzzing, outages
-	$(BIN)/python $(PYTEST) -m long
+test-long: setup .venv-api/.installed .venv-deploy/.installed ## Every other test, and all examples of each property: training, images, upgrades, fuzzing, outages
+	HYPOTHESIS_PROFILE=ci $(BIN)/python $(PYTEST) -m "long or hypothesis"
 
 # Apart from the tests, which it makes half as slow again.
 coverage: setup .venv-api/.installed .venv-deploy/.installed ## All tests once more, and the lines that none of them reaches
-	$(BIN)/python $(PYTEST) --cov --cov-report=term
+	HYPOTHESIS_PROFILE=ci $(BIN)/python $(PYTEST) --cov --cov-report=term
 
 # Tools that tests run, each set apart: they have many packages that ours need not agree with.
 # Schemathesis in one; in the other what judges deploy/, and writes the bill of materials.
@@ -123,6 +123,9 @@ bench-onboarding: setup ## Walk 50,000 loans with planted faults to a live score
 	$(BIN)/python -m bench.onboarding
 	$(BIN)/python -m bench.pilot
 
+bench-leaks: setup ## Plant leaks of falling strength into the real tables and count those found: 20 minutes, into docs/generated/leaks.md
+	$(BIN)/python -m bench.onboarding.leaks
+
 bench-sizing: setup ## Measure what a core carries and what a score takes (SIZE=full: 7 minutes, into docs/generated/sizing.md)
 	$(BIN)/python -m bench.sizing $(SIZE)
 
@@ -166,7 +169,7 @@ test-all: ## All tests on every supported Python that is found here
 	[ -z "$$failed" ] || { echo "failed on:$$failed"; exit 1; }
 
 test-3.%: .venvs/3.%/.installed .venv-api/.installed .venv-deploy/.installed
-	.venvs/3.$*/bin/python $(PYTEST) --quiet
+	HYPOTHESIS_PROFILE=ci .venvs/3.$*/bin/python $(PYTEST) --quiet
 
 .PRECIOUS: .venvs/3.%/.installed
 .venvs/3.%/.installed: requirements/dev.txt pyproject.toml

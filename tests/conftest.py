@@ -8,15 +8,19 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
 from alembic import command
 from hypothesis import HealthCheck, settings
 
+from alama.core import model
+from alama.platform.files import packaged
 from alama.platform.terminal.terminal import usable_cores
 from tests.databases import Postgres, sqlite_url
 from tests.migrated import Repeated
+from tests.tries import PROFILE
 
 # The same examples at every run, whatever the machine: a red build is red for everyone.
 settings.register_profile(
@@ -25,6 +29,8 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# Some of the same examples, for `make test`: `make test-long` shows each property all of them.
+settings.register_profile("brief", settings.get_profile("ci"), max_examples=30)
 # Few of the same examples: to see at once what is broken, not to prove what is not.
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=10)
 # New examples at every run, and many of them.
@@ -35,7 +41,7 @@ settings.register_profile("explore", deadline=None, max_examples=2_000)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.load_profile(PROFILE)
 
 # Until every test is known nothing is let go, so that looking for it takes time alone.
 gc.disable()
@@ -63,12 +69,23 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, usable_cores() + 1)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
+@pytest.hookimpl(tryfirst=True)  # before the groups and the lanes are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file that share a fixture run in one worker, so that it is made once."""
+    """Tests of one file that share a fixture run in one worker, so that it is made once.
+
+    What comes to the same on both databases has PostgreSQL, which takes longer, in the long lane.
+    """
     for item in items:
+        if item.get_closest_marker("alike") is not None and _kind(item) == "postgresql":
+            item.add_marker(pytest.mark.long)
         if item.get_closest_marker("xdist_group") is None and _shares(item):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _kind(item: pytest.Item) -> object:
+    """The kind of database that a test runs on; None where it has no choice of them."""
+    chosen = getattr(getattr(item, "callspec", None), "params", {})
+    return chosen.get("database_url", chosen.get("address"))
 
 
 def _shares(item: pytest.Item) -> bool:
@@ -80,11 +97,24 @@ def _shares(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def migrations() -> Iterator[Repeated]:
-    """Make new SQLite databases as the migrations do, without their taking as long each time."""
+    """Make new databases as the migrations do, without their taking as long each time."""
     repeated = Repeated(command.upgrade)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "upgrade", repeated)
         yield repeated
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packaged_once() -> Iterator[None]:
+    """Read each file of the package once: a service does so at its start, a test at each request.
+
+    What is read is frozen; the same text gives the same.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("read_language", "read_jurisdiction"):
+            patch.setattr(packaged, name, cache(getattr(packaged, name)))
+        patch.setattr(model, "decode", lru_cache(maxsize=16)(model.decode))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """An open database with every table and no row, once of each kind.
 
-Making one takes PostgreSQL half a second, so the tests of a file share it and leave it empty.
+Making one takes PostgreSQL half a second, so all these tests share it and leave it empty.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.webhooked import Hooks
 
 
 @pytest.fixture(
-    scope="module",
+    scope="session",
     params=[
         pytest.param("sqlite", marks=pytest.mark.xdist_group("contract-sqlite")),
         pytest.param("postgresql", marks=pytest.mark.xdist_group("contract-postgresql")),
@@ -35,7 +35,7 @@ def address(
             yield url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def migrated(address: str) -> Iterator[Database]:
     database = databases.connect(address)
     migrate.upgrade(database)

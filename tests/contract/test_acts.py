@@ -20,6 +20,8 @@ from tests.entries import NOON_US
 from tests.factories import a_model
 from tests.stores import registry_in
 
+pytestmark = pytest.mark.alike
+
 MODEL = a_model()
 POLICY_ID = draft.default_policy("KES").id
 

@@ -311,6 +311,7 @@ def test_why_fewer_people_approve_is_in_the_audit(house: House) -> None:
         ("signatures", "person", "A. Nother"),
     ],
 )
+@pytest.mark.alike
 def test_what_was_changed_behind_its_back_is_found(
     house: House, table: str, column: str, value: object
 ) -> None:

@@ -18,6 +18,8 @@ from tests.clocks import HandClock
 from tests.entries import DEMO
 from tests.protected import DAY_US, House
 
+pytestmark = pytest.mark.alike
+
 LIVE = Book("demo", Mode.LIVE)
 
 

@@ -18,6 +18,8 @@ from tests.clocks import HandClock
 from tests.protected import House
 from tests.vaults import vault_of
 
+pytestmark = pytest.mark.alike
+
 NOTHING = bytes(32)
 CURRENT = "purpose = 'sign' AND retired_us IS NULL"
 RETIRED = "purpose = 'sign' AND retired_us IS NOT NULL"

@@ -14,6 +14,8 @@ from tests.contract.test_reviews_protected import reviewed
 from tests.entries import DEMO
 from tests.protected import House
 
+pytestmark = pytest.mark.alike
+
 ENOUGH = 50
 DAMAGES = {"no Unicode": "CAST(x'7aff' AS TEXT)", "no text": "x'7aff'"}
 

@@ -12,6 +12,8 @@ from alama.webhooks.records import Endpoint, Secrets
 from tests.entries import DEMO, NOON_US
 from tests.webhooked import NEW_SECRET, SECRET, Hooks
 
+pytestmark = pytest.mark.alike
+
 THIRD_SECRET = b"3" * secrets.SECRET_BYTES
 UNTIL_US = NOON_US + 10
 LATER_US = NOON_US + 20

@@ -14,6 +14,8 @@ from tests.audited import verdict_on
 from tests.entries import NOON_US
 from tests.onboarded import MODEL, OTHER_MODEL, House, a_history, a_pilot
 
+pytestmark = pytest.mark.alike
+
 TEXT = draft.default_text("KES")
 POLICY = policy_text.read(TEXT)
 DAMAGES = [b"\0", b"", b"{}", document.encode(MODEL)[:-9], document.encode(OTHER_MODEL)]

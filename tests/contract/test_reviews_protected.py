@@ -196,6 +196,7 @@ def test_notes_that_are_written_while_keys_are_replaced_all_open(
         ("mode = 'live'", "no act says that it was made"),
     ],
 )
+@pytest.mark.alike
 def test_a_review_that_was_rewritten_is_found(house: House, change: str, what: str) -> None:
     request_id = reviewed(house, "A-1")
     reviewed(house, None)

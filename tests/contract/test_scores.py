@@ -21,6 +21,7 @@ from alama.scoring.replay import open_packed, open_reply
 from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, a_request_id, an_entry
 from tests.stores import lenders_in, scores_in
+from tests.tries import tries
 from tests.vaults import vault_of
 
 BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
@@ -99,7 +100,7 @@ def pages(scores: Scores, book: Book, size: int) -> Iterator[Sequence[ScoreSumma
         before = page[-1].request_id
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(tries(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(BOOKS), st.integers(0, FAR_APART_US)), max_size=30),
     st.integers(1, 12),
@@ -313,7 +314,7 @@ def test_what_could_not_be_kept_is_not_approved_either(scores: Scores) -> None:
     assert scores.approved(DEMO, 0) == NOTHING
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(tries(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(

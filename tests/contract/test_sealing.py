@@ -26,6 +26,8 @@ from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, lenders_in, scores_in
 from tests.vaults import an_entry_of, vault_of
 
+pytestmark = pytest.mark.alike
+
 UMOJA = Book("umoja", Mode.TEST)
 
 DAMAGE: Mapping[str, Mapping[str, Any]] = {

@@ -28,6 +28,7 @@ from tests.applications import random_application
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.factories import a_model
 from tests.stores import lenders_in, scores_in
+from tests.tries import tries
 from tests.vaults import vault_of
 
 TODAY = NOON_US // DAY_US
@@ -141,7 +142,7 @@ def test_one_process_has_one_row_for_each_book_day_and_model(
         assert rows.scalar_one() == len(BOOKS) * 2
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(tries(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(
@@ -229,11 +230,11 @@ def test_a_commit_whose_end_nobody_knows_stays_counted_if_it_was_kept(
     entry, ring = entry_of(said[1]), vault_of(scores._database).ring("demo")
     entry = entry._replace(unsealed=entry.unsealed._replace(ring=ring))
 
-    def gone_after_the_commit(_: Database) -> None:
+    def gone_after_the_commit() -> None:
         raise StoreUnavailable("the file is not in its place")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Database, "_rely_on_commit", gone_after_the_commit)
+        patched.setattr(scores._database, "_rely_on_commit", gone_after_the_commit)
         with pytest.raises(StoreUnavailable):
             scores.commit([entry])
     assert today(scores) == counted(said[:2])

@@ -16,6 +16,8 @@ from tests.entries import DEMO, NOON_US
 from tests.stores import registry_in, scores_in
 from tests.vaults import an_entry_of, vault_of
 
+pytestmark = pytest.mark.alike
+
 
 @pytest.fixture
 def vault(database: Database) -> Vault:

@@ -1,6 +1,7 @@
 """The service on each database, in one process and in two; all tests of it share the four.
 
-The other two of the four are for `make test-long`: each database and each number is in both lanes.
+`make test` has the one that most can go wrong with, the other three are for `make test-long`. What
+starts a service of its own, as `test_serving.py` does, runs on SQLite in both.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ MARK = "Zq7marked"
             (kind, workers), marks=[pytest.mark.xdist_group(f"service-{kind}"), *lane], id=name
         )
         for kind, workers, name, lane in [
-            ("sqlite", 1, "sqlite-1-worker", []),
+            ("sqlite", 1, "sqlite-1-worker", [pytest.mark.long]),
             ("sqlite", 2, "sqlite-2-workers", [pytest.mark.long]),
             ("postgresql", 1, "postgresql-1-worker", [pytest.mark.long]),
             ("postgresql", 2, "postgresql-2-workers", []),

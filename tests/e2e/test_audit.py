@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from alama.core.chain import MAIN
 from alama.platform import acts
 from alama.platform.acts import ActKind
@@ -17,6 +19,11 @@ WORKERS = 2
 SCORES = 12
 
 
+@pytest.mark.parametrize(
+    "database_url",
+    ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)],
+    indirect=True,
+)
 def test_a_service_that_runs_and_one_that_was_stopped_verify(
     database_url: str, tmp_path: Path
 ) -> None:

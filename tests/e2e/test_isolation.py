@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from alama.platform import clock
@@ -13,6 +13,7 @@ from alama.platform.book import Book, Mode
 from alama.scoring.store import Scores
 from tests.e2e.service import COMPACT, Service
 from tests.lending import open_live
+from tests.tries import tries
 
 SCORES_EACH = 4
 
@@ -77,7 +78,7 @@ def require_nothing_of(victim: Shelf, reply: httpx.Response) -> None:
     assert reply.status_code < 500
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(places, places, numbers, paths, st.sampled_from(["GET", "HEAD"]))
 def test_a_score_of_another_book_is_not_found_however_its_id_is_guessed(
     service: Service,
@@ -95,7 +96,7 @@ def test_a_score_of_another_book_is_not_found_however_its_id_is_guessed(
     require_nothing_of(shelves[victim], reply)
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(places, places, numbers, st.integers(1, 100), prefixes)
 def test_a_list_holds_one_book_alone_whosever_cursor_it_starts_from(
     service: Service,
@@ -119,7 +120,7 @@ def _own(service: Service, shelf: Shelf) -> list[str]:
     return [row.request_id for row in Scores.at(service.installed).page(shelf.book, None, 1_000)]
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(places, places, numbers)
 def test_an_idempotency_key_of_another_book_opens_nothing_and_blocks_nothing(
     service: Service, shelves: list[Shelf], thief: int, victim: int, number: int
@@ -138,7 +139,7 @@ def test_an_idempotency_key_of_another_book_opens_nothing_and_blocks_nothing(
     assert again.json()["request_id"] == shelves[victim].request_ids[number]
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(places, prefixes)
 def test_an_explanation_adds_nothing_to_any_book_and_tells_of_none(
     service: Service, shelves: list[Shelf], asker: int, prefix: str

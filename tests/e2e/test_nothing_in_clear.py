@@ -121,6 +121,7 @@ def test_no_file_of_sqlite_and_no_line_of_the_log_holds_what_was_sent(tmp_path: 
     assert_nothing_in(path for path in tmp_path.rglob("*") if path.is_file())
 
 
+@pytest.mark.long
 def test_no_file_of_postgresql_holds_what_was_sent(postgres: Postgres, tmp_path: Path) -> None:
     with postgres.fresh() as url:
         with Server(url, tmp_path, 2, ALAMA_LOG="json") as server:
@@ -134,6 +135,7 @@ def test_no_file_of_postgresql_holds_what_was_sent(postgres: Postgres, tmp_path:
         assert found_in(postgres.log().encode()) == []
 
 
+@pytest.mark.long
 def test_without_the_master_key_nothing_is_served_and_it_is_said_what_to_do(
     tmp_path: Path,
 ) -> None:

@@ -36,8 +36,8 @@ _numbers = count()
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(kind, marks=pytest.mark.xdist_group(f"policies-{kind}"))
-        for kind in ("sqlite", "postgresql")
+        pytest.param(kind, marks=[pytest.mark.xdist_group(f"policies-{kind}"), *lane])
+        for kind, lane in [("sqlite", [pytest.mark.long]), ("postgresql", [])]
     ],
 )
 def service(

@@ -26,12 +26,14 @@ AT_ONCE = 24
 one_of_each = pytest.mark.parametrize(
     "service",
     [
-        pytest.param(("sqlite", 1), marks=pytest.mark.xdist_group("service-sqlite")),
+        pytest.param(
+            ("sqlite", 1), marks=[pytest.mark.xdist_group("service-sqlite"), pytest.mark.long]
+        ),
         pytest.param(("postgresql", 2), marks=pytest.mark.xdist_group("service-postgresql")),
     ],
     indirect=True,
 )
-"""Commands that a person waits for take seconds: not on all four."""
+"""Commands that a person waits for take seconds: not on all four, and on one in `make test`."""
 
 SOURCE = str(Path(alama.__file__).parents[1])
 

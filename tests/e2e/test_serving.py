@@ -108,7 +108,12 @@ class Load:
                     self.refused.append(reply.status_code)
 
 
-@pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
+@pytest.fixture(
+    params=[
+        pytest.param(1, id="one worker", marks=pytest.mark.long),
+        pytest.param(2, id="two workers"),
+    ]
+)
 def workers(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
@@ -172,7 +177,9 @@ class Asked:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(1, marks=pytest.mark.xdist_group("serving-one"), id="one worker"),
+        pytest.param(
+            1, marks=[pytest.mark.xdist_group("serving-one"), pytest.mark.long], id="one worker"
+        ),
         pytest.param(2, marks=pytest.mark.xdist_group("serving-two"), id="two workers"),
     ],
 )
@@ -247,6 +254,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
+@pytest.mark.long
 def test_workers_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
     with Server(sqlite_url(tmp_path), tmp_path, workers=2) as server:
         assert eventually(lambda: len(worker_pids(server)) == 2)

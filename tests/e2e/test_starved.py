@@ -27,6 +27,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.long
 def test_six_hundred_unfinished_heads_starve_neither_health_nor_scores(server: Server) -> None:
     credentials = {"Authorization": f"Bearer {server.key()}"}
     with (
@@ -53,12 +54,14 @@ def test_six_hundred_unfinished_heads_starve_neither_health_nor_scores(server: S
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.long
 def test_a_process_that_dies_leaves_no_memory_behind(server: Server) -> None:
     limits = Path(f"/proc/{server.pid}/limits").read_text("utf-8").splitlines()
     (core,) = [line.split() for line in limits if line.startswith("Max core file size")]
     assert core[4:6] == ["0", "0"]
 
 
+@pytest.mark.long
 def test_the_doctor_looks_where_the_service_listens(server: Server) -> None:
     said = server.typed("doctor", "--json")[1]
     assert f"it runs on {HOST}, port {server.port}, and is ready to score" in said

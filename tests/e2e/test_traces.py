@@ -217,6 +217,7 @@ def test_an_attempt_to_tell_a_receiver_is_a_span_of_the_worker(traced: Traced) -
     assert "traceparent" not in traced.receivers.taken[HOOK][0].headers
 
 
+@pytest.mark.long
 def test_a_collector_that_is_away_costs_one_line_and_no_request(tmp_path: Path) -> None:
     port = free_port()
     away = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{HOST}:{port}", "OTEL_BSP_MAX_QUEUE_SIZE": "64"}
@@ -241,6 +242,7 @@ def test_a_collector_that_is_away_costs_one_line_and_no_request(tmp_path: Path) 
         assert "Traceback" not in service.server.output()
 
 
+@pytest.mark.long
 def test_a_collector_that_hangs_keeps_no_stop_waiting(tmp_path: Path) -> None:
     with Collector(after_s=20.0) as collector:
         unstarted = Service(
@@ -259,6 +261,7 @@ def test_a_collector_that_hangs_keeps_no_stop_waiting(tmp_path: Path) -> None:
             assert '"event":"stop_timed_out"' not in service.server.output()
 
 
+@pytest.mark.long
 def test_a_worker_by_itself_tells_what_it_did_just_before_a_stop(tmp_path: Path) -> None:
     install(tmp_path)
     with Receivers() as receivers, Collector() as collector:
@@ -338,6 +341,7 @@ def test_without_a_collector_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [b"[]"] * len(UNWANTED)
 
 
+@pytest.mark.long
 def test_without_the_libraries_a_start_says_what_to_install(tmp_path: Path) -> None:
     # In their place a package that holds nothing.
     hidden = tmp_path / "hidden" / "opentelemetry"

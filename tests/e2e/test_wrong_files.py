@@ -181,6 +181,7 @@ def test_columns_that_teach_nothing_are_ignored_with_a_word_and_the_rest_is_lear
     assert sorted(p.name for p in tmp_path.iterdir()) == ["loans.csv", "m.json", "r.html"]
 
 
+@pytest.mark.long
 def test_a_million_categories_are_ignored_as_an_id(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -428,6 +428,7 @@ class Protection(RuleBasedStateMachine):
         assert verdict.deleted == len(self.deleted)
 
 
+@pytest.mark.hypothesis
 def test_whatever_happens_what_was_kept_replays_and_what_was_erased_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

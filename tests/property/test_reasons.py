@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -125,6 +126,7 @@ def names(reason: Reason, rule: str) -> bool:
     return reason.code == LENDER_RULE and f"“{rule}”" in reason.text
 
 
+@pytest.mark.long
 def test_the_cases_meet_every_code() -> None:
     told = [reason.code for seed in range(1_200) for reason in random_case(seed).reasons()]
     by_field = {code for own in ENGLISH.fields.values() for code in (own.lowers, own.raises)}

@@ -57,6 +57,7 @@ def changed_fields(
         yield case.catalogue.field(change.field), change.before, change.after
 
 
+@pytest.mark.long
 def test_the_cases_meet_every_answer_and_nearly_every_hindrance() -> None:
     answers = [random_case(seed).find() for seed in range(250)]
     assert {answer.status for answer in answers} == set(Status)

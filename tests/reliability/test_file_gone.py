@@ -24,7 +24,7 @@ from tests.reliability.outages import (
 from tests.reliability.verdict import assert_kept, assert_told_to_come_back, stored
 from tests.server import Server
 
-pytestmark = pytest.mark.xdist_group("outages")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("outages")]
 
 NOTICED_S_MAX = 10.0
 BACK_S_MAX = 10.0

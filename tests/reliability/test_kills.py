@@ -20,6 +20,7 @@ from tests.reliability.verdict import assert_kept, assert_readable
 from tests.server import Server
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
     pytest.mark.xdist_group("kills"),
 ]

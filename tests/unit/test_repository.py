@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "alama"
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 
+Syntax = dict[Path, list[ast.AST]]
+
 LINES_MAX_FUNCTION = 60  # fits a screen
 
 # What `git` would leave out, for a copy of the repository that came as an archive.
@@ -31,6 +34,7 @@ NOT_OURS = re.compile(
 )
 
 
+@cache
 def our_files() -> list[Path]:
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
@@ -144,34 +148,34 @@ def test_every_dependency_is_argued_for() -> None:
     assert [name for name in dependencies() if f"| `{name}` |" not in reasons] == []
 
 
-def test_a_function_fits_a_screen() -> None:
+def test_a_function_fits_a_screen(syntax: Syntax) -> None:
     long_functions = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
-        for path, tree in trees()
-        for node in ast.walk(tree)
+        for path, nodes in syntax.items()
+        for node in nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or node.lineno) - node.lineno >= LINES_MAX_FUNCTION
     ]
     assert long_functions == []
 
 
-def test_no_code_runs_data_as_code() -> None:
+def test_no_code_runs_data_as_code(syntax: Syntax) -> None:
     # A model artefact, a table or a name from a lender must never become a program.
     found = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path, tree in trees()
-        for node in ast.walk(tree)
+        for path, nodes in syntax.items()
+        for node in nodes
         for name in runs_data(node)
     ]
     assert found == []
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    """Every source file of the package, parsed."""
+@pytest.fixture(scope="module")
+def syntax() -> Syntax:
+    """Every source file of the package, parsed and walked once: that takes seconds."""
     sources = sorted((ROOT / "src").rglob("*.py"))
     assert sources
-    for path in sources:
-        yield path, ast.parse(path.read_text("utf-8"))
+    return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in sources}
 
 
 def runs_data(node: ast.AST) -> list[str]:
@@ -232,24 +236,24 @@ COMMANDS_LEFT = {
 """How many texts elsewhere tell of a command, by file, and why they may."""
 
 
-def test_commands_are_worded_where_the_terminal_is_written_to() -> None:
+def test_commands_are_worded_where_the_terminal_is_written_to(syntax: Syntax) -> None:
     """What callers of HTTP read must not send them to a command that they may not run."""
     nouns = "|".join(noun.name for noun in NOUNS)
     command = re.compile(rf"`alama |(?<![\w.-])alama ({nouns})\b")
     found = Counter(
         name
-        for path, tree in trees()
+        for path, nodes in syntax.items()
         if not SPEAKS_IN_THE_TERMINAL.search(name := path.relative_to(PACKAGE).as_posix())
-        for text in told(tree)
+        for text in told(nodes)
         if command.search(text)
     )
     assert dict(found) == {name: count for name, (count, _) in COMMANDS_LEFT.items()}
 
 
-def told(tree: ast.Module) -> Iterator[str]:
+def told(nodes: list[ast.AST]) -> Iterator[str]:
     """Every text of a module but docstrings and the like, which stand alone."""
-    alone = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
-    for node in ast.walk(tree):
+    alone = {id(one.value) for one in nodes if isinstance(one, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
             yield node.value
 
@@ -283,7 +287,9 @@ def test_every_test_belongs_to_one_lane() -> None:
     # What neither lane ran would be green for ever.
     lanes = recipes("test", "test-long")
     marks = [re.findall(r'\$\(PYTEST\) -m ("[^"]+"|\w+)(.*)', recipe) for recipe in lanes]
-    assert marks == [[('"not long"', "")], [("long", "")]]
+    assert marks == [[('"not long"', "")], [('"long or hypothesis"', "")]]
+    # A property is in both: `make test` shows it some of its examples, the other one all of them.
+    assert ["HYPOTHESIS_PROFILE=ci" in recipe for recipe in lanes] == [False, True]
     run = (ROOT / ".ci" / "run").read_text("utf-8")
     made = re.findall(r"^(?:exec )?make (.*)$", run, re.MULTILINE)
     assert made == ["test", "test-long"]

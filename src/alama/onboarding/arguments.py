@@ -125,7 +125,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         action="extend",
         default=[],
         metavar="A,B",
-        help="keep a field that seems to give the outcome away; a gate then blocks approval",
+        help="keep a suspected field; a gate blocks approval if it gives the outcome away",
     )
     add(
         "--region",

@@ -241,6 +241,7 @@ _STANDINGS: Final = {
     SuspectStanding.EXCLUDED: Text("excluded", "green"),
     SuspectStanding.SET_ASIDE: Text("no field of a request: set aside", "green"),
 }
+_KEPT_DOUBT: Final = Text("kept on your word", "yellow")
 
 
 def stand_of(opened: Installation, lender: str) -> Progress:
@@ -461,7 +462,7 @@ def _suspects(report: HistoryReport) -> Table:
             Text(suspect.column, "bold"),
             f"{suspect.auc:.3f}",
             Text(suspect.why),
-            _STANDINGS[suspect.standing],
+            _KEPT_DOUBT if suspect.kept and suspect.doubt else _STANDINGS[suspect.standing],
         )
     mention_rest(table, len(report.suspects), _LINES_MAX, ": --report PAGE has all")
     return table

@@ -42,15 +42,16 @@ def appearing(path: Path) -> Iterator[Path]:
     """
     target = path.absolute()
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    _hold(part, target, path)
     try:
+        _hold(part, target, path)
         yield part
         with told_as_file_problem(path):
             promise.sync(part)
             _name(part, target, path)
             promise.sync(target.parent)
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # of a folder that is closed to us, which was told already
+            part.unlink()
 
 
 def _hold(part: Path, target: Path, path: Path) -> None:

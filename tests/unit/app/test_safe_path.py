@@ -76,7 +76,10 @@ def loaded(folder: Path) -> str:
     return said.read_text("utf-8") if said.exists() else ""
 
 
-@pytest.mark.parametrize("command", [ALAMA, MODULE], ids=["script", "module"])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(ALAMA, id="script"), pytest.param(MODULE, id="module", marks=pytest.mark.long)],
+)
 def test_the_service_its_workers_and_the_one_beside_them_import_nothing_from_there(
     folder: Path, command: tuple[str, ...]
 ) -> None:
@@ -139,6 +142,7 @@ sys.exit(str(names) if names else 0)
 """
 
 
+@pytest.mark.long
 def test_processes_that_train_import_nothing_from_there_and_have_no_master_key(
     folder: Path,
 ) -> None:

@@ -106,6 +106,7 @@ def done(installed: Installation, home: Path, job: Job) -> tuple[Job, str, int]:
         ((20, 900_000), "it needs more memory than a job may take"),
     ],
 )
+@pytest.mark.long
 def test_a_small_file_that_would_take_gigabytes_ends_its_own_job(
     installed: Installation, tmp_path: Path, borrowers: tuple[int, int], words: str
 ) -> None:

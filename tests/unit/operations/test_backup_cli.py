@@ -103,6 +103,7 @@ def test_what_was_backed_up_is_there_when_it_was_restored_elsewhere(
     assert main(["db", "check"]) == 0
 
 
+@pytest.mark.alike
 def test_a_backup_takes_the_place_of_no_file(
     source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_backup_takes_the_place_of_no_file(
 
 
 @pytest.mark.usefixtures("source")
+@pytest.mark.alike
 def test_a_backup_into_a_folder_that_is_not_there_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,6 +124,7 @@ def test_a_backup_into_a_folder_that_is_not_there_says_so(
 
 
 @pytest.mark.usefixtures("source")
+@pytest.mark.alike
 def test_what_a_killed_backup_has_left_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +193,7 @@ def test_nothing_is_restored_over_a_database(
     assert lenders_in(source) == {"demo", "umoja"}
 
 
+@pytest.mark.alike
 def test_a_restore_with_another_pepper_says_so_and_exits_with_1(
     source: str,
     elsewhere: Elsewhere,
@@ -237,6 +241,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_the_upgrade_named(
         ("0007", "stands at schema 0007, which was never released"),
     ],
 )
+@pytest.mark.alike
 def test_a_backup_of_a_schema_that_is_not_known_is_refused_and_nothing_appears(
     elsewhere: Elsewhere,
     source: str,
@@ -267,6 +272,7 @@ def test_a_file_that_is_no_backup_is_refused(
     assert "cannot read" in capsys.readouterr().err
 
 
+@pytest.mark.alike
 def test_a_damaged_backup_is_refused_and_nothing_appears(
     elsewhere: Elsewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -285,6 +291,7 @@ def test_a_damaged_backup_is_refused_and_nothing_appears(
         database.close()
 
 
+@pytest.mark.alike
 def test_a_backup_of_the_other_kind_is_refused(
     source: str,
     tmp_path: Path,

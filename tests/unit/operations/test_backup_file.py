@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from alama.core.errors import FileProblem
-from alama.operations import sqlite_backup
+from alama.operations import backup_file, sqlite_backup
 from alama.operations.backup_file import appearing
 
 
@@ -101,3 +101,16 @@ def test_who_may_not_write_there_is_told_where_and_as_whom(closed: Path, name: s
         pass
     assert str(caught.value).startswith(f"cannot write to {path.parent} as user ")
     assert caught.value.hint is not None
+
+
+def test_who_is_ended_the_moment_a_file_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(part: Path, *_: object) -> None:
+        part.touch()
+        raise SystemExit(143)
+
+    monkeypatch.setattr(backup_file, "_hold", ended)
+    with pytest.raises(SystemExit):
+        appearing(tmp_path / "backup").__enter__()
+    assert list(tmp_path.iterdir()) == []

@@ -85,6 +85,7 @@ def test_everything_is_in_order_in_a_new_installation(
 
 
 @pytest.mark.usefixtures("address")
+@pytest.mark.alike
 def test_a_quick_check_says_what_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["db", "check", "--quick"]) == 0
     found = marks(capsys.readouterr().out)
@@ -93,6 +94,7 @@ def test_a_quick_check_says_what_it_leaves_out(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("options", [[], ["--quick"]])
+@pytest.mark.alike
 def test_a_damaged_document_is_named_with_the_way_out(
     address: str, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_damaged_document_is_named_with_the_way_out(
 
 
 @pytest.mark.parametrize("options", [[], ["--quick"]])
+@pytest.mark.alike
 def test_an_old_schema_is_named_with_the_way_out(
     address: str,
     options: list[str],
@@ -136,6 +139,7 @@ def test_an_old_schema_is_named_with_the_way_out(
     database.close()
 
 
+@pytest.mark.alike
 def test_what_only_a_newer_version_knows_cannot_be_told(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +177,7 @@ def test_tables_and_indexes_of_somebody_else_are_not_wrong(address: str) -> None
     assert main(["db", "check"]) == 0
 
 
+@pytest.mark.alike
 def test_a_row_that_names_nothing_is_named(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,6 +193,7 @@ def test_a_row_that_names_nothing_is_named(
         assert said in " ".join(out.split())
 
 
+@pytest.mark.alike
 def test_another_pepper_and_another_master_key_are_named(
     address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,6 +210,7 @@ def test_another_pepper_and_another_master_key_are_named(
     assert address
 
 
+@pytest.mark.alike
 def test_a_lost_pepper_is_named_and_no_new_one_made(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,6 +221,7 @@ def test_a_lost_pepper_is_named_and_no_new_one_made(
     assert address
 
 
+@pytest.mark.alike
 def test_a_key_of_the_vault_that_does_not_open_is_named(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,6 +237,7 @@ def test_a_key_of_the_vault_that_does_not_open_is_named(
     assert "1 does not open, vk_" in out
 
 
+@pytest.mark.alike
 def test_a_changed_entry_of_the_audit_is_named(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,8 @@ from alama.vault import schema as vault_schema
 from tests.factories import a_model
 from tests.stored import give_score
 
+pytestmark = pytest.mark.alike
+
 BOOK = Book("demo", Mode.TEST)
 APPLICATION = {
     "mobile_money_months": 14,

@@ -179,6 +179,7 @@ def test_a_bill_carries_the_time_that_the_build_names_and_is_else_the_same(
     assert document == bills["serve"]
 
 
+@pytest.mark.long
 def test_the_schema_accepts_a_bill_and_refuses_what_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

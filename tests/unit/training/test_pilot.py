@@ -239,6 +239,16 @@ def test_a_leaking_column_that_is_kept_is_blocked(history: History, candidate: C
     assert "avg_balance" in pack.blocked_by[0].words
 
 
+def test_a_doubted_column_that_is_kept_is_asked_about_and_blocks_nothing(
+    history: History, candidate: Candidate
+) -> None:
+    suspect = Suspect("avg_balance", 0.78, "it may have been changed", Standing.KEPT, doubt=True)
+    report = msgspec.structs.replace(history.report, suspects=(suspect,))
+    pack = judged_again(replace(history, report=report), candidate.model)
+    assert Gate.LEAKAGE not in blocked(pack)
+    assert pack.questions[0].startswith("avg_balance was kept as an input on somebody's word")
+
+
 def test_a_last_quarter_that_shifted_is_blocked_by_stability(
     history: History, candidate: Candidate
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
 from alama.lenders import installation
@@ -17,6 +16,7 @@ from alama.platform.events import EventKind
 from alama.webhooks.records import DESCRIPTION_MAX
 from tests.callers import ENDPOINTS, URL, Lender
 from tests.exchanges import Received
+from tests.tries import tries
 
 MARK = "Zq7marked"
 """Part of every value that is sent, to see where it comes out again."""
@@ -336,7 +336,7 @@ anything = st.recursive(
 names = st.sampled_from(["url", "kinds", "description", "enabled", "since", "endpoint_id"])
 
 
-@bounds(max_examples=25)
+@tries(25)
 @given(st.dictionaries(names | st.text(max_size=6), anything, max_size=4))
 def test_no_body_breaks_the_service(
     lender: Lender, endpoint: str, event: str, body: dict[str, Any]

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.platform.addresses import DEVELOPMENT
@@ -21,6 +21,7 @@ from alama.webhooks import sender as names
 from alama.webhooks.records import DeliveryResult, SendError
 from alama.webhooks.sender import KEPT_BYTES_MAX, READ_BYTES_MAX, Sender
 from tests.ports import HOST, free_port
+from tests.tries import tries
 from tests.unit.webhooks.raw_receivers import (
     OK,
     OK_AND_CLOSE,
@@ -289,7 +290,7 @@ def test_what_is_no_http_is_a_malformed_answer(answer: bytes) -> None:
     assert result_of(breaking_off_after(answer)).error == "malformed_answer"
 
 
-@settings(max_examples=25)  # each is a connection
+@tries(25)  # each is a connection
 @given(
     st.lists(
         st.one_of(

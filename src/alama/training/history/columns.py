@@ -34,6 +34,8 @@ LEAK_AUC: Final = 0.99
 GIVEAWAY_AUC: Final = 0.9
 """Whole models of people with a bureau file stay below; one field known in time does by far."""
 
+VALUES_ALONE: Final = "its values alone tell the outcome"
+
 MOSTLY: Final = 0.95
 """A column is of the kind that this share of its values is of; the rest are slips of a pen."""
 
@@ -188,6 +190,11 @@ class Giveaway:
     auc: float
     why: str
 
+    @property
+    def certain(self) -> bool:
+        """Say whether this alone shows a leak; values that are merely strong do not."""
+        return self.auc >= LEAK_AUC or self.why != VALUES_ALONE
+
 
 def giveaway(column: Column, labels: Labels) -> Giveaway | None:
     """Say how a column tells the outcome too well to have been known before the loan, else None.
@@ -206,10 +213,19 @@ def giveaway(column: Column, labels: Labels) -> Giveaway | None:
             return Giveaway(max(area, 1.0 - area), f"it is given mostly where the loan {side}")
     if not given.any():
         return None
+    area = _area_alone(column, labels)
+    return Giveaway(area, VALUES_ALONE) if area >= GIVEAWAY_AUC else None
+
+
+def area_alone(column: Column, labels: Labels) -> float:
+    """Give the AUC of a column by itself; some values must be given, and both outcomes."""
+    step = max(1, -(-len(labels) // _ROWS_LOOKED_AT))
+    return _area_alone(_every(column, step), labels[::step])
+
+
+def _area_alone(column: Column, labels: Labels) -> float:
     area = _unseen_rates_auc(_bands(column), labels)
-    if not isinstance(column, Words):
-        area = max(area, _numbers_auc(column, labels))
-    return Giveaway(area, "its values alone tell the outcome") if area >= GIVEAWAY_AUC else None
+    return area if isinstance(column, Words) else max(area, _numbers_auc(column, labels))
 
 
 def _every(column: Column, step: int) -> Column:

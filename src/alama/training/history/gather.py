@@ -35,6 +35,9 @@ PROBLEMS_MAX: Final = 10
 VOCABULARY_MAX: Final = 100_000
 """Distinct words beyond which a column names its rows rather than says something about them."""
 
+FRESH_ROWS_MAX: Final = 30_000
+"""Rows without an outcome that are kept for comparison."""
+
 _OUTCOMES: Final = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 _UNKNOWN: Final = -1
 _NO_OUTCOME: Final = -2
@@ -63,9 +66,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The rows with a known outcome. `overflowing` columns held too many words to be kept."""
+    """The rows with a known outcome. `overflowing` columns held too many words to be kept.
+
+    `fresh` has some rows without an outcome, for comparison only: what cannot be read there is
+    missing. Its words follow the codes of `columns`; those met nowhere else share one more.
+    """
 
     columns: dict[str, Column]
+    fresh: dict[str, Column]
     labels: NDArray[np.int8]
     dates: NDArray[np.datetime64] | None
     rows_without_outcome: int
@@ -87,7 +95,7 @@ def gather(table: Table, request: Request, watch: Callable[[], None]) -> Gathere
     readers: dict[str, _Numbers | _WordCodes] = {**numeric, **wordy}
     labels: list[NDArray[np.int8]] = []
     calendar = _Days(request)
-    first_row = 1
+    first_row, fresh_rows = 1, 0
     for batch in table.batches(request.names):
         outcome = _outcomes(batch.column(0), request.label, first_row)
         known = outcome != _UNKNOWN
@@ -95,12 +103,18 @@ def gather(table: Table, request: Request, watch: Callable[[], None]) -> Gathere
         for name, reader in readers.items():
             reader.add(_only(batch.column(name), known), first_row, known)
         calendar.add(batch, first_row, known)
+        fresh = np.flatnonzero(~known)[: FRESH_ROWS_MAX - fresh_rows]
+        if len(fresh):
+            for name, reader in readers.items():
+                reader.add_fresh(batch.column(name).take(fresh))
+        fresh_rows += len(fresh)
         first_row += batch.num_rows
         watch()
     problems.raise_if_any()
     found = np.concatenate(labels) if labels else np.empty(0, dtype=np.int8)
     return Gathered(
         columns={n: reader.column() for n, reader in readers.items() if not reader.given_up},
+        fresh={n: reader.fresh() for n, reader in readers.items() if not reader.given_up},
         labels=found,
         dates=calendar.dates(),
         rows_without_outcome=first_row - 1 - len(found),
@@ -180,6 +194,7 @@ class _Numbers:
         self._field = field
         self._problems = problems
         self._parts: list[NDArray[np.float64]] = []
+        self._fresh: list[NDArray[np.float64]] = []
 
     def add(self, column: pa.Array[Any], first_row: int, known: Mask) -> None:
         if self.given_up:
@@ -193,6 +208,16 @@ class _Numbers:
         wrong = np.flatnonzero(known & breaks_rule(self._field, values))
         self._problems.add_rows(self._name, self._field, wrong + first_row)
         self._parts.append(values[known])
+
+    def add_fresh(self, column: pa.Array[Any]) -> None:
+        try:
+            values, _ = numbers_and_markers(column, self._name, 1)
+        except FileProblem:
+            values = np.full(len(column), np.nan)
+        self._fresh.append(np.where(breaks_rule(self._field, values), np.nan, values))
+
+    def fresh(self) -> NDArray[np.float64]:
+        return np.concatenate(self._fresh) if self._fresh else np.empty(0)
 
     def column(self) -> NDArray[np.float64]:
         column = np.concatenate(self._parts) if self._parts else np.empty(0)
@@ -232,6 +257,7 @@ class _WordCodes:
         self._problems = problems
         self._parts: list[NDArray[np.int32]] = []
         self._code_of: dict[str, int] = {}
+        self._fresh: list[Words] = []
 
     @property
     def given_up(self) -> bool:
@@ -255,6 +281,22 @@ class _WordCodes:
             self._give_up(no_words=False)
             return
         self._parts.append(np.array([*codes, -1], dtype=np.int32)[found.codes[known]])
+
+    def add_fresh(self, column: pa.Array[Any]) -> None:
+        if not self.given_up:
+            self._fresh.append(words(column, self._name))
+
+    def fresh(self) -> Words:
+        other = len(self._code_of)
+        parts = [
+            np.array(
+                [*(self._code_of.get(fold(word), other) for word in part.vocabulary), -1],
+                dtype=np.int32,
+            )[part.codes]
+            for part in self._fresh
+        ]
+        codes = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+        return Words(codes, (*self._code_of, ""))
 
     def column(self) -> Words:
         codes = np.concatenate(self._parts) if self._parts else np.empty(0, dtype=np.int32)

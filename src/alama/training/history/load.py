@@ -17,18 +17,20 @@ import numpy as np
 
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field, Use
 from alama.core.errors import AlamaError, FileProblem, InvalidCatalogue, TrainingProblem
-from alama.core.kernel import Column, present
+from alama.core.kernel import Column, Words, present
 from alama.core.product import PRODUCT
 from alama.platform.files.reader import open_table
 from alama.platform.files.table import Table, columns_hint
 from alama.training.dataset import Dataset
 from alama.training.history import columns as quality
+from alama.training.history import leaks
 from alama.training.history.columns import survey
 from alama.training.history.gather import VOCABULARY_MAX, Gathered, Request, gather
+from alama.training.history.leaks import Books
 from alama.training.validation.gates import FOR_EVERYONE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -252,17 +254,60 @@ def _loaded(
         )
     base = plan.catalogue or Catalogue(fields=tuple(known for known, _ in kept.values()))
     catalogue = _directed(base.only(kept), monotone)
-    for name, (_, column) in kept.items():
-        area = quality.knows_outcome(column, gathered.labels)
-        if area is not None:
-            warnings.append(
-                f"LEAK? {name} alone tells the outcome almost perfectly (AUC {area:.3f}). If it "
-                f"was not known when the loan was made, the model is worthless: --exclude {name}"
-            )
     columns = {name: column for name, (_, column) in kept.items()}
+    fresh = {
+        known.name: gathered.fresh[name]
+        for name, known in plan.fields.items()
+        if known.name in kept
+    }
+    usual = leaks.USUAL_AUC if plan.catalogue is PRODUCT else {}
+    warnings += _leaks(columns, fresh, gathered, usual)
     dataset = Dataset(catalogue, columns, gathered.labels, gathered.dates)
     dataset, missing = _with_what_is_required(dataset)
     return Loaded(dataset, (*warnings, *missing), plan.ignored)
+
+
+def _leaks(
+    columns: Mapping[str, Column],
+    fresh: Mapping[str, Column],
+    gathered: Gathered,
+    usual: Mapping[str, float],
+) -> Iterator[str]:
+    """Say which columns were hardly known before the loan, and why."""
+    rows = len(present(next(iter(fresh.values()))))
+    judged = leaks.judge(
+        Books(
+            {name: _below(column, fresh[name]) for name, column in columns.items()},
+            np.arange(len(gathered.labels) + rows) < len(gathered.labels),
+            gathered.labels,
+            None
+            if gathered.dates is None
+            else np.concatenate([gathered.dates, np.full(rows, "NaT", gathered.dates.dtype)]),
+            usual,
+        )
+    )
+    doubts = {**judged.unusual, **judged.doubts}
+    for name, column in columns.items():
+        area = quality.knows_outcome(column, gathered.labels)
+        if area is not None:
+            why = f"alone tells the outcome almost perfectly (AUC {area:.3f})."
+        elif name in doubts:
+            area = quality.area_alone(column, gathered.labels)
+            why = f"(AUC alone {area:.3f}): {doubts[name]}."
+        else:
+            continue
+        yield (
+            f"LEAK? {name} {why} If it was not known when the loan was made, the model is "
+            f"worthless: --exclude {name}"
+        )
+
+
+def _below(known: Column, fresh: Column) -> Column:
+    if isinstance(known, Words):
+        assert isinstance(fresh, Words)
+        return Words(np.concatenate([known.codes, fresh.codes]), fresh.vocabulary)
+    assert not isinstance(fresh, Words)
+    return np.concatenate([known, fresh])
 
 
 def _with_what_is_required(data: Dataset) -> tuple[Dataset, list[str]]:

@@ -21,9 +21,10 @@ from alama.platform.files.reader import open_table
 from alama.platform.files.table import OWN, Limits, Table
 from alama.training.dataset import Dataset, take_column
 from alama.training.history import columns as quality
-from alama.training.history import split
+from alama.training.history import leaks, split
 from alama.training.history.columns import MOSTLY, Giveaway
 from alama.training.history.findings import Findings, report_of
+from alama.training.history.leaks import Books, Judgement
 from alama.training.history.load import ROWS_MIN, Passes
 from alama.training.history.report import (
     FIRST_ROWS_MAX,
@@ -132,10 +133,11 @@ def refuse_open_suspects(report: HistoryReport) -> None:
     if not report.open_suspects:
         return
     names = ", ".join(report.open_suspects)
+    doubts = ", ".join(s.column for s in report.suspects if s.doubt)
     raise TrainingProblem(
-        f"these fields tell the outcome almost by themselves: {names}",
-        hint="if they were filled in after the loan, leave them out with --exclude NAME; --keep "
-        "NAME keeps one as an input, and the model then cannot be approved",
+        f"these fields may have been filled in after the outcome: {names}",
+        hint="if they were, leave them out with --exclude NAME; --keep NAME keeps one as an input, "
+        f"and the model then cannot be approved{f' (but with {doubts})' if doubts else ''}",
     )
 
 
@@ -309,22 +311,59 @@ def _column(raw: pa.Array[Any], name: str) -> Column:
 
 
 def _suspects(
-    roles: Roles, columns: Mapping[str, Column], labels: NDArray[np.int8], options: Options
+    roles: Roles,
+    columns: Mapping[str, Column],
+    labels: NDArray[np.int8],
+    judgement: Judgement,
+    options: Options,
 ) -> list[Suspect]:
-    """Find the fields of a request that give the outcome away; the file's spelling names them."""
+    """Find the fields of a request that were hardly known in time; the file's spelling names them.
+
+    What fresh loans bear out is strong, and no suspect.
+    """
     kept = {PRODUCT.field(name).name for name in options.keep if name in PRODUCT.position}
     found = []
     for spelled, known in roles.fields.items():
         column = columns.get(known.name)
         told = None if column is None else quality.giveaway(column, labels)
-        if told is None:
+        sign = judgement.doubts.get(known.name)
+        why = sign or judgement.unusual.get(known.name)
+        if told is not None and not told.certain and known.name in judgement.borne_out:
+            told = None
+        if column is None or (told is None and why is None):
             continue
         if known.name not in roles.inputs:
             standing = Standing.EXCLUDED
         else:
             standing = Standing.KEPT if known.name in kept else Standing.OPEN
-        found.append(Suspect(spelled, round(told.auc, 4), told.why, standing))
+        area = quality.area_alone(column, labels) if told is None else told.auc
+        # Strength alone is a question; strength and a sign of a later hand are an answer.
+        doubt = told is None or not (told.certain or sign is not None)
+        reason = why if told is None or (why is not None and not told.certain) else told.why
+        assert reason is not None
+        found.append(Suspect(spelled, round(area, 4), reason, standing, doubt))
     return found
+
+
+def _judged(rows: Rows, mature: NDArray[np.bool_], labels: Labels) -> Judgement:
+    """Hold the fields of loans whose outcome is known against those of loans where it is not.
+
+    Where few loans are too young to judge, applications without a loan stand beside them. Those
+    that were refused look riskier, not safer, so they make no honest field look like a leak.
+    """
+    young = rows.book.booked & ~mature
+    if not leaks.enough_fresh(int(np.count_nonzero(young)), labels):
+        young = ~mature
+    places = np.flatnonzero(mature | young)
+    return leaks.judge(
+        Books(
+            {name: take_column(column, places) for name, column in rows.fields.items()},
+            mature[places],
+            labels,
+            rows.book.applied_on[places],
+            leaks.USUAL_AUC,
+        )
+    )
 
 
 def _outside_suspects(found: Mapping[str, Giveaway]) -> list[Suspect]:
@@ -343,7 +382,7 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
     places = np.flatnonzero(mature)
     labels = _labels(book.take(places), terms)
     columns = {name: take_column(column, places) for name, column in rows.fields.items()}
-    suspects = _suspects(roles, columns, labels, options)
+    suspects = _suspects(roles, columns, labels, _judged(rows, mature, labels), options)
     inputs, said = _inputs(roles, columns, suspects, len(labels))
     groups = dict(rows.groups)
     if isinstance(region := rows.fields.get(REGION), Words):

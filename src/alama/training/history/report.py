@@ -53,17 +53,27 @@ class Standing(StrEnum):
 
 
 class Suspect(msgspec.Struct, frozen=True):
-    """A column that alone tells the outcome too well to have been known before the loan."""
+    """A column that was probably not known before the loan.
+
+    It gives the outcome away, or it is a `doubt`: something speaks for a later hand, and whoever
+    knows the books may say otherwise. Only what gives the outcome away blocks approval.
+    """
 
     column: str
     auc: float
     why: str
     standing: Standing
+    doubt: bool = False
 
     @property
     def kept(self) -> bool:
         """Say whether the column is an input in spite of the doubt."""
         return self.standing is Standing.KEPT
+
+    @property
+    def blocks(self) -> bool:
+        """Say whether no model that learnt from the column can be approved."""
+        return self.kept and not self.doubt
 
 
 class DuplicateKind(StrEnum):

@@ -169,7 +169,7 @@ def _measured(tried: Tried, trial: Trial, validation: Validation, split: SplitFa
         tiers=tier_rates(tried.policy, holdout.labels, points, kernel.probabilities(points)),
         score_psi=score_psi(learned, later),
         recent_psi=None if recent is None else score_psi(learned, later[recent]),
-        suspects_kept=[s.column for s in trial.history.report.suspects if s.kept],
+        suspects_kept=[s.column for s in trial.history.report.suspects if s.blocks],
     )
 
 
@@ -269,7 +269,24 @@ def _policy_facts(policy: ReadyPolicy) -> PolicyFacts:
 
 def open_questions(pack: Pack) -> tuple[str, ...]:
     """Give what whoever signs should have an answer to, the weightiest first."""
-    return (*_behind(pack), *_lights(pack), *_groups(pack), *_moved(pack), *_stale(pack))
+    return (
+        *_doubted(pack),
+        *_behind(pack),
+        *_lights(pack),
+        *_groups(pack),
+        *_moved(pack),
+        *_stale(pack),
+    )
+
+
+def _doubted(pack: Pack) -> Iterator[str]:
+    """Name the inputs that somebody kept although they may have been written afterwards."""
+    for suspect in pack.history.suspects:
+        if suspect.kept and suspect.doubt:
+            yield (
+                f"{suspect.column} was kept as an input on somebody's word: {suspect.why} (AUC "
+                f"alone {suspect.auc:.3f}). Who knows that it was known in time?"
+            )
 
 
 def _behind(pack: Pack) -> Iterator[str]:

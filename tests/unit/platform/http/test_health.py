@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from alama.platform import timeouts
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 from alama.platform.http.status import HealthCheck
 from alama.platform.timeouts import FRESH_US, run_with_timeout
@@ -122,7 +121,7 @@ def test_many_who_ask_at_the_start_all_hear_that_it_is_well(
 
 
 def test_patience_with_a_database_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeouts, "ANSWER_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(run_with_timeout, "__defaults__", (0.05,))
     answered = []
 
     async def story() -> None:

@@ -88,7 +88,12 @@ def running(
         program.process.wait()
 
 
-@pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
+@pytest.fixture(
+    params=[
+        pytest.param(1, id="one worker"),
+        pytest.param(2, id="two workers", marks=pytest.mark.long),
+    ]
+)
 def workers(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
@@ -118,6 +123,7 @@ def test_a_signal_during_the_start_is_not_lost(tmp_path: Path) -> None:
         assert program.process.wait(15) == 0
 
 
+@pytest.mark.long
 def test_the_supervisor_forgets_a_worker_that_is_gone(tmp_path: Path) -> None:
     with running(
         tmp_path, 2, begin='import os; print("worker", os.getpid(), flush=True)'

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,6 +21,7 @@ from alama.training.dataset import Dataset
 from alama.training.making.booking import ROWS_MIN, SUPPORT, learn_booking, log_odds_by_field
 from tests.factories import a_dataset, a_model
 from tests.recourse import random_booking
+from tests.tries import tries
 
 ROWS = 12_000
 CATALOGUE = Catalogue(
@@ -159,7 +160,7 @@ def test_too_few_on_one_side_teach_nothing(count: int) -> None:
     assert learn_booking(CARD, replace(applications(), labels=labels)) is None
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(st.integers(0, 2**32 - 1))
 def test_many_rows_are_told_apart_exactly_as_each_alone(seed: int) -> None:
     rng = np.random.default_rng(seed)
