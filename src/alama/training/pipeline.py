@@ -28,7 +28,7 @@ from alama.core.model import (
 )
 from alama.training.making.booking import learn_booking
 from alama.training.making.likeness import learn_likeness
-from alama.training.making.make import Part, Watch, make_card
+from alama.training.making.make import Part, Watch, deal, make_card
 from alama.training.making.masking import rows_for
 from alama.training.recipe import CardNotes, Recipe
 from alama.training.validation.validate import Validation, metrics_for_model, validate
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from alama.training.dataset import Dataset
 
     Floats = NDArray[np.float64]
+
+    Folds = NDArray[np.int8]
 
 
 HELD_OUT_MIN: Final = 4
@@ -72,6 +74,8 @@ class Trained:
     notes: tuple[CardNotes, ...]
     train: Dataset
     holdout: Dataset | None
+    folds: Folds
+    without: tuple[Model, ...]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -118,12 +122,19 @@ def train_on(split: Split, order: Order, watch: Watch) -> Trained:
     learning, holdout = split.learning, split.holdout
     recipe = order.recipe.for_data(len(learning), learning.defaults)
     names = card_fields(learning)
-    cards, notes = [], []
-    for number, (name, fields) in enumerate(names):
-        part = Part(watch, number / len(names), 1.0 / len(names))
-        card, note = make_card(name, learning.only(fields), recipe, order.jobs, part)
-        cards.append(card)
-        notes.append(note)
+    folds = deal(learning.labels, learning.people, recipe)
+    made = [
+        make_card(
+            name,
+            learning.only(fields),
+            folds,
+            recipe,
+            order.jobs,
+            Part(watch, number / len(names), 1.0 / len(names)),
+        )
+        for number, (name, fields) in enumerate(names)
+    ]
+    cards = [one.card for one in made]
     model = Model(
         schema=SCHEMA,
         id="",
@@ -145,7 +156,12 @@ def train_on(split: Split, order: Order, watch: Watch) -> Trained:
         likeness=tuple(learn_likeness(card, learning, recipe.word_share_min) for card in cards),
         booking=_booking(cards, split.applications),
     )
-    return Trained(seal(model), tuple(notes), learning, holdout)
+    without = tuple(
+        msgspec.structs.replace(model, cards=of_fold)
+        for of_fold in zip(*(one.without for one in made), strict=True)
+    )
+    notes = tuple(one.notes for one in made)
+    return Trained(seal(model), notes, learning, holdout, folds, without)
 
 
 def judge(trained: Trained, seed: int, watch: Watch, *, draws: int = 200) -> Judged:

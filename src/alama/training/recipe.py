@@ -120,4 +120,3 @@ class CardNotes(msgspec.Struct, frozen=True):
     prices: tuple[ConstraintPrice, ...]
     withheld: tuple[WithheldGain, ...]
     slope: float
-    intercept: float

@@ -35,7 +35,7 @@ _FIRMNESS: Final = 10.0
 """The weights of the floor, the smooth and the boosted fit before any row is seen, and how firmly
 they are held: few rows cannot tell which fit is better, and the mean of two errs less than either."""
 
-_SHARES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+_SHARES: Final = tuple(tenth / 10 for tenth in range(11))
 """Of the floor, until the whole ranks no worse than the floor alone."""
 
 _GRAIN: Final = 1_024.0

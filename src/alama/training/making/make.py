@@ -65,6 +65,13 @@ _JUDGING_STEPS: Final = 10
 
 _WEIGHT_MIN: Final = 1e-3
 
+SLOPE_GRAIN: Final = 2.0**-10
+"""The slope is rounded to this, so that last bits do not reach the model."""
+
+_COMPARED_ROWS: Final = 2_000
+CALMER_MAX: Final = 1.5
+"""The most by which a slope is made steeper for what luck has flattened."""
+
 _STEPS_GUESSED: Final = 1_200
 """Boosting steps a bag usually takes, for the progress bar alone."""
 
@@ -82,6 +89,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """A card made of all rows, and for each fold the one that was made without it, to judge by."""
+
+    card: Card
+    without: tuple[Card, ...]
+    notes: CardNotes
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """What a card learns from: rows and their masked copies, dealt into folds."""
 
@@ -91,14 +107,14 @@ class Rows:
     curves: Curves
 
     @classmethod
-    def of(cls, data: Dataset, groups: NDArray[np.intp], recipe: Recipe) -> Rows:
+    def of(cls, data: Dataset, folds: Folds, recipe: Recipe) -> Rows:
         word_axes = {
             name: word_axis(name, column, recipe)
             for name, column in data.columns.items()
             if isinstance(column, Words)
         }
         curves = Curves.over(data.columns, word_axes)
-        return cls(data, _dealt(data.labels, groups, recipe), word_axes, curves)
+        return cls(data, folds, word_axes, curves)
 
     def some(self, most: int, without: int | None = None) -> Dataset:
         """Give rows evenly through all, for the masked copies stand at the end."""
@@ -118,15 +134,29 @@ class Learned:
     said: Said
 
 
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A draft made without a fold, on bands and projected, and what it says of the fold."""
+
+    draft: Draft
+    banded: Floats
+    finished: Floats
+
+
 def make_card(
     name: str,
     data: Dataset,
+    folds: Folds,
     recipe: Recipe,
     jobs: int,
     part: Part,
-) -> tuple[Card, CardNotes]:
-    served = data.take(rows_for(data, list(data.columns)))
-    rows = Rows.of(*with_masked_copies(served, recipe), recipe)
+) -> Made:
+    """Make the card that reads these columns; `folds` says which one each row is left out with."""
+    mine = rows_for(data, list(data.columns))
+    served, folds = data.take(mine), folds[mine]
+    grown, originals = with_masked_copies(served, recipe)
+    rows = Rows.of(grown, folds[originals], recipe)
+    labels = rows.data.labels
     steps = _STEPS_GUESSED * recipe.folds * recipe.bags * (2 if recipe.pairs else 1)
     with (
         progress(
@@ -144,15 +174,10 @@ def make_card(
         )
         part.at(f"choosing for {name}", 0.72)
         said = _gathered([one.said for one in learned], rows.folds)
-        labels = rows.data.labels
         choice = choose(said, labels, recipe.pair_loss)
-        nested = [
-            choose(said.of(rows.folds != fold), labels[rows.folds != fold], recipe.pair_loss)
-            for fold in range(recipe.folds)
-        ]
         judging = [
-            chosen.draft(one.floor, one.smooth[chosen.strength], one.boosted)
-            for chosen, one in zip(nested, learned, strict=True)
+            _chosen_by_others(said, labels, rows.folds != fold, one, recipe)
+            for fold, one in enumerate(learned)
         ]
         part.at(f"bands of {name}", 0.75)
         whole = _whole(rows, learned, choice)
@@ -167,13 +192,18 @@ def make_card(
             delayed(_finished_without)(rows, draft, fold, recipe, fineness, capped=capped)
             for fold, draft in enumerate(judging)
         )
-    mixed = _gather([_unseen(rows, draft, fold) for fold, draft in enumerate(judging)], rows.folds)
-    banded, finished = (_gather(lines, rows.folds) for lines in zip(*tried, strict=True))
-    calibration = calibrate(finished, labels)
-    margins = projected.margins(projected.slots(served.columns))
-    final = replace(calibration, intercept=intercept_for(margins, served.labels, calibration.slope))
-    card = card_of(name, projected, final, served, capped=capped)
+    finished = _gather([one.finished for one in tried], rows.folds)
+    calmer = _calmer([one.draft for one in tried], finished, served, folds)
+    slope = round(calibrate(finished, labels).slope * calmer / SLOPE_GRAIN) * SLOPE_GRAIN
+    card = _calibrated(name, projected, slope, served, capped=capped)
+    without = []
+    for fold, one in enumerate(tried):
+        others = rows.folds != fold
+        steepness = calibrate(finished[others], labels[others]).slope
+        seen = served.take(np.flatnonzero(folds != fold))
+        without.append(_calibrated(name, one.draft, steepness, seen, capped=capped))
     part.at(f"checks of {name}", 0.98)
+    mixed = _gather([_unseen(rows, draft, fold) for fold, draft in enumerate(judging)], rows.folds)
     notes = CardNotes(
         card=name,
         stages=(
@@ -181,27 +211,60 @@ def make_card(
             _stage("smooth", said.smooth[choice.strength], labels),
             _stage("boosted", said.boosted[choice.pairs], labels),
             _stage("chosen", mixed, labels),
-            _stage("banded", banded, labels),
+            _stage("banded", _gather([one.banded for one in tried], rows.folds), labels),
             _stage("projected", finished, labels),
         ),
         prices=prices,
         withheld=withheld_gains(card, served),
-        slope=final.slope,
-        intercept=final.intercept,
+        slope=slope,
     )
-    return card, notes
+    return Made(card, tuple(without), notes)
 
 
-def _dealt(labels: NDArray[np.int8], groups: NDArray[np.intp], recipe: Recipe) -> Folds:
-    """Deal the groups (a row and its masked copies) into folds of as many defaults each."""
-    first_rows = np.unique(groups, return_index=True)[1]
+def deal(labels: NDArray[np.int8], people: NDArray[np.intp] | None, recipe: Recipe) -> Folds:
+    """Deal rows into folds of about as many defaults each; those of one person stay together."""
+    of_row = np.arange(len(labels)) if people is None else np.unique(people, return_inverse=True)[1]
+    of_row = of_row.ravel()
+    defaulted = np.bincount(of_row, labels) > 0
     rng = np.random.default_rng([recipe.seed, 1])
-    of_group = np.empty(len(first_rows), dtype=np.int8)
-    for outcome in (0, 1):
-        members = np.flatnonzero(labels[first_rows] == outcome)
+    of_person = np.empty(len(defaulted), dtype=np.int8)
+    for outcome in (False, True):
+        members = np.flatnonzero(defaulted == outcome)
         dealt = np.arange(len(members)) % recipe.folds
-        of_group[members[rng.permutation(len(members))]] = dealt
-    return of_group[groups]
+        of_person[members[rng.permutation(len(members))]] = dealt
+    return of_person[of_row]
+
+
+def _chosen_by_others(
+    said: Said, labels: NDArray[np.int8], others: NDArray[np.bool_], one: Learned, recipe: Recipe
+) -> Draft:
+    """Put the draft of a fold together as the rows of the others would have it."""
+    choice = choose(said.of(others), labels[others], recipe.pair_loss)
+    return choice.draft(one.floor, one.smooth[choice.strength], one.boosted)
+
+
+def _calmer(
+    drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds
+) -> float:
+    """Give the factor by which the slope of one draft is too flat for the mean of them.
+
+    What one says differs from the mean by luck, and luck flattens the line through its margins:
+    by the share that it has of their spread. Only drafts that have seen a row are compared on it.
+    """
+    some = np.arange(0, len(served), math.ceil(len(served) / _COMPARED_ROWS))
+    columns = served.take(some).columns
+    margins = np.stack([draft.margins(draft.slots(columns)) for draft in drafts])
+    saw = folds[some][None, :] != np.arange(len(drafts))[:, None]
+    mean = np.sum(margins * saw, axis=0) / np.sum(saw, axis=0)
+    luck = float(np.sum(saw * (margins - mean) ** 2) / np.sum(saw))
+    spread = float(np.var(unseen))
+    return spread / max(spread - luck, spread / CALMER_MAX) if spread > 0.0 else 1.0
+
+
+def _calibrated(name: str, draft: Draft, slope: float, data: Dataset, *, capped: bool) -> Card:
+    margins = draft.margins(draft.slots(data.columns))
+    line = Calibration(slope, intercept_for(margins, data.labels, slope))
+    return card_of(name, draft, line, data, capped=capped)
 
 
 def _without(rows: Rows, fold: int, recipe: Recipe, note: Note) -> Learned:
@@ -253,13 +316,15 @@ def _unseen(rows: Rows, draft: Draft, fold: int) -> Floats:
 
 def _finished_without(
     rows: Rows, draft: Draft, fold: int, recipe: Recipe, fineness: Fineness, *, capped: bool
-) -> tuple[Floats, Floats]:
-    """Give what a draft says of the fold left out on bands, and projected as well."""
+) -> Finished:
+    """Put a draft on bands and project it, without the fold."""
     seen = rows.some(FOLD_ROWS_MAX, without=fold)
     projection = _projection(draft, seen, seen, recipe, fineness)
     signs = _signs(seen, projection.draft)
     projected, _ = projection.solve(signs, capped=capped, steps=_JUDGING_STEPS)
-    return _unseen(rows, projection.draft, fold), _unseen(rows, projected, fold)
+    return Finished(
+        projected, _unseen(rows, projection.draft, fold), _unseen(rows, projected, fold)
+    )
 
 
 def _is_capped(projection: Projection, data: Dataset, cost: float) -> bool:
