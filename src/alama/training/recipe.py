@@ -22,7 +22,7 @@ FEW: Final = 5_000
 """Below so many of the rarer outcome rows are few: every one that a fit is left without is missed,
 and one that only stopped it has told it something."""
 
-FOLDS_OF_FEW: Final = 10
+FOLDS_OF_FEW: Final = 6
 FOLDS_OF_MANY: Final = 4
 
 BAGS: Final = ((500, 2),)
@@ -37,8 +37,8 @@ LEAF_ROWS: Final = ((1_000, 5), (3_000, 10))
 class Recipe:
     """Settings of one training run.
 
-    Every row is left out by one of the `folds`, whose drafts judge what is chosen. Losses are
-    log-loss a row: a pair more has to lower it by `pair_loss`, bands may cost `band_cost`, and a
+    Every row is left out by one of the `folds`, whose drafts judge what is chosen. A pair more has
+    to save `pair_gain` of log-loss over all rows together. Bands may cost `band_cost` a row, and a
     cap on what is missing `cap_cost`. `folds`, `bags` and `leaf_rows` of nought are chosen by the
     rows there are.
     """
@@ -47,7 +47,7 @@ class Recipe:
     main_bins: int = 128
     pair_bins: int = 32
     pairs: int = 30
-    pair_loss: float = 5e-6
+    pair_gain: float = 0.5
     folds: int = 0
     stop_apart: bool = True
     bags: int = 0

@@ -101,7 +101,7 @@ class Choice:
         return weighed(parts, self.base)
 
 
-def choose(said: Said, labels: Labels, pair_loss: float) -> Choice:
+def choose(said: Said, labels: Labels, pair_gain: float) -> Choice:
     """Choose by the loss on these rows."""
     strength = _least([_loss(margins, labels) for margins in said.smooth])
     found = []
@@ -109,7 +109,7 @@ def choose(said: Said, labels: Labels, pair_loss: float) -> Choice:
         parts = said.floor, said.smooth[strength], said.boosted[pairs]
         (floor, smooth, boosted), base = _stacked(parts, labels)
         choice = Choice(strength, pairs, smooth, boosted, floor, base)
-        found.append((_loss(choice.margins(said), labels) + pair_loss * count, choice))
+        found.append((_loss(choice.margins(said), labels) + pair_gain * count / len(labels), choice))
     best = found[_least([loss for loss, _ in found])][1]
     least = auc(labels, said.floor)
     blends = (best.towards_floor(share) for share in _SHARES)
