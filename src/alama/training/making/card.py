@@ -121,9 +121,7 @@ def card_of(name: str, draft: Draft, slope: float, data: Dataset, *, capped: boo
     return card
 
 
-def _card_at(
-    name: str, draft: Draft, slope: float, data: Dataset, *, capped: bool
-) -> Card:
+def _card_at(name: str, draft: Draft, slope: float, data: Dataset, *, capped: bool) -> Card:
     slots = draft.slots(data.columns)
     shares = shares_of(slots, draft.axes)
     intercept = intercept_for(draft.margins(slots), data.labels, slope)

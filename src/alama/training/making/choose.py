@@ -109,11 +109,13 @@ def choose(said: Said, labels: Labels, pair_gain: float) -> Choice:
         parts = said.floor, said.smooth[strength], said.boosted[pairs]
         (floor, smooth, boosted), base = _stacked(parts, labels)
         choice = Choice(strength, pairs, smooth, boosted, floor, base)
-        found.append((_loss(choice.margins(said), labels) + pair_gain * count / len(labels), choice))
+        found.append(
+            (_loss(choice.margins(said), labels) + pair_gain * count / len(labels), choice)
+        )
     best = found[_least([loss for loss, _ in found])][1]
     least = auc(labels, said.floor)
     blends = (best.towards_floor(share) for share in _SHARES)
-    return next((one for one in blends if auc(labels, one.margins(said)) >= least))
+    return next(one for one in blends if auc(labels, one.margins(said)) >= least)
 
 
 def by_what_they_carry(draft: Draft, slots: Sequence[Slots], weights: Floats) -> Draft:

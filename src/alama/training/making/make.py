@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.draft import Axis, Slots
+    from alama.training.making.draft import Axis
 
     Floats = NDArray[np.float64]
 
@@ -243,9 +243,7 @@ def _chosen_by_others(
     return choice.draft(one.floor, one.smooth[choice.strength], one.boosted)
 
 
-def _calmer(
-    drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds
-) -> float:
+def _calmer(drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds) -> float:
     """Give the factor by which the slope of one draft is too flat for the mean of them.
 
     What one says differs from the mean by luck, and luck flattens the line through its margins:

@@ -20,7 +20,7 @@ from alama.training import portable
 from alama.training.making.draft import Axis, Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
