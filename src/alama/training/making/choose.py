@@ -33,7 +33,7 @@ PAIR_COUNTS: Final = (0, 1, 2, 3, 5, 8, 12, 18, 25, 40)
 _BEFORE: Final = (0.0, 0.5, 0.5)
 _FIRMNESS: Final = 10.0
 """The weights of the floor, the smooth and the boosted fit before any row is seen, and how firmly
-they are held: few rows cannot tell which fit is better, and the mean of two errs less than either."""
+they are held: few rows cannot tell which is better, and the mean of two errs less than either."""
 
 _SHARES: Final = tuple(tenth / 10 for tenth in range(11))
 """Of the floor, until the whole ranks no worse than the floor alone."""

@@ -230,7 +230,7 @@ def floor(columns: Mapping[str, Column], word_axes: Mapping[str, Axis], labels: 
 
 
 def _evidence(slots: Slots, count: int, labels: Labels) -> Floats:
-    """Give how much likelier each slot is among defaults, in log-odds, shrunk where rows are few."""
+    """Give how much likelier a slot is among defaults, in log-odds; shrunk where rows are few."""
     rows = np.bincount(slots, minlength=count)
     bad = np.bincount(slots, labels, count)
     rate = portable.total(labels.astype(np.float64)) / len(labels)
