@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.training.making.fit import Axis, Draft, DraftPair, shares_of
+from alama.core.kernel import Column, Words
+from alama.training.making.draft import Axis, Draft, DraftPair, finest, shares_of, weighed
 from alama.training.portable import totals_by
 
 
@@ -72,3 +73,88 @@ def test_margins_add_base_mains_and_pairs() -> None:
     assert bare.margins(slots)[0] == pytest.approx(expected)
     pairs = draft.pairs[0].table[1, 1] + draft.pairs[1].table[2, 1]
     assert draft.margins(slots)[0] == pytest.approx(expected + pairs)
+
+
+SEEDS = st.integers(0, 10_000)
+WORDS = ("x", "y", "z", "never met")
+
+
+def random_rows(seed: int, count: int = 100) -> dict[str, Column]:
+    """Values on cuts, beside them and beyond all; words that no axis names; gaps."""
+    rng = np.random.default_rng(seed)
+    values = [-9.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 99.0, np.nan]
+    return {
+        "a": rng.choice(values, count),
+        "b": rng.choice(values, count),
+        "c": Words(rng.integers(-1, len(WORDS), count).astype(np.int32), WORDS),
+    }
+
+
+def recut(draft: Draft, seed: int) -> Draft:
+    """The draft on some more cuts, with mains of its own."""
+    rng = np.random.default_rng(seed)
+    axes = tuple(
+        axis
+        if axis.cuts is None
+        else replace(axis, cuts=np.union1d(axis.cuts, rng.integers(-1, 9, rng.integers(0, 5))))
+        for axis in draft.axes
+    )
+    there = draft.on(axes)
+    mains = tuple(main + rng.normal(size=len(main)) for main in there.mains)
+    return replace(there, base=float(rng.normal()), mains=mains)
+
+
+def margins_of(draft: Draft, columns: dict[str, Column]) -> np.ndarray:
+    return draft.margins(draft.slots(columns))
+
+
+@given(SEEDS, st.lists(st.floats(-10.0, 10.0), max_size=6), st.lists(st.floats(-1, 1), max_size=6))
+def test_a_draft_on_finer_axes_says_the_same_of_every_row(
+    seed: int, of_a: list[float], of_b: list[float]
+) -> None:
+    draft = random_draft(seed)
+    a, b, c = draft.axes
+    assert a.cuts is not None
+    assert b.cuts is not None
+    finer = (
+        Axis("a", cuts=np.union1d(a.cuts, of_a)),
+        Axis("b", cuts=np.union1d(b.cuts, of_b)),
+        c,
+    )
+    columns = random_rows(seed)
+    there = draft.on(finer)
+    assert there.axes == finer
+    assert np.array_equal(margins_of(there, columns), margins_of(draft, columns))
+
+
+@given(SEEDS, st.lists(st.sampled_from([0.0, 0.25, 1.0, -2.0]), min_size=1, max_size=4))
+def test_weighed_drafts_say_the_weighted_sum_of_what_each_says(
+    seed: int, weights: list[float]
+) -> None:
+    draft = random_draft(seed)
+    rng = np.random.default_rng(seed)
+    parts = []
+    for number, weight in enumerate(weights):
+        pairs = tuple(replace(p, table=rng.normal(size=p.table.shape)) for p in draft.pairs)
+        # Each has some of the pairs, in its own order.
+        some = rng.permutation(len(pairs))[: rng.integers(0, len(pairs) + 1)]
+        own = replace(draft, pairs=tuple(pairs[place] for place in some))
+        parts.append((weight, recut(own, seed + number)))
+    columns = random_rows(seed)
+    together = weighed(parts, 0.7)
+    expected = 0.7 + sum(weight * margins_of(part, columns) for weight, part in parts)
+    assert np.max(np.abs(margins_of(together, columns) - expected)) < 1e-12
+    places = [(pair.first, pair.second) for pair in together.pairs]
+    assert places == sorted(set(places)), "a pair stands in it once"
+
+
+@given(SEEDS, st.integers(1, 4))
+def test_the_finest_axes_hold_every_cut_and_no_other(seed: int, count: int) -> None:
+    drafts = [recut(random_draft(seed), seed + number) for number in range(count)]
+    for place, axis in enumerate(finest(drafts)):
+        every = [draft.axes[place] for draft in drafts]
+        assert axis.field == every[0].field
+        assert axis.groups == every[0].groups
+        if axis.cuts is not None:
+            cuts = {float(cut) for one in every if one.cuts is not None for cut in one.cuts}
+            assert axis.cuts.tolist() == sorted(cuts)
