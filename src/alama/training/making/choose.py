@@ -155,14 +155,12 @@ def _stacked(parts: Sequence[Floats], labels: Labels) -> tuple[tuple[float, ...]
         before = [_BEFORE[place] for place in used]
         weights, base = _line([parts[place] for place in used], labels, before)
         below = [number for number, weight in enumerate(weights) if weight < 0.0]
-        if not below or len(used) == 1:
+        if not below:
             break
         used.pop(min(below, key=lambda number: weights[number]))
     of_part = dict(zip(used, weights, strict=True))
-    rounded = (max(of_part.get(place, 0.0), 0.0) for place in range(len(parts)))
-    return tuple(round(weight * _GRAIN) / _GRAIN for weight in rounded), round(
-        base * _GRAIN
-    ) / _GRAIN
+    every = tuple(of_part.get(place, 0.0) for place in range(len(parts)))
+    return tuple(round(w * _GRAIN) / _GRAIN for w in every), round(base * _GRAIN) / _GRAIN
 
 
 def _line(
