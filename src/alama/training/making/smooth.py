@@ -173,10 +173,13 @@ def _margins(values: Floats, cells: Places) -> Floats:
 
 
 def _penalised_loss(values: Floats, cells: Places, labels: Labels, penalty: Floats) -> float:
-    margins = _margins(values, cells)
+    return _loss(_margins(values, cells), labels) + 0.5 * float(values @ penalty @ values)
+
+
+def _loss(margins: Floats, labels: Labels) -> float:
     # log(1 + e^m) - y m, kept from overflowing.
     rest = np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0.0) - labels * margins
-    return portable.total(rest) + 0.5 * float(values @ penalty @ values)
+    return portable.total(rest)
 
 
 def _totals(cells: Places, by_row: Floats, size: int) -> Floats:
@@ -240,18 +243,31 @@ def _evidence(slots: Slots, count: int, labels: Labels) -> Floats:
 
 
 def _ridge_line(seen: Floats, labels: Labels) -> Floats:
-    """Fit a line to few columns, the first of which is free."""
+    """Fit a line to few columns, the first of which is free.
+
+    By Newton's steps, halved where they overshoot: a field that gives the outcome away would send
+    them ever further.
+    """
     ridge = np.full(seen.shape[1], _FLOOR_RIDGE)
     ridge[0] = 0.0
     figures = np.zeros(seen.shape[1])
     rate = float(np.mean(labels))
     figures[0] = np.log(rate / (1.0 - rate))
+
+    def loss_at(place: Floats) -> float:
+        return _loss(seen @ place, labels) + 0.5 * float(ridge @ (place * place))
+
+    loss = loss_at(figures)
     for _ in range(_NEWTON_STEPS):
         chances = portable.logistic(seen @ figures)
         slope = seen.T @ (chances - labels) + ridge * figures
         weights = np.maximum(chances * (1.0 - chances), _WEIGHT_MIN)
         step = np.linalg.solve((seen * weights[:, None]).T @ seen + np.diag(ridge), slope)
-        figures = figures - step
+        length = 1.0
+        while (better := loss_at(figures - length * step)) > loss and length > _NEAR:
+            length /= 2.0
+        figures = figures - length * step
         if float(np.max(np.abs(step))) <= _NEAR:
             break
+        loss = better
     return figures
