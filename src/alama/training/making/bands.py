@@ -71,6 +71,12 @@ class Bander:
         self, draft: Draft, data: Dataset, slots: Sequence[Slots], weights: Floats
     ) -> None:
         """Measure what merging any neighbours would lose; `weights` is p (1 - p) of each row."""
+        axes = [_at_whole_numbers(axis, data) for axis in draft.axes]
+        slots = [
+            slot if axis is before else axis.slots(data.columns[axis.field])
+            for slot, axis, before in zip(slots, axes, draft.axes, strict=True)
+        ]
+        draft = draft.on(axes)
         self._draft = draft
         self._data = data
         self._slots = slots
@@ -141,6 +147,17 @@ class Bander:
         vectors = np.concatenate(parts, axis=1)[inner]
         least = _TRACE * total(heights) / len(heights)
         return inner, Runs(vectors, heights[inner] + least)
+
+
+def _at_whole_numbers(axis: Axis, data: Dataset) -> Axis:
+    """Cut whole numbers at whole numbers, each once.
+
+    One fit cuts between two of them and another at the upper: the same to every row, and between
+    the two cuts there is none.
+    """
+    if axis.cuts is None or data.catalogue.field(axis.field).kind is not Kind.INTEGER:
+        return axis
+    return Axis(axis.field, cuts=np.unique(np.ceil(axis.cuts)) + 0.0)
 
 
 def _spread(
