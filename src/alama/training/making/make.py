@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
 from alama.core.kernel import Words
 from alama.training import portable
@@ -167,6 +168,8 @@ def make_card(
         # Arrays go by pipe: files in shared memory, joblib's way for large ones, are at times
         # cleaned up twice, and the second time prints a traceback.
         parallel_config(max_nbytes=None, n_jobs=jobs),
+        # Equations of a few hundred unknowns: threads would wait for each other far longer.
+        threadpool_limits(limits=1, user_api="blas"),
     ):
         learned = Parallel()(
             delayed(_without)(rows, fold, recipe, Note(folder, fold))
