@@ -123,7 +123,8 @@ def _cuts(column: Floats, most: int) -> Floats:
     if steps <= 1:
         return np.array([])
     cuts = np.unique(known[np.arange(1, steps) * len(known) // steps])
-    return cuts[cuts > known[0]] + 0.0
+    above: Floats = cuts[cuts > known[0]] + 0.0
+    return above
 
 
 def smooth_path(curves: Curves, cells: Places, labels: Labels) -> Iterator[Draft]:

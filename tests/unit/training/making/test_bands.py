@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.catalogue import Catalogue, Field, Kind
-from alama.core.kernel import Words
+from alama.core.kernel import Column, Words
 from alama.training import portable
 from alama.training.dataset import Dataset
 from alama.training.making.bands import (
@@ -149,7 +149,7 @@ def random_table(seed: int) -> tuple[Dataset, Draft]:
         fields=(Field("x", Kind.NUMBER), Field("n", Kind.INTEGER), Field("w", Kind.WORD))
     )
     rows = 300
-    columns = {
+    columns: dict[str, Column] = {
         "x": np.where(rng.random(rows) < 0.1, np.nan, rng.lognormal(size=rows)),
         "n": rng.integers(0, 30, rows).astype(np.float64),
         "w": Words(rng.integers(-1, 6, rows).astype(np.int32), tuple("abcdef")),

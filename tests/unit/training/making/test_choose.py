@@ -33,7 +33,8 @@ def random_said(seed: int, rows: int = 120) -> tuple[Said, np.ndarray]:
 
     def line() -> np.ndarray:
         noise = rng.normal(size=rows)
-        return rng.choice([-0.5, 0.0, 0.3, 1.0]) * truth + rng.choice([0.1, 1.0, 4.0]) * noise
+        knows, errs = float(rng.choice([-0.5, 0.0, 0.3, 1.0])), float(rng.choice([0.1, 1.0, 4.0]))
+        return np.asarray(knows * truth + errs * noise)
 
     smooth = np.stack([line() for _ in range(3)])
     boosted = np.stack([line() for _ in range(4)])
@@ -133,7 +134,8 @@ def test_the_draft_put_together_says_what_the_choice_was_judged_by(seed: int) ->
         np.stack([margins_of(with_pairs(boosted, count), columns) for count in PAIR_COUNTS]),
     )
     pairs = int(rng.integers(len(PAIR_COUNTS)))
-    choice = Choice(0, pairs, *rng.choice([0.0, 0.3, 0.9], 3).tolist(), base=-0.2)
+    smooth_weight, boosted_weight, floor_weight = rng.choice([0.0, 0.3, 0.9], 3).tolist()
+    choice = Choice(0, pairs, smooth_weight, boosted_weight, floor_weight, -0.2)
     for one in (choice, choice.towards_floor(0.4), choice.towards_floor(1.0)):
         own = margins_of(one.draft(floor, smooth, boosted), columns)
         assert np.max(np.abs(own - one.margins(said))) < 1e-12

@@ -57,7 +57,7 @@ def test_the_rows_of_a_person_stay_in_one_fold_and_those_who_ever_defaulted_are_
     people = 1_000 + 7 * rng.integers(0, 60, 200)
     labels = (rng.random(200) < 0.2).astype(np.int8)
     folds = deal(labels, people, Recipe(seed=seed, folds=count))
-    of_person = {}
+    of_person: dict[int, int] = {}
     for person, fold in zip(people.tolist(), folds.tolist(), strict=True):
         assert of_person.setdefault(person, fold) == fold
     bad = set(people[labels == 1].tolist())

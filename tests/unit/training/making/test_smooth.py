@@ -170,11 +170,10 @@ def test_the_order_of_the_rows_does_not_matter(seed: int) -> None:
     columns, labels = table(seed)
     turned = np.random.default_rng(seed).permutation(len(labels))
     other = {name: take_column(column, turned) for name, column in columns.items()}
-    for make in (
-        lambda c, y: fitted(c, y, 4.0),
-        lambda c, y: floor(c, WORD_AXES, y),
+    for once, again in (
+        (fitted(columns, labels, 4.0), fitted(other, labels[turned], 4.0)),
+        (floor(columns, WORD_AXES, labels), floor(other, WORD_AXES, labels[turned])),
     ):
-        once, again = make(columns, labels), make(other, labels[turned])
         assert np.max(np.abs(margins_of(once, columns) - margins_of(again, columns))) < 1e-6
 
 
