@@ -51,7 +51,7 @@ class Recipe:
     main_bins: int = 128
     pair_bins: int = 32
     pairs: int = 30
-    pair_gain: float = 0.5
+    pair_gain: float = 0.1
     folds: int = 0
     stop_apart: bool = True
     bags: int = 0
