@@ -58,12 +58,14 @@ class Recipe:
     learning_rate: float = 0.08
     smoothing_rounds: int = 5
     patience: int = 8
+    tolerance: float = 1e-3
+    rounds_max: int = 1_000
     leaf_rows: int = 0
     rows_per_bag: int = 480_000
     masked_share: float = 0.1
     words_max: int = 40
     word_share_min: float = 0.002
-    band_cost: float = 5e-4
+    band_cost: float = 1e-4
     cap_cost: float = 2e-4
     ridge: float = 0.3
     portable: bool = True
