@@ -131,6 +131,8 @@ def boost(
         smoothing_rounds=recipe.smoothing_rounds,
         interaction_smoothing_rounds=recipe.smoothing_rounds,
         early_stopping_rounds=recipe.patience,
+        early_stopping_tolerance=recipe.tolerance,
+        max_rounds=recipe.rounds_max,
         min_samples_leaf=recipe.leaf_rows,
         random_state=recipe.seed,
         n_jobs=1,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,7 +22,7 @@ from alama.core.kernel import Words
 from alama.training import portable
 from alama.training.making.bands import Bander, Fineness
 from alama.training.making.boost import Note, boost, progress, word_axis
-from alama.training.making.card import calibrate, card_of
+from alama.training.making.card import calibrate, card_of, intercept_for
 from alama.training.making.choose import (
     PAIR_COUNTS,
     Choice,
@@ -267,11 +267,14 @@ def _without(rows: Rows, fold: int, recipe: Recipe, note: Note) -> Learned:
     seen = rows.some(ROWS_MAX, without=fold)
     calm_to_lively = tuple(smooth_path(rows.curves, rows.curves.cells(seen.columns), seen.labels))
     least = floor(seen.columns, rows.word_axes, seen.labels)
-    boosted = boost(rows.data, rows.word_axes, rows.folds, fold, recipe, note)
+    # Where the outcome can be told without error the trainer's own base may end anywhere.
+    boosted = replace(boost(rows.data, rows.word_axes, rows.folds, fold, recipe, note), base=0.0)
     slots = boosted.slots(rows.data.columns)
     pure = boosted.purified(shares_of(slots, boosted.axes))
     left = np.flatnonzero(rows.folds == fold)
     seen_slots = pure.slots(seen.columns)
+    balance = intercept_for(pure.margins(seen_slots), seen.labels, 1.0)
+    pure = replace(pure, base=pure.base + balance)
     ranked = by_what_they_carry(pure, seen_slots, _weights(pure.margins(seen_slots)))
     left_slots = [slot[left] for slot in slots]
     columns = rows.data.take(left).columns
