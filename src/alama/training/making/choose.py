@@ -13,6 +13,7 @@ import numpy as np
 
 from alama.training import portable
 from alama.training.making.draft import Draft, weighed
+from alama.training.making.smooth import margin_loss
 from alama.training.validation.metrics import auc, log_loss
 
 if TYPE_CHECKING:
@@ -166,20 +167,34 @@ def _stacked(parts: Sequence[Floats], labels: Labels) -> tuple[tuple[float, ...]
 def _line(
     parts: Sequence[Floats], labels: Labels, before: Sequence[float]
 ) -> tuple[list[float], float]:
-    """Fit weights and a base by Newton's steps, drawn a little to the weights held before."""
+    """Fit weights and a base, drawn a little to the weights held before.
+
+    By Newton's steps, halved where they overshoot: drafts that are sure of nearly every row leave
+    the loss so flat that a whole step would lead anywhere.
+    """
     held = np.array([0.0, *before])
     firm = np.array([0.0, *(_FIRMNESS for _ in parts)])
     figures = held.copy()
     columns = [np.ones(len(labels)), *parts]
+
+    def loss_at(place: Floats) -> float:
+        drawn = portable.total(firm * (place - held) * (place - held))
+        return margin_loss(_sum(place, columns), labels) + 0.5 * drawn
+
+    loss = loss_at(figures)
     for _ in range(_STEPS):
         chances = portable.logistic(_sum(figures, columns))
         weights = np.maximum(chances * (1.0 - chances), _NEAR)
         slope = np.array([portable.total((chances - labels) * c) for c in columns])
         bend = np.array([[portable.total(weights * a * b) for b in columns] for a in columns])
         step = np.linalg.solve(bend + np.diag(firm), slope + firm * (figures - held))
-        figures = figures - np.clip(step, -1.0, 1.0)
+        length = 1.0
+        while (better := loss_at(figures - length * step)) > loss and length > _NEAR:
+            length /= 2.0
+        figures = figures - length * step
         if float(np.max(np.abs(step))) <= _NEAR:
             break
+        loss = better
     return figures[1:].tolist(), float(figures[0])
 
 

@@ -174,10 +174,11 @@ def _margins(values: Floats, cells: Places) -> Floats:
 
 
 def _penalised_loss(values: Floats, cells: Places, labels: Labels, penalty: Floats) -> float:
-    return _loss(_margins(values, cells), labels) + 0.5 * float(values @ penalty @ values)
+    return margin_loss(_margins(values, cells), labels) + 0.5 * float(values @ penalty @ values)
 
 
-def _loss(margins: Floats, labels: Labels) -> float:
+def margin_loss(margins: Floats, labels: Labels) -> float:
+    """Give the log-loss of all rows together."""
     # log(1 + e^m) - y m, kept from overflowing.
     rest = np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0.0) - labels * margins
     return portable.total(rest)
@@ -256,7 +257,7 @@ def _ridge_line(seen: Floats, labels: Labels) -> Floats:
     figures[0] = np.log(rate / (1.0 - rate))
 
     def loss_at(place: Floats) -> float:
-        return _loss(seen @ place, labels) + 0.5 * float(ridge @ (place * place))
+        return margin_loss(seen @ place, labels) + 0.5 * float(ridge @ (place * place))
 
     loss = loss_at(figures)
     for _ in range(_NEWTON_STEPS):

@@ -18,6 +18,7 @@ from alama.training.making.choose import (
 )
 from alama.training.making.draft import shares_of
 from alama.training.validation.metrics import auc, log_loss
+from tests.tries import tries
 from tests.unit.training.making.test_draft import margins_of, random_draft, random_rows, recut
 
 SEEDS = st.integers(0, 10_000)
@@ -81,10 +82,28 @@ def test_parts_that_all_point_the_wrong_way_leave_the_default_rate(seed: int) ->
     assert portable.logistic(np.array([chosen.base]))[0] == pytest.approx(labels.mean(), abs=1e-3)
 
 
+@given(SEEDS, st.sampled_from([5.0, 20.0, 80.0]), st.sampled_from([0.0, 0.01, 0.1]))
+def test_drafts_that_are_sure_of_nearly_every_row_are_weighed_too(
+    seed: int, sure: float, wrong: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(300) < 0.2).astype(np.int8)
+    labels[:2] = 0, 1
+    told = np.where(rng.random(300) < wrong, 1 - labels, labels)
+    smooth, boosted = (sure * (told - 0.5) + rng.normal(size=300) for _ in range(2))
+    said = Said(-1.0 * labels, np.stack([smooth]), np.stack([boosted]))
+    chosen = choose(said, labels, GAIN)
+    assert chosen.smooth + chosen.boosted > 0.0
+    even = Choice(0, 0, smooth=0.5, boosted=0.5, floor=0.0, base=0.0)
+    assert loss_of(chosen, said, labels) <= loss_of(even, said, labels) + 1e-3
+    assert abs(chosen.base) <= sure
+
+
 @given(SEEDS, st.sampled_from([0.0, 0.1, 0.5, 2.0, 50.0]))
+@tries(60)
 def test_pairs_are_taken_only_where_they_save_what_they_must(seed: int, gain: float) -> None:
     said, labels = random_said(seed)
-    said = replace(said, floor=np.zeros(len(labels)))  # so that it has nothing to say to the order
+    said = replace(said, floor=-1.0 * labels)  # no order is worse, so that it holds none back
     chosen = choose(said, labels, gain)
     priced = []
     for place, count in enumerate(PAIR_COUNTS[: len(said.boosted)]):
