@@ -56,7 +56,7 @@ class Histogram(msgspec.Struct, frozen=True):
 
 
 class Performance(msgspec.Struct, frozen=True):
-    """How one way of scoring did on hold-out. `roc` is false and true positive rates.
+    """How one way of scoring did on rows it has not seen. `roc` is false and true positive rates.
 
     `calibration_noise` is the calibration error that a perfect model would show on these rows.
     """
@@ -73,6 +73,19 @@ class Performance(msgspec.Struct, frozen=True):
 
     def figure(self, measure: Measure) -> Figure:
         return next(figure for figure in self.figures if figure.measure is measure)
+
+
+class PeerComparison(msgspec.Struct, frozen=True):
+    """A peer on the same rows, and how far ours is ahead of it (AUC, paired bootstrap)."""
+
+    name: str
+    auc: float
+    auc_interval: Interval
+    log_loss: float
+    calibration_error: float
+    ahead: float
+    ahead_interval: Interval
+    train_rows: int
 
 
 def log_odds_of(points: Floats) -> Floats:

@@ -13,6 +13,7 @@ from alama.core.catalogue import Catalogue, Field, Kind
 from alama.core.model import Model
 from alama.training.recipe import CardNotes, ConstraintPrice, Stage, WithheldGain
 from alama.training.validation.report import render
+from alama.training.validation.unseen import Unseen
 from alama.training.validation.validate import Validation, validate
 from tests.coarse import coarse_training
 from tests.factories import a_dataset, a_model
@@ -27,11 +28,14 @@ def notes_for(model: Model) -> list[CardNotes]:
     return [
         CardNotes(
             card=card.name,
-            stages=(Stage("fitted", 0.78, 0.331), Stage("projected", 0.779, 0.332)),
+            stages=(
+                Stage("floor", 0.77, 0.334),
+                Stage("chosen", 0.78, 0.331),
+                Stage("projected", 0.779, 0.332),
+            ),
             prices=(ConstraintPrice(card.features[0].field, 2e-5),),
             withheld=(WithheldGain(card.features[0].field, 0.1, 3.0),),
             slope=1.01,
-            intercept=-0.002,
         )
         for card in model.cards
     ]
@@ -39,7 +43,8 @@ def notes_for(model: Model) -> list[CardNotes]:
 
 def validated(model: Model, rows: int = 2_000) -> Validation:
     train, holdout = (a_dataset(model, seed=seed, rows=rows) for seed in (1, 2))
-    return validate(model, train, holdout, notes_for(model), seed=5, draws=10)
+    unseen = Unseen.set_apart(model, train, holdout)
+    return validate(unseen, notes_for(model), seed=5, draws=10)
 
 
 @pytest.fixture(scope="module", autouse=True)

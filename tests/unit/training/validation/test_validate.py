@@ -17,7 +17,9 @@ from alama.core.model import Model, ReadyModel
 from alama.training.recipe import CardNotes, ConstraintPrice
 from alama.training.validation import metrics
 from alama.training.validation.figures import Measure, log_odds_of
+from alama.training.validation.peers import beside_peers
 from alama.training.validation.report import findings
+from alama.training.validation.unseen import Unseen
 from alama.training.validation.validate import (
     AS_SERVED,
     Period,
@@ -32,7 +34,7 @@ from tests.factories import a_dataset, a_model
 pytestmark = pytest.mark.xdist_group("validate")
 
 ROWS = 3_000
-NOTES = [CardNotes("full", (), (ConstraintPrice("mm_months", 1e-5),), (), 1.0, 0.0)]
+NOTES = [CardNotes("full", (), (ConstraintPrice("mm_months", 1e-5),), (), 1.0)]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def coarse() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def validation(model: Model) -> Validation:
     train, holdout = (a_dataset(model, seed=seed, rows=ROWS) for seed in (1, 2))
-    return validate(model, train, holdout, NOTES, seed=5, draws=40)
+    return validate(Unseen.set_apart(model, train, holdout), NOTES, seed=5, draws=40)
 
 
 def test_every_card_and_the_model_as_served_are_measured(
@@ -138,8 +140,9 @@ def test_each_field_of_a_card_has_its_cost_and_its_shift(
 
 def test_the_same_population_is_called_stable(validation: Validation) -> None:
     for card in validation.cards:
+        assert card.stability.score_psi is not None
         assert card.stability.score_psi < 0.02
-        assert all(shift.psi < 0.05 for shift in card.stability.features)
+        assert all(shift.psi is not None and shift.psi < 0.05 for shift in card.stability.features)
 
 
 @pytest.mark.usefixtures("coarse")
@@ -148,14 +151,22 @@ def test_a_shifted_field_shows_in_its_index_and_in_the_findings(model: Model) ->
     inflow = holdout.columns["avg_inflow"]
     assert isinstance(inflow, np.ndarray)
     holdout = replace(holdout, columns={**holdout.columns, "avg_inflow": inflow * 0.1})
-    moved = validate(model, train, holdout, [], seed=0, draws=5)
-    shifts = {shift.field: shift.psi for shift in moved.cards[-1].stability.features}
+    moved = validate(Unseen.set_apart(model, train, holdout), [], seed=0, draws=5)
+    shifts = {shift.field: shift.psi or 0.0 for shift in moved.cards[-1].stability.features}
     assert max(shifts, key=shifts.__getitem__) == "avg_inflow"
     assert any("avg_inflow" in found for found in findings(moved))
 
 
-def test_peers_are_named_and_compared_on_the_same_rows(validation: Validation) -> None:
-    for card in validation.cards:
+def test_peers_are_measured_only_where_they_are_asked_for(validation: Validation) -> None:
+    assert all(card.peers == () for card in validation.cards)
+
+
+def test_peers_are_named_and_compared_on_the_same_rows(
+    model: Model, validation: Validation
+) -> None:
+    train, holdout = (a_dataset(model, seed=seed, rows=ROWS) for seed in (1, 2))
+    beside = beside_peers(validation, Unseen.set_apart(model, train, holdout), seed=5, draws=40)
+    for card in beside.cards:
         assert [peer.name for peer in card.peers] == ["logistic regression", "boosted forest"]
         ours = card.performance.figure(Measure.AUC).value
         for peer in card.peers:
@@ -187,7 +198,7 @@ def test_figures_for_the_model_are_rounded_and_encode(model: Model, validation: 
 
 def test_validation_repeats_for_a_seed(model: Model, validation: Validation) -> None:
     train, holdout = (a_dataset(model, seed=seed, rows=ROWS) for seed in (1, 2))
-    again = validate(model, train, holdout, NOTES, seed=5, draws=40)
+    again = validate(Unseen.set_apart(model, train, holdout), NOTES, seed=5, draws=40)
     assert metrics_for_model(again) == metrics_for_model(validation)
 
 
@@ -195,9 +206,8 @@ def test_validation_repeats_for_a_seed(model: Model, validation: Validation) -> 
 def test_progress_runs_from_nothing_to_all(model: Model) -> None:
     train, holdout = (a_dataset(model, seed=seed, rows=600) for seed in (1, 2))
     heard: list[float] = []
-    validate(
-        model, train, holdout, [], seed=0, draws=2, progress=lambda share, _: heard.append(share)
-    )
+    unseen = Unseen.set_apart(model, train, holdout)
+    validate(unseen, [], seed=0, draws=2, progress=lambda share, _: heard.append(share))
     assert heard == sorted(heard)
     assert (heard[0], heard[-1]) == (0.0, 1.0)
 
@@ -205,7 +215,7 @@ def test_progress_runs_from_nothing_to_all(model: Model) -> None:
 @pytest.mark.usefixtures("coarse")
 def test_rows_without_dates_have_no_months(model: Model) -> None:
     train, holdout = (replace(a_dataset(model, seed=seed, rows=600), dates=None) for seed in (1, 2))
-    found = validate(model, train, holdout, [], seed=0, draws=2)
+    found = validate(Unseen.set_apart(model, train, holdout), [], seed=0, draws=2)
     assert found.cards[0].stability.months == ()
     assert found.train.period is None
 
@@ -215,23 +225,23 @@ def test_findings_warn_of_probabilities_that_are_too_extreme(model: Model) -> No
     train, holdout = (a_dataset(model, seed=seed, rows=ROWS) for seed in (1, 2))
     flipped = np.random.default_rng(0).random(ROWS) < 0.25
     noisy = replace(holdout, labels=np.where(flipped, 1 - holdout.labels, holdout.labels))
-    found = findings(validate(model, train, noisy, [], seed=0, draws=40))
+    found = findings(validate(Unseen.set_apart(model, train, noisy), [], seed=0, draws=40))
     assert any("overconfident" in sentence for sentence in found)
     assert any("were predicted to default" in sentence for sentence in found)
 
 
 def test_findings_say_when_the_split_cannot_show_drift(validation: Validation) -> None:
     assert "same period" in findings(validation)[-1]
-    later = msgspec.structs.replace(validation.holdout, period=Period("2025-01-01", "2025-02-01"))
+    later = msgspec.structs.replace(validation.judged, period=Period("2025-01-01", "2025-02-01"))
     assert not any(
-        "same period" in f for f in findings(msgspec.structs.replace(validation, holdout=later))
+        "same period" in f for f in findings(msgspec.structs.replace(validation, judged=later))
     )
-    undated = msgspec.structs.replace(validation.holdout, period=None)
-    assert "no dates" in findings(msgspec.structs.replace(validation, holdout=undated))[-1]
+    undated = msgspec.structs.replace(validation.judged, period=None)
+    assert "no dates" in findings(msgspec.structs.replace(validation, judged=undated))[-1]
 
 
 def test_hold_out_rows_of_one_outcome_are_refused(model: Model) -> None:
     data = a_dataset(model, rows=50)
     repaid = replace(data, labels=np.zeros(50, dtype=np.int8))
     with pytest.raises(TrainingProblem):
-        validate(model, data, repaid, [], seed=0)
+        validate(Unseen.set_apart(model, data, repaid), [], seed=0)
