@@ -17,7 +17,7 @@ from alama.core.model import Model, ReadyModel
 from alama.training.recipe import CardNotes, ConstraintPrice
 from alama.training.validation import metrics
 from alama.training.validation.figures import Measure, log_odds_of
-from alama.training.validation.peers import beside_peers
+from alama.training.validation.peers import beside_peers, compare
 from alama.training.validation.report import findings
 from alama.training.validation.unseen import Unseen
 from alama.training.validation.validate import (
@@ -245,3 +245,98 @@ def test_hold_out_rows_of_one_outcome_are_refused(model: Model) -> None:
     repaid = replace(data, labels=np.zeros(50, dtype=np.int8))
     with pytest.raises(TrainingProblem):
         validate(Unseen.set_apart(model, data, repaid), [], seed=0)
+
+
+# ----------------------------------------------------------------------------------- out of fold
+
+
+def moved(model: Model, points: float) -> Model:
+    """The same model with another base."""
+    return msgspec.structs.replace(
+        model,
+        cards=tuple(msgspec.structs.replace(c, base=c.base + points) for c in model.cards),
+    )
+
+
+@pytest.fixture(scope="module")
+def out_of_fold(model: Model) -> Unseen:
+    """Half of the rows are judged by one model, half by another; the whole one is another still."""
+    rows = a_dataset(model, seed=2, rows=ROWS)
+    folds = np.arange(ROWS) % 2
+    without = model, moved(model, 40.0)
+    return Unseen.out_of_fold(moved(model, 90.0), without, rows, folds.astype(np.int8))
+
+
+@pytest.fixture(scope="module")
+def judged_out_of_fold(out_of_fold: Unseen) -> Validation:
+    return validate(out_of_fold, NOTES, seed=5, draws=40)
+
+
+def test_out_of_fold_each_row_is_scored_by_the_model_that_has_not_seen_it(
+    model: Model, judged_out_of_fold: Validation
+) -> None:
+    rows = a_dataset(model, seed=2, rows=ROWS)
+    lift = 40.0 * (np.arange(ROWS) % 2)
+    for card, found in zip(model.cards, judged_out_of_fold.cards, strict=True):
+        points = kernel.BatchScorecard(card, model.catalogue).score(rows.columns).points + lift
+        assert found.performance.figure(Measure.AUC).value == metrics.auc(rows.labels, -points)
+        assert found.performance.predicted_rate == pytest.approx(
+            np.mean(kernel.probabilities(points))
+        )
+    patterns = judged_out_of_fold.patterns
+    predicted = sum(p.rows * p.predicted_rate for p in patterns) / sum(p.rows for p in patterns)
+    assert predicted == pytest.approx(judged_out_of_fold.served.predicted_rate, rel=0.1)
+
+
+def test_the_way_of_judging_is_told(validation: Validation, judged_out_of_fold: Validation) -> None:
+    assert (validation.folds, validation.rows_that_judge) == (None, "hold-out rows")
+    assert (judged_out_of_fold.folds, judged_out_of_fold.rows_that_judge) == (2, "out-of-fold rows")
+    assert judged_out_of_fold.train == judged_out_of_fold.judged
+
+
+def test_what_was_scored_fold_by_fold_is_put_together(model: Model, validation: Validation) -> None:
+    rows = a_dataset(model, seed=2, rows=ROWS)
+    folds = (np.arange(ROWS) % 3).astype(np.int8)
+    alike = Unseen.out_of_fold(model, (model, model, model), rows, folds)
+    found = validate(alike, NOTES, seed=5, draws=40)
+    assert found.served == validation.served
+    assert found.patterns == validation.patterns
+    for apart, together in zip(validation.cards, found.cards, strict=True):
+        assert together.performance == apart.performance
+        assert together.missing_costs == apart.missing_costs
+
+
+def test_out_of_fold_rows_move_by_month_alone(judged_out_of_fold: Validation) -> None:
+    for card in judged_out_of_fold.cards:
+        assert card.stability.score_psi is None
+        assert all(shift.psi is None for shift in card.stability.features)
+        assert len(card.stability.months) == 12
+        assert all(month.score_psi < 0.2 for month in card.stability.months)
+    assert not any("moved between" in found for found in findings(judged_out_of_fold))
+    assert "same period" in findings(judged_out_of_fold)[-1]
+
+
+@pytest.mark.usefixtures("coarse")
+def test_peers_do_not_see_the_fold_that_they_are_judged_on(model: Model) -> None:
+    rows = a_dataset(model, seed=2, rows=900)
+    luck = (np.random.default_rng(0).random(900) < 0.3).astype(np.int8)
+    folds = (np.arange(900) % 2).astype(np.int8)
+    unseen = Unseen.out_of_fold(model, (model, model), replace(rows, labels=luck), folds)
+    for peer in compare(unseen, 1, seed=0, draws=5):
+        assert peer.train_rows == 450
+        assert abs(peer.auc - 0.5) < 0.07, "nothing can be known of luck"
+
+
+def test_a_fold_that_holds_no_row_is_passed_over(model: Model) -> None:
+    rows = a_dataset(model, seed=2, rows=600)
+    folds = (2 * (np.arange(600) % 2)).astype(np.int8)
+    unseen = Unseen.out_of_fold(model, (model, model, model), rows, folds)
+    assert [len(part.rows) for part in unseen.parts()] == [300, 300]
+    assert [len(unseen.learned(part)) for part in unseen.parts()] == [300, 300]
+
+
+def test_some_rows_are_taken_evenly_with_their_folds(out_of_fold: Unseen) -> None:
+    some = out_of_fold.some(600)
+    assert np.array_equal(some.rows.labels, out_of_fold.rows.labels[::5])
+    assert np.array_equal(some.folds, out_of_fold.folds[::5])
+    assert out_of_fold.some(ROWS) is out_of_fold
