@@ -1,7 +1,7 @@
 """Trainings that are coarse: for tests whose subject is not how finely a model is made.
 
-The steps are the real ones. A model of few defaults is made in fewer folds, and the peers that stand
-beside it learn from fewer rows. What the recipe and the peers are by themselves is tested in
+The steps are the real ones. A model of few defaults is made in fewer folds, and the peers beside
+it learn from fewer rows. What the recipe and the peers are by themselves is tested in
 tests/unit/training, and in test_reproducible.py by the hash of a model.
 """
 

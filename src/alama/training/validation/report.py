@@ -58,11 +58,11 @@ _MEASURES: Final = {
 
 _STEPS: Final = {
     "floor": "floor: a penalised regression on weights of evidence",
-    "smooth": "smooth: a calm curve for each field",
-    "boosted": "boosted: fields and pairs of them",
-    "chosen": "chosen: the three, weighed against each other",
-    "banded": "banded: on bands that a person can read",
-    "projected": "projected: held to the risk directions",
+    "smooth": "smooth: a curve for each field",
+    "boosted": "boosted: fields and pairs",
+    "chosen": "chosen: the three, weighed",
+    "banded": "banded: on bands to be read",
+    "projected": "projected: directions held",
 }
 """What was done in each stage of the making of a card."""
 

@@ -77,7 +77,7 @@ def test_figures_are_those_of_the_metrics(model: Model, validation: Validation) 
         {
             Measure.AUC: metrics.auc(holdout.labels, chances),
             Measure.GINI: 2.0 * metrics.auc(holdout.labels, chances) - 1.0,
-            Measure.KS: metrics.rank(holdout.labels, chances).ks(),
+            Measure.KS: metrics.rank(holdout.labels, chances).auc_and_ks()[1],
             Measure.BRIER: brier_score_loss(holdout.labels, chances),
             Measure.LOG_LOSS: metrics.log_loss(holdout.labels, chances),
             Measure.CALIBRATION_ERROR: metrics.calibration_error(holdout.labels, chances),
