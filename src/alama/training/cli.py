@@ -46,7 +46,7 @@ With --fields it is read by yours. Any other file by what its columns hold: numb
 Three fits (a penalised regression on weights of evidence, smooth curves, boosted fields and
 pairs) are weighed against each other, put on bands that a person can read, held to their risk
 directions exactly and calibrated. All rows learn. The model is judged out of fold: rows are
-dealt into folds, and each is scored by tables that went through every step without its fold.
+dealt into folds, and each is scored by tables made without its fold, calibration included.
 With --holdout a share of the rows is set apart instead, learns nothing, and judges.
 
 The same rows and seed give the same model, byte for byte, whatever the order of the rows, the

@@ -1,7 +1,7 @@
 """The training run on one page: rows in, a sealed model out.
 
 rows -> canonical order -> one card for each set of fields -> a sealed model
-     -> judged out of fold: each row by cards that were made, in every step, without it;
+     -> judged out of fold: each row by cards that were made without it;
         or on a hold-out, where one is asked for
 """
 
