@@ -22,11 +22,15 @@ FEW: Final = 5_000
 """Below so many of the rarer outcome rows are few: every one that a fit is left without is missed,
 and one that only stopped it has told it something."""
 
-FOLDS_OF_FEW: Final = 10
+FOLDS_OF_FEW: Final = 6
 FOLDS_OF_MANY: Final = 4
 
 BAGS: Final = ((500, 2),)
 """Below so many of the rarer outcome, so many bags a fold: there scores move with the seed."""
+
+DEFAULTS_PER_PAIR: Final = 10
+PAIRS_MIN: Final = 3
+"""One pair is tried for so many of the rarer outcome, and a few at least."""
 
 LEAF_ROWS_MAX: Final = 20
 LEAF_ROWS: Final = ((1_000, 5), (3_000, 10))
@@ -37,8 +41,8 @@ LEAF_ROWS: Final = ((1_000, 5), (3_000, 10))
 class Recipe:
     """Settings of one training run.
 
-    Every row is left out by one of the `folds`, whose drafts judge what is chosen. Losses are
-    log-loss a row: a pair more has to lower it by `pair_loss`, bands may cost `band_cost`, and a
+    Every row is left out by one of the `folds`, whose drafts judge what is chosen. A pair more has
+    to save `pair_gain` of log-loss over all rows together. Bands may cost `band_cost` a row, and a
     cap on what is missing `cap_cost`. `folds`, `bags` and `leaf_rows` of nought are chosen by the
     rows there are.
     """
@@ -47,13 +51,13 @@ class Recipe:
     main_bins: int = 128
     pair_bins: int = 32
     pairs: int = 30
-    pair_loss: float = 5e-6
+    pair_gain: float = 0.1
     folds: int = 0
     stop_apart: bool = True
     bags: int = 0
     learning_rate: float = 0.08
-    smoothing_rounds: int = 10
-    patience: int = 15
+    smoothing_rounds: int = 5
+    patience: int = 8
     leaf_rows: int = 0
     rows_per_bag: int = 480_000
     masked_share: float = 0.1
@@ -73,6 +77,7 @@ class Recipe:
             folds=self.folds or (FOLDS_OF_FEW if few else FOLDS_OF_MANY),
             stop_apart=few,
             bags=self.bags or _by_evidence(BAGS, minority, 1),
+            pairs=min(self.pairs, max(minority // DEFAULTS_PER_PAIR, PAIRS_MIN)),
             leaf_rows=self.leaf_rows or _by_evidence(LEAF_ROWS, minority, LEAF_ROWS_MAX),
             learning_rate=self.learning_rate * (2.0 if rows >= LARGE_ROWS else 1.0),
         )

@@ -35,7 +35,7 @@ ROWS_MOVED_MAX: Final = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
-    """How fine bands are: what a table may lose by them, in log-loss a row, and the most of them."""
+    """How fine bands are: the log-loss a row that a table may lose, and the most bands."""
 
     loss: float
     bands_max: int
@@ -83,7 +83,7 @@ class Bander:
         self._axes = [self._runs_of(place) for place in range(len(draft.axes))]
 
     def within(self, cost: float) -> Fineness:
-        """Give the coarsest bands that lose no more than so much log-loss a row, else the finest."""
+        """Give the coarsest bands that lose so much log-loss a row at most, else the finest."""
         return next((one for one in FINENESSES if self._cost(one) <= cost), FINENESSES[-1])
 
     def _cost(self, fineness: Fineness) -> float:

@@ -39,6 +39,8 @@ SLOPE_MIN: Final = 0.1
 SLOPE_MAX: Final = 4.0
 """A slope above this says that the margins part the outcomes without error, which luck can do."""
 
+_SHRUNK: Final = 0.98
+
 _SLOPE_STEPS: Final = 12
 _INTERCEPT_STEPS: Final = 24
 _LOG_ODDS_MAX: Final = 60.0
@@ -104,15 +106,28 @@ def _grained(value: float) -> float:
     return round(value / GRAIN) * GRAIN
 
 
-def card_of(
-    name: str, draft: Draft, calibration: Calibration, data: Dataset, *, capped: bool
-) -> Card:
-    """Turn log-odds into points, purify them on the population `data`, settle them on the grid."""
+def card_of(name: str, draft: Draft, slope: float, data: Dataset, *, capped: bool) -> Card:
+    """Turn log-odds into points, purify them on the population `data`, settle them on the grid.
+
+    At this slope, or at the steepest one at which points can still be added up exactly.
+    """
+    card = _card_at(name, draft, slope, data, capped=capped)
+    while (reach := tables.reach(card)) > tables.POINTS_MAX:
+        slope = _grained(slope * _SHRUNK * tables.POINTS_MAX / reach)
+        card = _card_at(name, draft, slope, data, capped=capped)
+    broken = [*tables.faults(card), *tables.monotone_breaks(card, data.catalogue)]
+    if broken:
+        raise TrainingProblem(f"the finished tables of {name} do not hold: {broken[0]}")
+    return card
+
+
+def _card_at(name: str, draft: Draft, slope: float, data: Dataset, *, capped: bool) -> Card:
     slots = draft.slots(data.columns)
     shares = shares_of(slots, draft.axes)
+    intercept = intercept_for(draft.margins(slots), data.labels, slope)
     pure = draft.purified(shares)
-    scale = -POINTS_PER_LOG_ODDS * calibration.slope
-    base = points_of_log_odds(LogOdds(calibration.intercept + calibration.slope * pure.base))
+    scale = -POINTS_PER_LOG_ODDS * slope
+    base = points_of_log_odds(LogOdds(intercept + slope * pure.base))
     pairs = tuple(
         Pair(
             first=pair.first,
@@ -129,16 +144,7 @@ def card_of(
         _feature(pure, place, scale, shares[place], slots[place], data)
         for place in range(len(pure.axes))
     )
-    card = settled(Card(name, on_grid(base), features, pairs), data.catalogue, capped=capped)
-    if tables.reach(card) > tables.POINTS_MAX:
-        raise TrainingProblem(
-            "the outcome can be told from the fields almost without error",
-            hint="a column gives it away: leave it out with --exclude",
-        )
-    broken = [*tables.faults(card), *tables.monotone_breaks(card, data.catalogue)]
-    if broken:
-        raise TrainingProblem(f"the finished tables of {name} do not hold: {broken[0]}")
-    return card
+    return settled(Card(name, on_grid(base), features, pairs), data.catalogue, capped=capped)
 
 
 def _feature(

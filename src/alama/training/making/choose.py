@@ -33,7 +33,7 @@ PAIR_COUNTS: Final = (0, 1, 2, 3, 5, 8, 12, 18, 25, 40)
 _BEFORE: Final = (0.0, 0.5, 0.5)
 _FIRMNESS: Final = 10.0
 """The weights of the floor, the smooth and the boosted fit before any row is seen, and how firmly
-they are held: few rows cannot tell which fit is better, and the mean of two errs less than either."""
+they are held: few rows cannot tell which is better, and the mean of two errs less than either."""
 
 _SHARES: Final = tuple(tenth / 10 for tenth in range(11))
 """Of the floor, until the whole ranks no worse than the floor alone."""
@@ -101,7 +101,7 @@ class Choice:
         return weighed(parts, self.base)
 
 
-def choose(said: Said, labels: Labels, pair_loss: float) -> Choice:
+def choose(said: Said, labels: Labels, pair_gain: float) -> Choice:
     """Choose by the loss on these rows."""
     strength = _least([_loss(margins, labels) for margins in said.smooth])
     found = []
@@ -109,11 +109,13 @@ def choose(said: Said, labels: Labels, pair_loss: float) -> Choice:
         parts = said.floor, said.smooth[strength], said.boosted[pairs]
         (floor, smooth, boosted), base = _stacked(parts, labels)
         choice = Choice(strength, pairs, smooth, boosted, floor, base)
-        found.append((_loss(choice.margins(said), labels) + pair_loss * count, choice))
+        found.append(
+            (_loss(choice.margins(said), labels) + pair_gain * count / len(labels), choice)
+        )
     best = found[_least([loss for loss, _ in found])][1]
     least = auc(labels, said.floor)
     blends = (best.towards_floor(share) for share in _SHARES)
-    return next((one for one in blends if auc(labels, one.margins(said)) >= least))
+    return next(one for one in blends if auc(labels, one.margins(said)) >= least)
 
 
 def by_what_they_carry(draft: Draft, slots: Sequence[Slots], weights: Floats) -> Draft:

@@ -21,7 +21,7 @@ from alama.core.kernel import Words
 from alama.training import portable
 from alama.training.making.bands import Bander, Fineness
 from alama.training.making.boost import Note, boost, progress, word_axis
-from alama.training.making.card import Calibration, calibrate, card_of, intercept_for
+from alama.training.making.card import calibrate, card_of, intercept_for
 from alama.training.making.choose import (
     PAIR_COUNTS,
     Choice,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.draft import Axis, Slots
+    from alama.training.making.draft import Axis
 
     Floats = NDArray[np.float64]
 
@@ -174,7 +174,7 @@ def make_card(
         )
         part.at(f"choosing for {name}", 0.72)
         said = _gathered([one.said for one in learned], rows.folds)
-        choice = choose(said, labels, recipe.pair_loss)
+        choice = choose(said, labels, recipe.pair_gain)
         judging = [
             _chosen_by_others(said, labels, rows.folds != fold, one, recipe)
             for fold, one in enumerate(learned)
@@ -195,13 +195,13 @@ def make_card(
     finished = _gather([one.finished for one in tried], rows.folds)
     calmer = _calmer([one.draft for one in tried], finished, served, folds)
     slope = round(calibrate(finished, labels).slope * calmer / SLOPE_GRAIN) * SLOPE_GRAIN
-    card = _calibrated(name, projected, slope, served, capped=capped)
+    card = card_of(name, projected, slope, served, capped=capped)
     without = []
     for fold, one in enumerate(tried):
         others = rows.folds != fold
         steepness = calibrate(finished[others], labels[others]).slope
         seen = served.take(np.flatnonzero(folds != fold))
-        without.append(_calibrated(name, one.draft, steepness, seen, capped=capped))
+        without.append(card_of(name, one.draft, steepness, seen, capped=capped))
     part.at(f"checks of {name}", 0.98)
     mixed = _gather([_unseen(rows, draft, fold) for fold, draft in enumerate(judging)], rows.folds)
     notes = CardNotes(
@@ -239,13 +239,11 @@ def _chosen_by_others(
     said: Said, labels: NDArray[np.int8], others: NDArray[np.bool_], one: Learned, recipe: Recipe
 ) -> Draft:
     """Put the draft of a fold together as the rows of the others would have it."""
-    choice = choose(said.of(others), labels[others], recipe.pair_loss)
+    choice = choose(said.of(others), labels[others], recipe.pair_gain)
     return choice.draft(one.floor, one.smooth[choice.strength], one.boosted)
 
 
-def _calmer(
-    drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds
-) -> float:
+def _calmer(drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds) -> float:
     """Give the factor by which the slope of one draft is too flat for the mean of them.
 
     What one says differs from the mean by luck, and luck flattens the line through its margins:
@@ -261,22 +259,19 @@ def _calmer(
     return spread / max(spread - luck, spread / CALMER_MAX) if spread > 0.0 else 1.0
 
 
-def _calibrated(name: str, draft: Draft, slope: float, data: Dataset, *, capped: bool) -> Card:
-    margins = draft.margins(draft.slots(data.columns))
-    line = Calibration(slope, intercept_for(margins, data.labels, slope))
-    return card_of(name, draft, line, data, capped=capped)
-
-
 def _without(rows: Rows, fold: int, recipe: Recipe, note: Note) -> Learned:
     """Learn from all folds but one, and say what that makes of the one."""
     seen = rows.some(ROWS_MAX, without=fold)
     calm_to_lively = tuple(smooth_path(rows.curves, rows.curves.cells(seen.columns), seen.labels))
     least = floor(seen.columns, rows.word_axes, seen.labels)
-    boosted = boost(rows.data, rows.word_axes, rows.folds, fold, recipe, note)
+    # Where the outcome can be told without error the trainer's own base may end anywhere.
+    boosted = replace(boost(rows.data, rows.word_axes, rows.folds, fold, recipe, note), base=0.0)
     slots = boosted.slots(rows.data.columns)
     pure = boosted.purified(shares_of(slots, boosted.axes))
     left = np.flatnonzero(rows.folds == fold)
     seen_slots = pure.slots(seen.columns)
+    balance = intercept_for(pure.margins(seen_slots), seen.labels, 1.0)
+    pure = replace(pure, base=pure.base + balance)
     ranked = by_what_they_carry(pure, seen_slots, _weights(pure.margins(seen_slots)))
     left_slots = [slot[left] for slot in slots]
     columns = rows.data.take(left).columns

@@ -20,7 +20,7 @@ from alama.training import portable
 from alama.training.making.draft import Axis, Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -46,8 +46,14 @@ _CELLS_MAX: Final = 1_200
 _LEVEL: Final = 0.02
 """What a level costs beside a step, so that a curve without evidence lies at nought."""
 
+GRAIN: Final = 2.0**-16
+"""Log-odds are rounded to this, so that a solver's last bits do not reach the model."""
+
 _NEWTON_STEPS: Final = 30
-_NEAR: Final = 1e-9
+_NEAR: Final = 1e-7
+"""Newton's steps are squared from one to the next: after one this small the rest is far below the
+grain."""
+
 _WEIGHT_MIN: Final = 1e-6
 
 _EVIDENCE_STEPS: Final = 6
@@ -86,11 +92,12 @@ class Curves:
         )
 
     def draft(self, values: Floats) -> Draft:
+        rounded = np.rint(values / GRAIN) * GRAIN
         mains = tuple(
-            values[start : start + axis.count].copy()
+            rounded[start : start + axis.count]
             for axis, start in zip(self.axes, self.starts, strict=True)
         )
-        return Draft(self.axes, float(values[0]), mains, ())
+        return Draft(self.axes, float(rounded[0]), mains, ())
 
     def penalty(self) -> Floats:
         """Give the matrix whose quadratic form is the sum of squared steps, and levels a little."""
@@ -152,7 +159,7 @@ def _fit(
         ) > loss and length > _NEAR:
             length /= 2.0
         values = values - length * step
-        if loss - better <= _NEAR * len(labels):
+        if float(np.max(np.abs(step))) <= _NEAR:
             break
         loss = better
     return values
@@ -216,13 +223,14 @@ def floor(columns: Mapping[str, Column], word_axes: Mapping[str, Axis], labels: 
     )
     figures = _ridge_line(seen, labels)
     mains = tuple(
-        figure * table for figure, table in zip(figures[1:].tolist(), evidence, strict=True)
+        np.rint(figure * table / GRAIN) * GRAIN
+        for figure, table in zip(figures[1:].tolist(), evidence, strict=True)
     )
-    return Draft(tuple(axes), float(figures[0]), mains, ())
+    return Draft(tuple(axes), round(float(figures[0]) / GRAIN) * GRAIN, mains, ())
 
 
 def _evidence(slots: Slots, count: int, labels: Labels) -> Floats:
-    """Give how much likelier each slot is among defaults, in log-odds, shrunk where rows are few."""
+    """Give how much likelier a slot is among defaults, in log-odds; shrunk where rows are few."""
     rows = np.bincount(slots, minlength=count)
     bad = np.bincount(slots, labels, count)
     rate = portable.total(labels.astype(np.float64)) / len(labels)
