@@ -2,14 +2,20 @@
 
 import pytest
 
-from alama.training.recipe import Recipe
+from alama.training.recipe import FOLDS_OF_FEW, FOLDS_OF_MANY, Recipe
 
 ROWS = 50_000
 
 
 @pytest.mark.parametrize(
     ("defaults", "folds", "bags"),
-    [(499, 10, 2), (500, 10, 1), (4_999, 10, 1), (5_000, 4, 1), (49_501, 10, 2)],
+    [
+        (499, FOLDS_OF_FEW, 2),
+        (500, FOLDS_OF_FEW, 1),
+        (4_999, FOLDS_OF_FEW, 1),
+        (5_000, FOLDS_OF_MANY, 1),
+        (49_501, FOLDS_OF_FEW, 2),
+    ],
 )
 def test_the_fewer_there_are_of_the_rarer_outcome_the_smaller_the_folds(
     defaults: int, folds: int, bags: int
@@ -25,3 +31,8 @@ def test_other_folds_can_be_asked_for() -> None:
 @pytest.mark.parametrize(("rows", "rate"), [(99_999, 0.08), (100_000, 0.16)])
 def test_many_rows_are_learnt_in_longer_steps(rows: int, rate: float) -> None:
     assert Recipe().for_data(rows, 20_000).learning_rate == rate
+
+
+@pytest.mark.parametrize(("defaults", "pairs"), [(20, 3), (100, 10), (1_000, 30)])
+def test_the_fewer_defaults_the_fewer_pairs_are_tried(defaults: int, pairs: int) -> None:
+    assert Recipe().for_data(ROWS, defaults).pairs == pairs
