@@ -1,7 +1,7 @@
 """Trainings that are coarse: for tests whose subject is not how finely a model is made.
 
-The steps are the real ones. A model of few defaults is bagged less often, and the peers that stand
-beside it learn from fewer rows. What the recipe and the peers are by themselves is tested in
+The steps are the real ones. A model of few defaults is made in fewer folds, and the peers beside
+it learn from fewer rows. What the recipe and the peers are by themselves is tested in
 tests/unit/training, and in test_reproducible.py by the hash of a model.
 """
 
@@ -17,6 +17,9 @@ import pytest
 from alama.training import recipe
 from alama.training.validation import peers
 
+FOLDS = 3
+"""The fewest: one is left out, one stops the boosting, one is learnt from."""
+
 PEER_ROWS = 1_000
 
 
@@ -24,7 +27,8 @@ PEER_ROWS = 1_000
 def coarse_training() -> Iterator[None]:
     """Train coarsely in this process meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipe, "REPEATS", ())
+        patch.setattr(recipe, "BAGS", ())
+        patch.setattr(recipe, "FOLDS_OF_FEW", FOLDS)
         patch.setattr(peers, "ROWS_MAX", PEER_ROWS)
         patch.setattr(peers, "_BAGS", 1)
         yield

@@ -90,7 +90,7 @@ def a_history(lender: str = "demo", **more: Any) -> HistoryRecord:
         "row_count": 50_000,
         "part_count": 0,
         "days_past_due": 30,
-        "enough": Enough.PAIRS,
+        "enough": Enough.MODEL,
         "created_us": NOON_US,
         "kept_by": "W. Mutua",
     }

@@ -12,11 +12,9 @@ from alama.training.recipe import Recipe
 QUICK = Recipe(
     seed=5,
     pairs=2,
-    folds=2,
+    folds=3,
     learning_rate=0.1,
     masked_share=0.1,
-    bands_max=8,
-    pair_bands_max=4,
     portable=False,  # which takes three times as long; test_reproducible.py is about it
 )
 """A recipe that is done in a second on a few thousand rows; the steps are the real ones."""

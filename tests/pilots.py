@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -16,6 +18,7 @@ from alama.training.pilot import split_history
 from alama.training.pipeline import Trained, judge
 from alama.training.validation.gates import FOR_EVERYONE, Gate
 from alama.training.validation.pack import Pack
+from alama.training.validation.peers import beside_peers
 from alama.training.validation.trial import PolicyFor, Trial, try_candidate
 from tests.patterned import unwatched
 
@@ -65,10 +68,14 @@ def judged_again(
 ) -> Pack:
     """The pack of a model that was trained elsewhere, judged on the late part of a history."""
     parts = split_history(history, SEED)
-    trained = Trained(model, (), parts.split.learning, parts.holdout)
-    judged = judge(trained, SEED, unwatched, draws=50)
+    learning = parts.split.learning
+    undealt = np.zeros(len(learning), dtype=np.int8)
+    trained = Trained(model, (), learning, parts.holdout, undealt, ())
+    alone = judge(trained, SEED, unwatched, draws=50)
+    validation = beside_peers(alone.validation, trained.unseen, seed=SEED, draws=50)
+    judged = replace(alone, validation=validation)
     return try_candidate(
-        Trial(history, parts.split.learning, parts.holdout, parts.judging, SEED),
+        Trial(history, learning, parts.holdout, parts.judging, SEED),
         judged,
         parts.facts,
         FOR_EVERYONE,

@@ -5,4 +5,5 @@ The same as `tests.coarse` does in one process, and as quick to import as the re
 
 from alama.training import recipe
 
-recipe.REPEATS = ()  # type: ignore[assignment,misc]  # as a patch does
+recipe.BAGS = ()  # type: ignore[assignment,misc]  # as a patch does
+recipe.FOLDS_OF_FEW = 3  # type: ignore[misc]

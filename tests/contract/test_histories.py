@@ -43,7 +43,7 @@ from tests.vaults import vault_of
 
 MARK = b"borrower-0042"
 PARTS = [MARK + os.urandom(100), b"second" * 50, b"third"]
-SEEN = Read(FileFormat.CSV, 3, 30, Enough.MAINS, b'{"rows":3}')
+SEEN = Read(FileFormat.CSV, 3, 30, Enough.MODEL, b'{"rows":3}')
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def leave(rows: Rows) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Train coarsely: what stops a model here is not a matter of finesse."""
-    coarse = Recipe(portable=False, learning_rate=0.4, folds=2)
+    coarse = Recipe(portable=False, learning_rate=0.4, folds=3)
     monkeypatch.setattr(tasks, "PilotOrder", functools.partial(PilotOrder, recipe=coarse))
     with coarse_training():
         yield

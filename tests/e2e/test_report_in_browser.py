@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from alama.training.validation.peers import beside_peers
 from alama.training.validation.report import render
+from alama.training.validation.unseen import Unseen
 from alama.training.validation.validate import validate
 from tests.browser import chromium, measured, needs_chromium
 from tests.factories import a_dataset, a_model
@@ -17,9 +19,9 @@ pytestmark = [pytest.mark.long, needs_chromium, pytest.mark.xdist_group("report-
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("page")
     model = a_model(seed=2)
-    validation = validate(
-        model, a_dataset(model, seed=1), a_dataset(model, seed=2), (), seed=0, draws=20
-    )
+    unseen = Unseen.set_apart(model, a_dataset(model, seed=1), a_dataset(model, seed=2))
+    alone = validate(unseen, (), seed=0, draws=20)
+    validation = beside_peers(alone, unseen, seed=0, draws=20)
     (place / "report.html").write_text(render(model, validation, ()), "utf-8")
     return place
 

@@ -171,7 +171,6 @@ def test_columns_that_teach_nothing_are_ignored_with_a_word_and_the_rest_is_lear
         "column notes is ignored: it is empty",
         "column grade holds numbers (67%) and other text",
         "for study, not for lending",
-        "without pairs",
     ):
         assert said in err
     model = decode(out.read_bytes())

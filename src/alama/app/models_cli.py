@@ -187,7 +187,7 @@ def build_builtin(args: argparse.Namespace) -> int:
         with terminal.share("Building") as watch:
             judged = build(terminal.usable_cores(), watch)
         out.write(encode(judged.model))
-        if report is not None and judged.validation is not None:
+        if report is not None:
             report.write(render(judged.model, judged.validation, judged.notes).encode())
     same = judged.model.id == shipped
     terminal.stdout().print(f"{judged.model.id}\n", markup=False, soft_wrap=True, end="")
@@ -279,7 +279,7 @@ def _header(model: Model, card: Card, rows: Listing) -> RenderableType:
     facts.add_row("default", model.outcome.definition)
     measured = lineage.metrics.get(card.name, ())
     if measured:
-        facts.add_row("on hold-out", _figures(measured))
+        facts.add_row("on unseen loans", _figures(measured))
     if rows.currency:
         facts.add_row("money", rows.currency)
     facts.add_row("base score", f"{rows.base_score:.1f}, to which the points below are added")

@@ -102,7 +102,7 @@ class Recalibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where the tables come from: the data, the recipe, the libraries, the figures on hold-out.
+    """Where the tables come from: the data, the recipe, the libraries, the figures on unseen rows.
 
     Of a model that was recalibrated all of this is still of the data that its tables are from.
     """

@@ -89,7 +89,7 @@ HISTORY: Final = HistoryRecord(
     row_count=50_000,
     part_count=9,
     days_past_due=30,
-    enough=Enough.PAIRS,
+    enough=Enough.MODEL,
     created_us=_READ_US + 9 * _SECOND_US,
     kept_by=_KEY,
 )
@@ -98,7 +98,7 @@ _REPORT: Final = b"""\
 "not_booked": 9120, "immature": 2204, "mature": 38627, "defaults": 3411, "borrowers": 35120, \
 "faults": [{"column": "due_on", "rule": "is before disbursed_on", "rows": 37, "first_rows": \
 [118, 402, 977, 1204, 3310]}], "suspects": [{"column": "collections_calls", "auc": 0.98, "why": \
-"it tells the outcome almost by itself", "standing": "set aside"}], "enough": "pairs", \
+"it tells the outcome almost by itself", "standing": "set aside"}], "enough": "model", \
 "advice": []}"""
 _GATES: Final = (
     Gate("discrimination", passed=True, words="AUC 0.742, lower end 0.728"),
@@ -126,7 +126,7 @@ def candidate(model_id: str) -> Candidate:
 def _steps() -> tuple[StepProgress, ...]:
     done = {
         Step.LENDER: ("a default is 30 days past due; two people approve", PILOT.set_us),
-        Step.HISTORY: ("50,000 rows, enough to learn fields and pairs of them", HISTORY.created_us),
+        Step.HISTORY: ("50,000 rows, enough for a model", HISTORY.created_us),
     }
     told = [
         StepProgress(step, State.DONE, words, _KEY, at_us) for step, (words, at_us) in done.items()

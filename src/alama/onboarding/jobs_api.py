@@ -179,8 +179,7 @@ class LoanHistory(msgspec.Struct, frozen=True):
     enough: Annotated[
         str | None,
         Meta(
-            description="What its defaults can carry: `nothing`, `mains` (each field by itself) or "
-            "`pairs`; null: unread."
+            description="What its defaults are enough for: `nothing`, or a `model`; null: unread."
         ),
     ]
     created_at: Moment

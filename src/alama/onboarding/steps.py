@@ -184,9 +184,6 @@ class State(StrEnum):
     BLOCKED = "blocked"
 
 
-_LEARNT: Final = {Enough.MAINS: "each field by itself", Enough.PAIRS: "fields and pairs of them"}
-
-
 class StepProgress(msgspec.Struct, frozen=True):
     """One step: what there is to say of it, and who did it and when.
 
@@ -352,8 +349,7 @@ def _history(found: _Found) -> StepProgress:
     elif found.undecided:
         return _undecided(found, history)
     else:
-        learnt = _LEARNT[history.enough]
-        words, state = f"{history.row_count:,} rows, enough to learn {learnt}", State.DONE
+        words, state = f"{history.row_count:,} rows, enough for a model", State.DONE
     return StepProgress(
         Step.HISTORY,
         state,

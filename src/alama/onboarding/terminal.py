@@ -232,8 +232,7 @@ _COUNTED_FROM: Final = "rows are counted from 1, without the header"
 
 _ENOUGH: Final = {
     "nothing": ("not enough to train on", "bold red"),
-    "mains": ("enough to learn each field by itself", "bold green"),
-    "pairs": ("enough to learn fields and pairs of them", "bold green"),
+    "model": ("enough for a model", "bold green"),
 }
 _STANDINGS: Final = {
     SuspectStanding.OPEN: Text("decide: --exclude or --keep", "bold red"),

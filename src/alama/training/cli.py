@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from alama.core import model as models
 from alama.core.catalogue import Direction
-from alama.core.errors import FileProblem, TrainingProblem
+from alama.core.errors import FileProblem
 from alama.core.model import REFERENCE_INFLOW_MONTHLY, Model
 from alama.platform.files.promise import promised
 from alama.platform.terminal import terminal
@@ -20,12 +21,12 @@ from alama.platform.terminal.command import names, whole
 from alama.platform.terminal.terminal import usable_cores
 from alama.training.recipe import CardNotes, Recipe
 from alama.training.validation.figures import Measure, Performance
-from alama.training.validation.report import render
+from alama.training.validation.report import render, steps
 
 if TYPE_CHECKING:
     from alama.training.dataset import Dataset
     from alama.training.history.load import Loaded
-    from alama.training.pipeline import Judged, Order
+    from alama.training.pipeline import Judged, Order, Trained
     from alama.training.validation.validate import Validation
 
 HOLDOUT_MAX: Final = 0.5
@@ -42,11 +43,15 @@ A file with mm_months, avg_inflow, balance_stability and airtime_regularity (or 
 spellings) is read by the product's catalogue: its fields, their ranges and risk directions.
 With --fields it is read by yours. Any other file by what its columns hold: numbers or words.
 
-The model is boosted in bags, turned into tables, held to its risk directions exactly and
-calibrated on rows the boosting did not see. A share of the rows (--holdout) is set apart and
-judges the result. The same rows and seed give the same model, byte for byte, whatever the
-order of the rows, the number of jobs or the machine. Above all: leave out of FILE what was
-not known before the loan was made."""
+Three fits (a penalised regression on weights of evidence, smooth curves, boosted fields and
+pairs) are weighed against each other, put on bands that a person can read, held to their risk
+directions exactly and calibrated. All rows learn. The model is judged out of fold: rows are
+dealt into folds, and each is scored by tables made without its fold, calibration included.
+With --holdout a share of the rows is set apart instead, learns nothing, and judges.
+
+The same rows and seed give the same model, byte for byte, whatever the order of the rows, the
+number of jobs or the machine. Above all: leave out of FILE what was not known before the loan
+was made."""
 
 EXAMPLES: Final = """\
 examples:
@@ -125,11 +130,18 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--holdout",
         type=_share,
-        default=0.2,
+        default=0.0,
         metavar="SHARE",
-        help="set apart to judge the model, 0 to 0.5 (default: 0.2)",
+        help="set apart to judge the model, 0 to 0.5 (default: 0: all rows learn, and judge "
+        "out of fold)",
     )
-    add("--jobs", type=whole(1), metavar="N", help="bags boosted at once (default: all cores)")
+    add(
+        "--peers",
+        action="store_true",
+        help="compare with a logistic regression and a boosted forest on the same fields; takes "
+        "longer than the training",
+    )
+    add("--jobs", type=whole(1), metavar="N", help="folds made at once (default: all cores)")
     add(
         "--days-past-due",
         type=whole(1),
@@ -148,11 +160,11 @@ def run(args: argparse.Namespace) -> int:
         report = None if args.report is None else outputs.enter_context(promised(args.report))
         loaded = _load(args)
         judged = _train(args, loaded.dataset)
-        if report is not None and judged.validation is not None:
+        if report is not None:
             report.write(render(judged.model, judged.validation, judged.notes).encode())
         out.write(models.encode(judged.model))
     _show_summary(judged)
-    if report is None and judged.validation is not None:
+    if report is None:
         terminal.remark("What directions cost, who gains by withholding: --report PAGE")
     for path in filter(None, (args.out, args.report)):
         size_kb = path.stat().st_size / 1e3
@@ -195,10 +207,24 @@ def _train(args: argparse.Namespace, data: Dataset) -> Judged:
     order = _order(args, data)
     with terminal.share("Training") as watch:
         trained = train(data, order, watch)
-    for warning in trained.warnings:
-        terminal.warn(warning)
     with terminal.share("Measuring") as watch:
-        return judge(trained, args.seed, watch)
+        judged = judge(trained, args.seed, watch)
+    return _beside_peers(judged, trained, args.seed) if args.peers else judged
+
+
+def _beside_peers(judged: Judged, trained: Trained, seed: int) -> Judged:
+    # Here, not above: these libraries are loaded for nothing else.
+    from alama.training.validation.peers import beside_peers  # noqa: PLC0415
+
+    with terminal.share("Comparing") as watch:
+        validation = beside_peers(
+            judged.validation,
+            trained.unseen,
+            seed=seed,
+            draws=judged.validation.draws,
+            progress=lambda share, step: watch(step, share, ""),
+        )
+    return replace(judged, validation=validation)
 
 
 def _order(args: argparse.Namespace, data: Dataset) -> Order:
@@ -224,9 +250,6 @@ def _has_money(data: Dataset) -> bool:
 
 def _refuse_contradictions(args: argparse.Namespace) -> None:
     """Refuse at once what would be found out only after the training."""
-    if args.report is not None and args.holdout == 0.0:
-        message = "--report needs rows that the model has not seen"
-        raise TrainingProblem(message, hint="leave out --holdout 0, or leave out --report")
     places: dict[Path, str] = {}
     for option, path in (
         ("FILE", args.file),
@@ -280,12 +303,16 @@ def _show_summary(judged: Judged) -> None:
     model, validation = judged.model, judged.validation
     rows, bad = model.lineage.rows, model.lineage.defaults
     terminal.say(f"\n{model.name}: learned from {rows:,} loans, {bad / rows:.2%} defaulted")
-    if validation is None:
-        terminal.say("nothing was set apart: the figures below are of rows it learned from")
-    else:
-        terminal.say(f"judged on {validation.holdout.rows:,} loans it has not seen")
-        terminal.section("How good it is (95 % intervals)", _figures(model, validation))
-    terminal.section("What each step of its making cost", _stages(judged.notes))
+    how = (
+        " set apart"
+        if validation.folds is None
+        else f", each by tables made without it ({validation.folds} folds)"
+    )
+    terminal.say(f"judged on {validation.judged.rows:,} loans{how}")
+    terminal.section("How good it is (95 % intervals)", _figures(model, validation))
+    if any(card.peers for card in validation.cards):
+        terminal.section("Beside well-known models (AUC, 95 % intervals)", _peers(validation))
+    terminal.section("How it was made (every figure out of fold)", _stages(judged.notes))
     terminal.say(f"\nmodel {model.id}")
     if model.money is not None:
         terminal.say(f"money in {model.money.currency}")
@@ -310,6 +337,22 @@ def _figures(model: Model, validation: Validation) -> Table:
     return table
 
 
+def _peers(validation: Validation) -> Table:
+    table = _table()
+    for heading in ("peer", "its AUC", "ahead of it by"):
+        table.add_column(heading, justify="left" if heading == "peer" else "right")
+    for card in validation.cards:
+        for place, peer in enumerate(card.peers):
+            low, high = peer.ahead_interval.low, peer.ahead_interval.high
+            table.add_row(
+                Text(card.card if place == 0 else ""),
+                peer.name,
+                f"{peer.auc:.4f}",
+                f"{peer.ahead:+.4f} ({low:+.4f} to {high:+.4f})",
+            )
+    return table
+
+
 def _with_interval(performed: Performance, measure: Measure, decimals: int) -> str:
     figure = performed.figure(measure)
     low, high = figure.interval.low, figure.interval.high
@@ -321,18 +364,15 @@ def _stages(notes: tuple[CardNotes, ...]) -> Table:
     for heading in ("step", "AUC", "change", "log-loss", "change"):
         table.add_column(heading, justify="left" if heading == "step" else "right")
     for note in notes:
-        before = None
-        for stage in note.stages:
-            first = before is None
+        for place, step in enumerate(steps(note.stages)):
             table.add_row(
-                Text(note.card if first else ""),
-                stage.name,
-                f"{stage.auc:.5f}",
-                "" if before is None else f"{stage.auc - before.auc:+.5f}",
-                f"{stage.log_loss:.6f}",
-                "" if before is None else f"{stage.log_loss - before.log_loss:+.6f}",
+                Text(note.card if place == 0 else ""),
+                step.words,
+                f"{step.auc:.5f}",
+                "" if step.auc_change is None else f"{step.auc_change:+.5f}",
+                f"{step.log_loss:.6f}",
+                "" if step.loss_change is None else f"{step.loss_change:+.6f}",
             )
-            before = stage
     return table
 
 

@@ -25,6 +25,7 @@ from alama.training.recipe import Recipe
 from alama.training.validation.figures import served_points
 from alama.training.validation.gates import FOR_EVERYONE, Gates
 from alama.training.validation.pack import Pack, Returned, SplitFacts
+from alama.training.validation.peers import beside_peers
 from alama.training.validation.tiers import term_bands
 from alama.training.validation.trial import DRAWS, PolicyFor, Trial, try_candidate
 
@@ -192,16 +193,20 @@ def _applications(history: History, first_day: np.datetime64) -> Dataset:
 
 
 def learn(parts: Parts, order: PilotOrder, part: Part) -> Judged:
-    """Train on the earlier part, judge on the out-of-time part."""
+    """Train on the earlier part, judge on the out-of-time part, also beside well-known models."""
     trained = _trained(parts, order, Part(part.at, 0.0, _TRAINING_SHARE))
-    return judge(
-        trained,
-        order.seed,
-        lambda stage, share, note: part.at(
-            stage, _TRAINING_SHARE + (1.0 - _TRAINING_SHARE) * share, note
-        ),
+    half = (1.0 - _TRAINING_SHARE) / 2.0
+    judging = Part(part.at, _TRAINING_SHARE, half)
+    judged = judge(trained, order.seed, judging.at, draws=DRAWS)
+    comparing = Part(part.at, _TRAINING_SHARE + half, half)
+    validation = beside_peers(
+        judged.validation,
+        trained.unseen,
+        seed=order.seed,
         draws=DRAWS,
+        progress=lambda share, step: comparing.at(step, share),
     )
+    return replace(judged, validation=validation)
 
 
 def _trained(parts: Parts, order: PilotOrder, part: Part) -> Trained:

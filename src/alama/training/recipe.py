@@ -104,7 +104,7 @@ class ConstraintPrice(msgspec.Struct, frozen=True):
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """The card on hold-out after one step of its making."""
+    """The card after one step of its making, on rows that were left out of it."""
 
     name: str
     auc: float

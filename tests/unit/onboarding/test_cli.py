@@ -191,7 +191,7 @@ def test_a_sound_history_is_sealed_and_counts(
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert main(["onboard", "status", "umoja"]) == 0
     status = capsys.readouterr().out
-    assert re.search(r"2 +history +done +2,000 rows, enough to learn each field by", status)
+    assert re.search(r"2 +history +done +2,000 rows, enough for a model", status)
     assert main(["onboard", "history", "umoja"]) == 0
     out, err = capsys.readouterr()
     assert "Where every row went" in out

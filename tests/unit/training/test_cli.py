@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from alama.app import cli as app_cli
@@ -19,9 +20,6 @@ from alama.training.recipe import CardNotes, ConstraintPrice, Stage, WithheldGai
 from tests import factories
 from tests.coarse import coarse_training
 from tests.loans import product_columns, write_csv
-
-UNJUDGED = ("--holdout", "0")
-"""For what is not about validation, which takes most of the time of a run."""
 
 
 class FakeTrainer:
@@ -41,17 +39,22 @@ class FakeTrainer:
             raise self.failure
         rows = factories.a_dataset(self.model, rows=2_000)
         held = None if order.holdout == 0.0 else factories.a_dataset(self.model, seed=1, rows=1_000)
-        return Trained(self.model, (notes("compact"), notes("full")), rows, held)
+        folds = np.arange(len(rows), dtype=np.int8) % 2
+        noticed = notes("compact"), notes("full")
+        return Trained(self.model, noticed, rows, held, folds, (self.model, self.model))
 
 
 def notes(card: str) -> CardNotes:
     return CardNotes(
         card=card,
-        stages=(Stage("fitted", 0.78, 0.31), Stage("banded", 0.7795, 0.3102)),
+        stages=(
+            Stage("floor", 0.75, 0.33),
+            Stage("chosen", 0.78, 0.31),
+            Stage("banded", 0.7795, 0.3102),
+        ),
         prices=tuple(ConstraintPrice(f"field_{n}", 0.001 / (1 + n)) for n in range(10)),
         withheld=(WithheldGain("region", 0.25, 4.5), WithheldGain("airtime_avg", 0.0, 0.0)),
         slope=1.0,
-        intercept=0.0,
     )
 
 
@@ -92,7 +95,11 @@ def test_a_model_and_its_report_are_written_and_summed_up(
     assert model.id in out
     for part in ("compact", "as served", "AUC", "calibration slope", "calibration error"):
         assert part in out
+    assert "judged on 2,000 loans, each by tables made without it (2 folds)" in out
+    assert "every figure out of fold" in out
+    assert "a penalised regression on weights of evidence" in " ".join(out.split())
     assert "-0.00050" in out, "what the bands cost"
+    assert "+0.03000" not in out, "what was chosen is no change of the floor"
     assert "money in KES" in out
     assert f"wrote {report}" in out
     assert "ignored, not fields of the model: shoe_size" in err
@@ -110,13 +117,39 @@ def test_the_model_carries_the_figures_of_its_validation(loans: Path, trainer: F
     assert trainer.model.id != model.id
 
 
-def test_without_rows_set_apart_there_are_no_figures_to_carry(
+def test_all_rows_learn_unless_some_are_to_be_set_apart(
     loans: Path, trainer: FakeTrainer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(loans, "--holdout", "0") == 0
+    assert run(loans) == 0
+    assert trainer.order is not None
+    assert trainer.order.holdout == 0.0
+    capsys.readouterr()
+    report = loans.with_name("report.html")
 
-    assert models.decode(loans.with_name("model.json").read_bytes()) == trainer.model
-    assert "nothing was set apart" in capsys.readouterr().out
+    assert run(loans, "--holdout", "0.2", "--report", str(report)) == 0
+
+    assert trainer.order.holdout == 0.2
+    assert "judged on 1,000 loans set apart" in capsys.readouterr().out
+    assert "were set apart: no step" in " ".join(report.read_text("utf-8").split())
+
+
+@pytest.mark.usefixtures("trainer")
+def test_peers_are_compared_where_they_are_asked_for(
+    loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = loans.with_name("report.html")
+    assert run(loans, "--report", str(report)) == 0
+    assert "boosted forest" not in capsys.readouterr().out
+    assert "<code>alama train --peers</code> does" in " ".join(report.read_text("utf-8").split())
+    alone = models.decode(loans.with_name("model.json").read_bytes())
+
+    assert run(loans, "--peers", "--report", str(report)) == 0
+
+    out = capsys.readouterr().out
+    assert "logistic regression" in out
+    assert "boosted forest" in out
+    assert "alama train --peers" not in report.read_text("utf-8")
+    assert models.decode(loans.with_name("model.json").read_bytes()) == alone
 
 
 def test_what_is_asked_for_reaches_the_trainer(loans: Path, trainer: FakeTrainer) -> None:
@@ -135,14 +168,14 @@ def test_what_is_asked_for_reaches_the_trainer(loans: Path, trainer: FakeTrainer
 
 def test_columns_can_be_excluded_in_lists_and_one_by_one(loans: Path, trainer: FakeTrainer) -> None:
     excluded = ["--exclude", "region, shoe_size", "--exclude", "mm_months"]
-    assert run(loans, *excluded, *UNJUDGED) == 0
+    assert run(loans, *excluded) == 0
 
     assert trainer.data is not None
     assert {"region", "shoe_size", "mm_months"}.isdisjoint(trainer.data.columns)
 
 
 def test_all_cores_are_used_unless_told_otherwise(loans: Path, trainer: FakeTrainer) -> None:
-    assert run(loans, *UNJUDGED) == 0
+    assert run(loans) == 0
 
     assert trainer.order is not None
     assert 1 <= trainer.order.jobs <= (os.cpu_count() or 1)
@@ -154,7 +187,7 @@ def test_fields_of_ones_own_are_read_from_a_file(
     fields = loans.with_name("fields.toml")
     fields.write_text('[[fields]]\nname = "avg_inflow"\nkind = "number"\nminimum = 0\n')
 
-    assert run(loans, "--fields", str(fields), "--currency", "KES", *UNJUDGED) == 0
+    assert run(loans, "--fields", str(fields), "--currency", "KES") == 0
 
     assert trainer.data is not None
     assert list(trainer.data.columns) == ["avg_inflow"]
@@ -205,7 +238,6 @@ def test_a_disk_that_fills_up_leaves_neither_file(
     [
         (["--report", "{here}/model.json"], "--report and --out are the same file"),
         (["--fields", "{here}/loans.csv"], "--fields and FILE are the same file"),
-        (["--report", "{here}/r.html", "--holdout", "0"], "--report needs rows"),
         (["--report", "{here}"], "it is a folder"),
         (["--report", "{here}/nowhere/r.html"], "does not exist"),
     ],

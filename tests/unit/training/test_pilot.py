@@ -68,7 +68,7 @@ def candidate(history: History, shares: list[float]) -> Candidate:
     def watch(_stage: str, share: float, _note: str) -> None:
         shares.append(share)
 
-    fine = replace(ORDER, recipe=replace(QUICK, repeats=2))  # enough to pass every gate
+    fine = replace(ORDER, recipe=replace(QUICK, folds=4))  # enough to pass every gate
     return train_pilot(history, fine, watch, None, policy_for)
 
 

@@ -1,31 +1,38 @@
-"""The recipe fits itself to the evidence: little data, little model, more bags."""
+"""The recipe fits itself to the evidence: little data, more folds and bags."""
 
 import pytest
 
-from alama.training.recipe import Recipe
+from alama.training.recipe import FOLDS_OF_FEW, FOLDS_OF_MANY, Recipe
 
 ROWS = 50_000
 
 
 @pytest.mark.parametrize(
-    ("defaults", "repeats"), [(1_499, 4), (1_500, 2), (4_999, 2), (5_000, 1), (48_501, 4)]
+    ("defaults", "folds", "bags"),
+    [
+        (499, FOLDS_OF_FEW, 2),
+        (500, FOLDS_OF_FEW, 1),
+        (4_999, FOLDS_OF_FEW, 1),
+        (5_000, FOLDS_OF_MANY, 1),
+        (49_501, FOLDS_OF_FEW, 2),
+    ],
 )
-def test_the_fewer_there_are_of_the_rarer_outcome_the_more_often_rows_are_left_out(
-    defaults: int, repeats: int
+def test_the_fewer_there_are_of_the_rarer_outcome_the_smaller_the_folds(
+    defaults: int, folds: int, bags: int
 ) -> None:
-    recipe = Recipe(folds=4).for_data(ROWS, defaults)
-    assert (recipe.repeats, recipe.bags) == (repeats, 4 * repeats)
+    recipe = Recipe().for_data(ROWS, defaults)
+    assert (recipe.folds, recipe.bags) == (folds, bags)
 
 
-def test_more_repeats_than_that_can_be_asked_for() -> None:
-    assert Recipe(repeats=6).for_data(ROWS, 1_000).repeats == 6
+def test_other_folds_can_be_asked_for() -> None:
+    assert Recipe(folds=6).for_data(ROWS, 1_000).folds == 6
 
 
-@pytest.mark.parametrize(("defaults", "pairs"), [(999, 0), (1_000, 30)])
-def test_pairs_take_a_thousand_defaults(defaults: int, pairs: int) -> None:
-    assert Recipe().for_data(ROWS, defaults).pairs == pairs
-
-
-@pytest.mark.parametrize(("rows", "rate"), [(99_999, 0.04), (100_000, 0.08)])
+@pytest.mark.parametrize(("rows", "rate"), [(99_999, 0.08), (100_000, 0.16)])
 def test_many_rows_are_learnt_in_longer_steps(rows: int, rate: float) -> None:
     assert Recipe().for_data(rows, 20_000).learning_rate == rate
+
+
+@pytest.mark.parametrize(("defaults", "pairs"), [(20, 3), (100, 10), (1_000, 30)])
+def test_the_fewer_defaults_the_fewer_pairs_are_tried(defaults: int, pairs: int) -> None:
+    assert Recipe().for_data(ROWS, defaults).pairs == pairs

@@ -69,7 +69,7 @@ class Finding(Figure, frozen=True):
 
 
 class HoldOut(Figure, frozen=True):
-    """How well the model ranked loans that it was not trained on, when it was made."""
+    """How well loans were ranked by tables that had not seen them, when the model was made."""
 
     auc: Annotated[Share, Meta(description="The area under the ROC curve.")]
     low: Annotated[Share | None, Meta(description="The lower end of its interval.")]

@@ -10,8 +10,6 @@ import numpy as np
 from alama.core.kernel import Column, Words
 from alama.training.history.report import COLLECT, Drift, Enough, Month
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN, OutOfTime
-
-PAIRS_NEED_DEFAULTS = 1000
 from alama.training.validation.metrics import psi
 
 if TYPE_CHECKING:
@@ -111,7 +109,7 @@ class Calendar:
 
 
 def enough(split: OutOfTime | None) -> Enough:
-    """Say what the loans that teach can carry, where enough others judge; the rarer outcome counts.
+    """Say whether enough loans teach a model and enough others judge it; the rarer outcome counts.
 
     Later loans of borrowers who came back neither teach nor judge, so they do not count.
     """
@@ -121,7 +119,7 @@ def enough(split: OutOfTime | None) -> Enough:
         or split.learning.rarer < LEARNING_DEFAULTS_MIN
     ):
         return Enough.NOTHING
-    return Enough.PAIRS if split.learning.rarer >= PAIRS_NEED_DEFAULTS else Enough.MAINS
+    return Enough.MODEL
 
 
 def advice(
@@ -132,22 +130,9 @@ def advice(
     calendar: Calendar,
 ) -> tuple[str, ...]:
     """Say what to do about too little evidence, and about when there will be enough."""
-    if verdict is Enough.PAIRS:
+    if verdict is Enough.MODEL:
         return ()
-    if verdict is Enough.MAINS:
-        assert split is not None
-        lacking = PAIRS_NEED_DEFAULTS - split.learning.rarer
-        bad_is_rarer = split.learning.defaults <= split.learning.repaid
-        scarce = "defaults" if bad_is_rarer else "repaid loans"
-        return (
-            f"Each field is learnt by itself: pairs of fields need {PAIRS_NEED_DEFAULTS:,} "
-            f"{scarce} to learn from, {lacking:,} more than there are."
-            + (_forecast(lacking, applied_on, labels, calendar) if bad_is_rarer else ""),
-        )
-    return (
-        _lacking(applied_on, labels, split, calendar),
-        COLLECT,
-    )
+    return _lacking(applied_on, labels, split, calendar), COLLECT
 
 
 def _lacking(applied_on: Days, labels: Labels, split: OutOfTime | None, calendar: Calendar) -> str:

@@ -16,8 +16,7 @@ class Enough(StrEnum):
     """What a history has enough defaults for."""
 
     NOTHING = "nothing"
-    MAINS = "mains"
-    PAIRS = "pairs"
+    MODEL = "model"
 
 
 STALE_DAYS: Final = 180

@@ -10,8 +10,6 @@ from alama.platform.pages.render import Markup, render
 from alama.training.history.evidence import DRIFT_MONTHS, DRIFTED_PSI
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, LEARNING_DEFAULTS_MIN
 
-PAIRS_NEED_DEFAULTS = 1000
-
 if TYPE_CHECKING:
     from alama.training.history.report import HistoryReport
 
@@ -32,7 +30,6 @@ def history_page(report: HistoryReport, lender: str) -> str:
         drift_months=DRIFT_MONTHS,
         learning_defaults_min=LEARNING_DEFAULTS_MIN,
         judging_defaults_min=JUDGING_DEFAULTS_MIN,
-        pairs_need_defaults=PAIRS_NEED_DEFAULTS,
     )
 
 

@@ -61,6 +61,9 @@ TABLE_ROWS_MAX: Final = 300_000
 FOLD_ROWS_MAX: Final = 30_000
 """The same of what is made without a fold, which only judges."""
 
+CHOOSING_ROWS_MAX: Final = 30_000
+"""Rows that choose; more would choose the same."""
+
 _JUDGING_STEPS: Final = 10
 """Steps of a projection that is only measured."""
 
@@ -177,10 +180,10 @@ def make_card(
         )
         part.at(f"choosing for {name}", 0.72)
         said = _gathered([one.said for one in learned], rows.folds)
-        choice = choose(said, labels, recipe.pair_gain)
+        choice, *nested = _choices(said, labels, rows.folds, recipe)
         judging = [
-            _chosen_by_others(said, labels, rows.folds != fold, one, recipe)
-            for fold, one in enumerate(learned)
+            chosen.draft(one.floor, one.smooth[chosen.strength], one.boosted)
+            for chosen, one in zip(nested, learned, strict=True)
         ]
         part.at(f"bands of {name}", 0.75)
         whole = _whole(rows, learned, choice)
@@ -238,12 +241,12 @@ def deal(labels: NDArray[np.int8], people: NDArray[np.intp] | None, recipe: Reci
     return of_person[of_row]
 
 
-def _chosen_by_others(
-    said: Said, labels: NDArray[np.int8], others: NDArray[np.bool_], one: Learned, recipe: Recipe
-) -> Draft:
-    """Put the draft of a fold together as the rows of the others would have it."""
-    choice = choose(said.of(others), labels[others], recipe.pair_gain)
-    return choice.draft(one.floor, one.smooth[choice.strength], one.boosted)
+def _choices(said: Said, labels: NDArray[np.int8], folds: Folds, recipe: Recipe) -> list[Choice]:
+    """Choose by all rows, and without each fold by those of the others."""
+    some = np.zeros(len(labels), dtype=np.bool_)
+    some[:: math.ceil(len(labels) / CHOOSING_ROWS_MAX)] = True
+    without = (some & (folds != fold) for fold in range(recipe.folds))
+    return [choose(said.of(rows), labels[rows], recipe.pair_gain) for rows in (some, *without)]
 
 
 def _calmer(drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds) -> float:

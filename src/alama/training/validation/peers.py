@@ -16,14 +16,18 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # s
 
 from alama.core.kernel import Column, Words
 from alama.training.validation import metrics
-from alama.training.validation.metrics import Floats, Interval, Labels
+from alama.training.validation.figures import PeerComparison
+from alama.training.validation.unseen import card_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
+    from alama.training.validation.metrics import Floats, Labels
+    from alama.training.validation.unseen import Unseen
+    from alama.training.validation.validate import Validation
 
 
 ROWS_MAX: Final = 200_000
@@ -39,42 +43,47 @@ _EARLY_STOPPING_ROWS_MIN: Final = 5_000
 """Below this a tenth of the rows is too little to stop by."""
 
 
-class PeerComparison(msgspec.Struct, frozen=True):
-    """A peer on the hold-out rows, and how far ours is ahead of it (AUC, paired bootstrap)."""
-
-    name: str
-    auc: float
-    auc_interval: Interval
-    log_loss: float
-    calibration_error: float
-    ahead: float
-    ahead_interval: Interval
-    train_rows: int
-
-
-def compare(
-    fields: Sequence[str],
-    train: Dataset,
-    holdout: Dataset,
-    scores: Floats,
+def beside_peers(
+    validation: Validation,
+    unseen: Unseen,
     *,
     seed: int,
     draws: int,
-) -> tuple[PeerComparison, ...]:
-    """Train the peers on these fields and compare them with our scores (rising with risk)."""
-    sample = _sample(train, seed)
-    predicted = {
-        "logistic regression": _logistic(fields, sample, holdout),
-        "boosted forest": _forest(fields, sample, holdout, seed),
-    }
-    labels = holdout.labels
+    progress: Callable[[float, str], None] = lambda _share, _step: None,
+) -> Validation:
+    """Add to a validation how each card stands beside peers that read the same fields.
+
+    Out of fold they are trained without the fold as well.
+    """
+    cards = []
+    for place, card in enumerate(validation.cards):
+        progress(place / len(validation.cards), f"training peers of the {card.card} card")
+        compared = compare(unseen, place, seed=seed, draws=draws)
+        cards.append(msgspec.structs.replace(card, peers=compared))
+    progress(1.0, "measured")
+    return msgspec.structs.replace(validation, cards=tuple(cards))
+
+
+def compare(unseen: Unseen, card: int, *, seed: int, draws: int) -> tuple[PeerComparison, ...]:
+    """Train the peers on the fields of a card, given by its place, and compare them with it."""
+    fields = [feature.field for feature in unseen.model.cards[card].features]
+    labels = unseen.rows.labels
+    scores, line, forest = np.empty((3, len(labels)))
+    train_rows = 0
+    for part in unseen.parts():
+        sample = _sample(unseen.learned(part), seed)
+        train_rows = max(train_rows, len(sample))
+        scores[part.places] = -card_points(part, card)
+        line[part.places] = _logistic(fields, sample, part.rows)
+        forest[part.places] = _forest(fields, sample, part.rows, seed)
+    predicted = {"logistic regression": line, "boosted forest": forest}
     rankings = [metrics.rank(labels, given) for given in (scores, *predicted.values())]
     replicates = metrics.replicate(
         labels,
         lambda weights: np.array([ranking.auc(weights) for ranking in rankings]),
         draws,
         seed,
-        holdout.people,
+        unseen.rows.people,
     )
     ours = rankings[0].auc()
     compared = []
@@ -90,7 +99,7 @@ def compare(
                 calibration_error=metrics.calibration_error(labels, probabilities),
                 ahead=ours - theirs,
                 ahead_interval=metrics.percentile_interval(ahead),
-                train_rows=len(sample),
+                train_rows=train_rows,
             )
         )
     return tuple(compared)
@@ -103,11 +112,11 @@ def _sample(train: Dataset, seed: int) -> Dataset:
     return train.take(np.sort(rows))
 
 
-def _logistic(fields: Sequence[str], train: Dataset, holdout: Dataset) -> Floats:
+def _logistic(fields: Sequence[str], train: Dataset, judged: Dataset) -> Floats:
     designs = [_Design(train.columns[name], train.labels) for name in fields]
     matrices = [
         np.column_stack([d.of(data.columns[n]) for n, d in zip(fields, designs, strict=True)])
-        for data in (train, holdout)
+        for data in (train, judged)
     ]
     machine = LogisticRegression(solver="newton-cholesky", max_iter=200)
     machine.fit(matrices[0], train.labels)
@@ -137,7 +146,7 @@ class _Design:
         return np.column_stack([filled, missing]) if self._flagged else filled[:, None]
 
 
-def _forest(fields: Sequence[str], train: Dataset, holdout: Dataset, seed: int) -> Floats:
+def _forest(fields: Sequence[str], train: Dataset, judged: Dataset, seed: int) -> Floats:
     kept = {
         name: _frequent_words(column)
         for name in fields
@@ -145,10 +154,10 @@ def _forest(fields: Sequence[str], train: Dataset, holdout: Dataset, seed: int) 
     }
     matrices = [
         np.column_stack([_forest_column(data.columns[n], kept.get(n, ())) for n in fields])
-        for data in (train, holdout)
+        for data in (train, judged)
     ]
     large = len(train) >= _EARLY_STOPPING_ROWS_MIN
-    chances = np.zeros(len(holdout))
+    chances = np.zeros(len(judged))
     # On a busy machine its threads wait for each other by spinning, which can take minutes.
     with threadpool_limits(limits=1, user_api="openmp"):
         for bag, weights in enumerate(metrics.resamples(len(train), _BAGS, seed)):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from alama.core.model import Model, Setting
     from alama.platform.pages.render import Markup
-    from alama.training.recipe import CardNotes
+    from alama.training.recipe import CardNotes, Stage
     from alama.training.validation.metrics import Interval
     from alama.training.validation.stability import Stability
     from alama.training.validation.validate import CardValidation, Validation
@@ -56,6 +56,31 @@ _MEASURES: Final = {
 """How each figure is named and written, and what would be perfect."""
 
 
+_STEPS: Final = {
+    "floor": "floor: a penalised regression on weights of evidence",
+    "smooth": "smooth: a curve for each field",
+    "boosted": "boosted: fields and pairs",
+    "chosen": "chosen: the three, weighed",
+    "banded": "banded: on bands to be read",
+    "projected": "projected: directions held",
+}
+"""What was done in each stage of the making of a card."""
+
+_FITS: Final = frozenset({"floor", "smooth", "boosted", "chosen"})
+"""Fits that stand beside each other; the stages after them change the one that was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A stage of the making in words, and what it changed; None where it stands for itself."""
+
+    words: str
+    auc: float
+    log_loss: float
+    auc_change: float | None
+    loss_change: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenFigure:
     """A figure, and how it and its interval are written."""
@@ -75,12 +100,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCard:
-    """What the validation says of a card, with its drawings; `prices` where directions have any."""
+    """What the validation says of a card, with its drawings.
+
+    `ahead` is there where peers were measured, `prices` where directions have any.
+    """
 
     name: str
     measured: Measured
     validation: CardValidation
-    ahead: Markup
+    ahead: Markup | None
     reliability: Markup
     missing_costs: Markup
     prices: Markup | None
@@ -155,7 +183,9 @@ def shared_values(
     return {
         "model": model,
         "validation": validation,
-        "notes": list(reversed(notes)),
+        "making": [(note, list(steps(note.stages))) for note in reversed(notes)],
+        "rows_that_judge": validation.rows_that_judge,
+        "has_peers": all(card.peers for card in validation.cards),
         "served": served,
         "ways": ways,
         "measures": _MEASURES,
@@ -179,6 +209,21 @@ def shared_values(
     }
 
 
+def steps(stages: Sequence[Stage]) -> Iterator[Step]:
+    """Say what each stage of the making of a card did."""
+    before: Stage | None = None
+    for stage in stages:
+        compared = None if stage.name in _FITS else before
+        yield Step(
+            _STEPS.get(stage.name, stage.name),
+            stage.auc,
+            stage.log_loss,
+            None if compared is None else stage.auc - compared.auc,
+            None if compared is None else stage.log_loss - compared.log_loss,
+        )
+        before = stage
+
+
 def _measured(performance: Performance) -> Measured:
     """Write the figures of a way of scoring."""
     return Measured(performance, {f.measure: _written(f) for f in performance.figures})
@@ -195,7 +240,7 @@ def _measured_card(card: CardValidation) -> MeasuredCard:
         name=card.card,
         measured=_measured(card.performance),
         validation=card,
-        ahead=_ahead(card),
+        ahead=_ahead(card) if card.peers else None,
         reliability=_reliability(card),
         missing_costs=charts.bars(
             [
@@ -262,10 +307,12 @@ def _scores_by_outcome(served: Performance) -> Markup:
     )
 
 
-def _psi_by_field(stability: Stability) -> Markup:
-    moved = sorted(stability.features, key=lambda shift: -shift.psi)
+def _psi_by_field(stability: Stability) -> Markup | None:
+    moved = [Bar(shift.field, shift.psi) for shift in stability.features if shift.psi is not None]
+    if not moved:
+        return None
     return charts.bars(
-        [Bar(shift.field, shift.psi) for shift in moved],
+        sorted(moved, key=lambda bar: -bar.value),
         numbers.fixed,
         "PSI of each field, training against hold-out",
         full_at_least=_PSI_WATCH * 1.1,
@@ -376,17 +423,17 @@ def findings(validation: Validation) -> list[str]:
 
 
 def _sample(validation: Validation) -> Iterator[str]:
-    defaults = validation.holdout.defaults
+    defaults = validation.judged.defaults
     if defaults < _DEFAULTS_MIN:
         yield (
-            f"The hold-out rows hold {numbers.plural(defaults, 'default')} only: every figure on "
-            "this page is rough, as the intervals say."
+            f"The {validation.rows_that_judge} hold {numbers.plural(defaults, 'default')} only: "
+            "every figure on this page is rough, as the intervals say."
         )
 
 
 def _level(validation: Validation) -> Iterator[str]:
     served = validation.served
-    likely = metrics.wilson(validation.holdout.defaults, validation.holdout.rows)
+    likely = metrics.wilson(validation.judged.defaults, validation.judged.rows)
     if not likely.low <= served.predicted_rate <= likely.high:
         side = "below" if served.predicted_rate < served.default_rate else "above"
         yield (
@@ -447,23 +494,28 @@ def _prices(card: CardValidation) -> Iterator[str]:
 
 
 def _drift(card: CardValidation) -> Iterator[str]:
-    moved = [shift for shift in card.stability.features if shift.psi > _PSI_WATCH]
+    moved = [
+        f"{shift.field} ({numbers.fixed(shift.psi, 2)})"
+        for shift in card.stability.features
+        if shift.psi is not None and shift.psi > _PSI_WATCH
+    ]
     if moved:
-        listed = ", ".join(f"{shift.field} ({numbers.fixed(shift.psi, 2)})" for shift in moved)
+        listed = ", ".join(moved)
         yield f"Fields of the {card.card} card moved between training and hold-out: {listed}."
-    if card.stability.score_psi > _PSI_WATCH:
+    scores = card.stability.score_psi
+    if scores is not None and scores > _PSI_WATCH:
         yield (
             f"Scores of the {card.card} card moved between training and hold-out: PSI "
-            f"{numbers.fixed(card.stability.score_psi, 2)}."
+            f"{numbers.fixed(scores, 2)}."
         )
 
 
 def _time(validation: Validation) -> Iterator[str]:
-    learned, judged = validation.train.period, validation.holdout.period
+    learned, judged = validation.train.period, validation.judged.period
     if learned is None or judged is None:
         yield ("The rows carry no dates, so this page cannot say how the model holds up over time.")
     elif judged.first <= learned.last:
         yield (
-            "The hold-out rows come from the same period as the training rows: the figures say how "
-            "the model does on more of the same, not how it will hold up over time."
+            f"The {validation.rows_that_judge} come from the same period as those that taught: the "
+            "figures say how the model does on more of the same, not how it will hold up over time."
         )

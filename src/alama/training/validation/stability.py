@@ -1,7 +1,8 @@
-"""Whether the population stands still: hold-out against training, and month by month."""
+"""Whether the population stands still: judging rows against training, and month by month."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -10,7 +11,7 @@ import numpy as np
 from alama.core import kernel
 from alama.core.kernel import BatchScorecard
 from alama.core.likeness import ReadyLikeness
-from alama.core.tables import MISSING, Card
+from alama.core.tables import MISSING
 from alama.training.making.likeness import strangeness_of_rows
 from alama.training.validation import metrics
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from alama.core.catalogue import Catalogue
-    from alama.core.model import Model
+    from alama.core.tables import Card
     from alama.training.dataset import Dataset
     from alama.training.validation.metrics import Floats
+    from alama.training.validation.unseen import Unseen
 
     Places = NDArray[np.intp]
 
@@ -38,15 +39,18 @@ LATELY_ROWS_MIN: Final = 200
 
 
 class FeatureShift(msgspec.Struct, frozen=True):
-    """How a field's distribution over its bands moved (PSI): on hold-out, and in each month."""
+    """How a field's distribution over its bands moved from that of the training rows (PSI).
+
+    `psi` is of the rows set apart, None out of fold.
+    """
 
     field: str
-    psi: float
+    psi: float | None
     by_month: tuple[float, ...]
 
 
 class Month(msgspec.Struct, frozen=True):
-    """One calendar month of all rows, training and hold-out, scored by one card."""
+    """One calendar month of all rows, scored by one card."""
 
     month: str
     rows: int
@@ -56,40 +60,62 @@ class Month(msgspec.Struct, frozen=True):
 
 
 class Stability(msgspec.Struct, frozen=True):
-    """How far scores and fields of one card moved from the training rows."""
+    """How far scores and fields of one card moved from the rows it learned from."""
 
-    score_psi: float
+    score_psi: float | None
     features: tuple[FeatureShift, ...]
     months: tuple[Month, ...]
 
 
-def stability(card: Card, catalogue: Catalogue, train: Dataset, holdout: Dataset) -> Stability:
-    """Measure drift of the scores and of every field of a card."""
-    scorecard = kernel.BatchScorecard(card, catalogue)
-    points = [scorecard.score(data.columns).points for data in (train, holdout)]
-    edges = np.quantile(points[0], np.linspace(0.0, 1.0, _SCORE_BANDS + 1)[1:-1])
-    bands = [np.searchsorted(edges, given, side="right") for given in points]
-    slots = [scorecard.slots(data.columns) for data in (train, holdout)]
-    labels = np.concatenate([train.labels, holdout.labels])
-    chances = kernel.probabilities(np.concatenate(points))
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Rows of a stretch of time, or of all: where scores and fields fall."""
+
+    rows: Dataset
+    points: Floats
+    slots: Sequence[Places]
+
+
+def stability(unseen: Unseen, card: int, points: Floats) -> Stability:
+    """Measure drift of the scores and fields of a card; `points` are those of the rows that judge.
+
+    Where rows were set apart they are held against the training rows, and months of both alike. Out
+    of fold there is nothing else to hold the rows against: each month is held against all of them.
+    """
+    table = unseen.model.cards[card]
+    scorecard = kernel.BatchScorecard(table, unseen.model.catalogue)
+    judged = _Stretch(unseen.rows, points, scorecard.slots(unseen.rows.columns))
+    if unseen.train is None:
+        return _measured(table, judged, None)
+    columns = unseen.train.columns
+    learned = _Stretch(unseen.train, scorecard.score(columns).points, scorecard.slots(columns))
+    return _measured(table, learned, judged)
+
+
+def _measured(card: Card, learned: _Stretch, later: _Stretch | None) -> Stability:
+    edges = np.quantile(learned.points, np.linspace(0.0, 1.0, _SCORE_BANDS + 1)[1:-1])
+    stretches = [learned] if later is None else [learned, later]
+    bands = [np.searchsorted(edges, one.points, side="right") for one in stretches]
+    labels = np.concatenate([one.rows.labels for one in stretches])
+    chances = kernel.probabilities(np.concatenate([one.points for one in stretches]))
     all_bands = np.concatenate(bands)
     reference = _shares(bands[0], _SCORE_BANDS)
 
-    months = _months(train, holdout)
+    months = _months([one.rows for one in stretches])
     shifts = []
     for place, feature in enumerate(card.features):
         size = len(feature.main)
-        trained = _shares(slots[0][place], size)
-        together = np.concatenate([slots[0][place], slots[1][place]])
+        trained = _shares(learned.slots[place], size)
+        together = np.concatenate([one.slots[place] for one in stretches])
         shifts.append(
             FeatureShift(
                 feature.field,
-                metrics.psi(trained, _shares(slots[1][place], size)),
+                None if later is None else metrics.psi(trained, _shares(later.slots[place], size)),
                 tuple(metrics.psi(trained, _shares(together[rows], size)) for _, rows in months),
             )
         )
     return Stability(
-        metrics.psi(reference, _shares(bands[1], _SCORE_BANDS)),
+        None if later is None else metrics.psi(reference, _shares(bands[1], _SCORE_BANDS)),
         tuple(shifts),
         tuple(
             Month(
@@ -129,11 +155,12 @@ def _shares(places: NDArray[np.intp], size: int) -> Floats:
     return shares
 
 
-def _months(train: Dataset, holdout: Dataset) -> Sequence[tuple[str, NDArray[np.intp]]]:
+def _months(parts: Sequence[Dataset]) -> Sequence[tuple[str, Places]]:
     """Give the latest months with rows enough, each with its rows; none without dates."""
-    if train.dates is None or holdout.dates is None:
+    known_dates = [part.dates for part in parts if part.dates is not None]
+    if len(known_dates) < len(parts):
         return []
-    dates = np.concatenate([train.dates, holdout.dates])
+    dates = np.concatenate(known_dates)
     month = dates.astype("datetime64[M]").astype(np.int64)
     # NaT becomes the least integer: rows without a date belong to no month.
     known = np.flatnonzero(~np.isnat(dates))
@@ -154,41 +181,41 @@ SHOWN_SHARES: Final = (0.01, 0.001, 0.0001)
 class UnlikeShare(msgspec.Struct, frozen=True):
     """Rows called unlike training where `asked` of the training rows are, as shares.
 
-    `holdout` is of rows as they are, `shuffled` of the same with every field dealt out anew: each
+    `judged` is of rows as they are, `shuffled` of the same with every field dealt out anew: each
     value is an ordinary one, and together they are nobody's.
     """
 
     asked: float
-    holdout: float
+    judged: float
     shuffled: float
 
 
-def unlike_shares(
-    model: Model, holdout: Dataset, chosen: Places, *, seed: int
-) -> tuple[UnlikeShare, ...]:
+def unlike_shares(unseen: Unseen, chosen: Places, *, seed: int) -> tuple[UnlikeShare, ...]:
     """Measure the model as served, `chosen` being the card of each row; nothing without likeness.
 
     A card without a likeness calls nothing unlike.
     """
-    if not model.likeness:
+    if not unseen.model.likeness:
         return ()
     rng = np.random.default_rng([seed, 5])
     called = np.zeros((len(SHOWN_SHARES), 2))
-    known = {likeness.card: likeness for likeness in model.likeness}
-    for place, card in enumerate(model.cards):
-        rows = np.flatnonzero(chosen == place)
-        if not len(rows) or card.name not in known:
-            continue
-        slots = BatchScorecard(card, model.catalogue).slots(holdout.take(rows).columns)
-        ready = ReadyLikeness(known[card.name])
-        as_they_are = strangeness_of_rows(ready.likeness, slots)
-        shuffled = strangeness_of_rows(ready.likeness, dealt_anew(slots, rng))
-        for number, asked in enumerate(SHOWN_SHARES):
-            beyond = (as_they_are > ready.limit(asked), shuffled > ready.limit(asked))
-            called[number] += np.count_nonzero(beyond, axis=1)
+    for part in unseen.parts():
+        known = {likeness.card: likeness for likeness in part.model.likeness}
+        for place, card in enumerate(part.model.cards):
+            rows = np.flatnonzero(chosen[part.places] == place)
+            if not len(rows) or card.name not in known:
+                continue
+            columns = part.rows.take(rows).columns
+            slots = BatchScorecard(card, part.model.catalogue).slots(columns)
+            ready = ReadyLikeness(known[card.name])
+            as_they_are = strangeness_of_rows(ready.likeness, slots)
+            shuffled = strangeness_of_rows(ready.likeness, dealt_anew(slots, rng))
+            for number, asked in enumerate(SHOWN_SHARES):
+                beyond = (as_they_are > ready.limit(asked), shuffled > ready.limit(asked))
+                called[number] += np.count_nonzero(beyond, axis=1)
     return tuple(
         UnlikeShare(asked, *shares)
-        for asked, shares in zip(SHOWN_SHARES, (called / len(holdout)).tolist(), strict=True)
+        for asked, shares in zip(SHOWN_SHARES, (called / len(unseen.rows)).tolist(), strict=True)
     )
 
 

@@ -116,7 +116,6 @@ def try_candidate(
 ) -> Pack:
     """Measure a candidate, hold it against the gates, and put all of it into a pack."""
     model, validation = judged.model, judged.validation
-    assert validation is not None
     history = trial.history
     tried = Tried(model.name, model, policy(model), trial)
     measured = _measured(tried, trial, validation, split)
@@ -347,7 +346,8 @@ def _moved(pack: Pack) -> Iterator[str]:
     moved: dict[str, float] = {}
     for card in pack.validation.cards:
         for shift in card.stability.features:
-            moved[shift.field] = max(shift.psi, moved.get(shift.field, 0.0))
+            if shift.psi is not None:
+                moved[shift.field] = max(shift.psi, moved.get(shift.field, 0.0))
     named = [
         f"{field} ({numbers.fixed(psi, 2)})"
         for field, psi in sorted(moved.items(), key=lambda one: -one[1])

@@ -1,11 +1,12 @@
-"""The validation of a model on rows that no step of its making has seen.
+"""The validation of a model on rows set apart, or out of fold: see `Unseen`.
 
-Each card is measured on every hold-out row, and the model as it is served: each row by the
+Each card is measured on every row that judges, and the model as it is served: each row by the
 smallest card that reads all its given fields.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,24 +15,37 @@ import numpy as np
 from alama.core import kernel
 from alama.core.errors import TrainingProblem
 from alama.core.kernel import Column, Words
-from alama.core.model import Metric, Model
+from alama.core.model import Metric
 from alama.training.recipe import CardNotes, ConstraintPrice
-from alama.training.validation import metrics, peers
-from alama.training.validation.figures import Performance, performance, served_points
-from alama.training.validation.peers import PeerComparison
+from alama.training.validation import metrics
+from alama.training.validation.figures import (
+    PeerComparison,
+    Performance,
+    performance,
+    served_points,
+)
 from alama.training.validation.stability import Stability, UnlikeShare, stability, unlike_shares
+from alama.training.validation.unseen import card_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from alama.core.tables import Card
     from alama.training.dataset import Dataset
     from alama.training.validation.metrics import Floats, Labels
+    from alama.training.validation.unseen import Unseen
+
+    Places = NDArray[np.intp]
 
 
 AS_SERVED: Final = "as served"
+
+DRAWS: Final = 200
+"""Bootstrap draws behind an interval."""
+
+COST_ROWS_MAX: Final = 200_000
+"""Rows on which a missing field is priced; more would not move it."""
 
 _COMMON_PATTERN_SHARE: Final = 0.03
 _FIELDS_NAMED_MAX: Final = 6
@@ -40,7 +54,7 @@ _METRIC_DECIMALS: Final = 5
 
 
 class MissingCost(msgspec.Struct, frozen=True):
-    """What it costs on hold-out when nobody gives a field: AUC lost, log loss a row added."""
+    """What it costs when nobody gives a field: AUC lost, log loss a row added."""
 
     field: str
     given_share: float
@@ -72,13 +86,13 @@ class Pattern(msgspec.Struct, frozen=True):
 
 
 class CardValidation(msgspec.Struct, frozen=True):
-    """All about one card."""
+    """All about one card; `peers` where they were measured."""
 
     performance: Performance
-    peers: tuple[PeerComparison, ...]
     missing_costs: tuple[MissingCost, ...]
     prices: tuple[ConstraintPrice, ...]
     stability: Stability
+    peers: tuple[PeerComparison, ...] = ()
 
     @property
     def card(self) -> str:
@@ -101,51 +115,59 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Validation(msgspec.Struct, frozen=True):
-    """Everything the report says about how the model did. Cards stand in the model's order."""
+    """Everything the report says about how the model did. Cards stand in the model's order.
+
+    `folds` is how many the rows were dealt into to be judged out of fold; None where they were set
+    apart.
+    """
 
     train: Sample
-    holdout: Sample
+    judged: Sample
+    folds: int | None
     served: Performance
     cards: tuple[CardValidation, ...]
     patterns: tuple[Pattern, ...]
     unlike: tuple[UnlikeShare, ...]
     draws: int
 
+    @property
+    def rows_that_judge(self) -> str:
+        """Name them."""
+        return "hold-out rows" if self.folds is None else "out-of-fold rows"
+
 
 def validate(
-    model: Model,
-    train: Dataset,
-    holdout: Dataset,
+    unseen: Unseen,
     notes: Sequence[CardNotes],
     *,
     seed: int,
-    draws: int = 200,
+    draws: int = DRAWS,
     progress: Callable[[float, str], None] = lambda _share, _step: None,
 ) -> Validation:
-    """Measure a model on hold-out rows; `progress` hears the share done and the step begun.
+    """Measure a model on rows it has not seen; `progress` hears the share done and the step begun.
 
-    Where it is known who stands behind the hold-out rows, intervals are those of drawing people.
+    Where it is known who stands behind the rows, intervals are those of drawing people.
     """
-    if not 0 < holdout.defaults < len(holdout):
-        message = "the hold-out rows do not hold both outcomes, so nothing can be measured on them"
+    model, rows = unseen.model, unseen.rows
+    if not 0 < rows.defaults < len(rows):
+        message = "the rows that judge do not hold both outcomes, so nothing can be measured"
         raise TrainingProblem(message, hint="give more rows, or another split")
-    served, chosen = served_points(model, holdout.columns, len(holdout))
+    served, chosen = _served(unseen)
     progress(0.0, "measuring the model as served")
-    whole = performance(
-        AS_SERVED, holdout.labels, served, seed=seed, draws=draws, people=holdout.people
-    )
+    whole = performance(AS_SERVED, rows.labels, served, seed=seed, draws=draws, people=rows.people)
     cards = []
-    for place, card in enumerate(model.cards, start=1):
-        progress(place / (len(model.cards) + 1), f"measuring the {card.name} card")
-        cards.append(_validate_card(model, card, train, holdout, notes, seed=seed, draws=draws))
+    for place, card in enumerate(model.cards):
+        progress((place + 1) / (len(model.cards) + 1), f"measuring the {card.name} card")
+        cards.append(_validate_card(unseen, place, notes, seed=seed, draws=draws))
     progress(1.0, "measured")
     return Validation(
-        train=_sample(train),
-        holdout=_sample(holdout),
+        train=_sample(rows if unseen.train is None else unseen.train),
+        judged=_sample(rows),
+        folds=len(unseen.judges) if unseen.train is None else None,
         served=whole,
         cards=tuple(cards),
-        patterns=_patterns(model, holdout, served, chosen),
-        unlike=unlike_shares(model, holdout, chosen, seed=seed),
+        patterns=_patterns(unseen, served, chosen),
+        unlike=unlike_shares(unseen, chosen, seed=seed),
         draws=draws,
     )
 
@@ -182,47 +204,51 @@ def _sample(data: Dataset) -> Sample:
     return Sample(len(data), data.defaults, period)
 
 
+def _served(unseen: Unseen) -> tuple[Floats, Places]:
+    """Give the points of each row as it would be served, and the place of the card."""
+    points = np.empty(len(unseen.rows))
+    chosen = np.empty(len(unseen.rows), dtype=np.intp)
+    for part in unseen.parts():
+        points[part.places], chosen[part.places] = served_points(
+            part.model, part.rows.columns, len(part.rows)
+        )
+    return points, chosen
+
+
 def _validate_card(
-    model: Model,
-    card: Card,
-    train: Dataset,
-    holdout: Dataset,
-    notes: Sequence[CardNotes],
-    *,
-    seed: int,
-    draws: int,
+    unseen: Unseen, place: int, notes: Sequence[CardNotes], *, seed: int, draws: int
 ) -> CardValidation:
-    points = kernel.BatchScorecard(card, model.catalogue).score(holdout.columns).points
-    fields = [feature.field for feature in card.features]
+    name, rows = unseen.model.cards[place].name, unseen.rows
+    points = np.empty(len(rows))
+    for part in unseen.parts():
+        points[part.places] = card_points(part, place)
     return CardValidation(
         performance=performance(
-            card.name, holdout.labels, points, seed=seed, draws=draws, people=holdout.people
+            name, rows.labels, points, seed=seed, draws=draws, people=rows.people
         ),
-        peers=peers.compare(fields, train, holdout, -points, seed=seed, draws=draws),
-        missing_costs=_missing_costs(model, card, holdout, points),
-        prices=tuple(price for note in notes if note.card == card.name for price in note.prices),
-        stability=stability(card, model.catalogue, train, holdout),
+        missing_costs=_missing_costs(unseen.some(COST_ROWS_MAX), place),
+        prices=tuple(price for note in notes if note.card == name for price in note.prices),
+        stability=stability(unseen, place, points),
     )
 
 
-def _missing_costs(
-    model: Model, card: Card, holdout: Dataset, points: Floats
-) -> tuple[MissingCost, ...]:
-    scorecard = kernel.BatchScorecard(card, model.catalogue)
-    area, loss = _area_and_loss(holdout.labels, points)
+def _missing_costs(unseen: Unseen, place: int) -> tuple[MissingCost, ...]:
+    fields = [feature.field for feature in unseen.model.cards[place].features]
+    whole = np.empty(len(unseen.rows))
+    without = np.empty((len(fields), len(unseen.rows)))
+    for part in unseen.parts():
+        whole[part.places] = card_points(part, place)
+        columns = part.rows.columns
+        for line, name in zip(without, fields, strict=True):
+            withheld = replace(part.rows, columns={**columns, name: _withheld(columns[name])})
+            line[part.places] = card_points(replace(part, rows=withheld), place)
+    labels = unseen.rows.labels
+    area, loss = _area_and_loss(labels, whole)
     costs = []
-    for feature in card.features:
-        column = holdout.columns[feature.field]
-        without = {**holdout.columns, feature.field: _withheld(column)}
-        worse_area, worse_loss = _area_and_loss(holdout.labels, scorecard.score(without).points)
-        costs.append(
-            MissingCost(
-                field=feature.field,
-                given_share=float(np.mean(kernel.present(column))),
-                auc=area - worse_area,
-                log_loss=worse_loss - loss,
-            )
-        )
+    for name, points in zip(fields, without, strict=True):
+        worse_area, worse_loss = _area_and_loss(labels, points)
+        given = kernel.present(unseen.rows.columns[name])
+        costs.append(MissingCost(name, float(np.mean(given)), area - worse_area, worse_loss - loss))
     return tuple(costs)
 
 
@@ -246,22 +272,21 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - _FIELDS_NAMED_MAX + 1} more"
 
 
-def _patterns(
-    model: Model, holdout: Dataset, points: Floats, chosen: NDArray[np.intp]
-) -> tuple[Pattern, ...]:
+def _patterns(unseen: Unseen, points: Floats, chosen: Places) -> tuple[Pattern, ...]:
     """Measure each common combination of missing fields, the most common first."""
+    model, judged = unseen.model, unseen.rows
     fields = [feature.field for feature in model.cards[-1].features]
-    gone = np.column_stack([~kernel.present(holdout.columns[name]) for name in fields])
+    gone = np.column_stack([~kernel.present(judged.columns[name]) for name in fields])
     packed = np.packbits(gone, axis=1)
     _, first, which, counts = np.unique(
         packed, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     patterns = []
     for group in np.argsort(-counts, kind="stable"):
-        if counts[group] < _COMMON_PATTERN_SHARE * len(holdout):
+        if counts[group] < _COMMON_PATTERN_SHARE * len(judged):
             break
         rows = np.flatnonzero(which.ravel() == group)
-        labels, chances = holdout.labels[rows], kernel.probabilities(points[rows])
+        labels, chances = judged.labels[rows], kernel.probabilities(points[rows])
         missing = gone[first[group]]
         both = 0 < np.count_nonzero(labels) < len(labels)
         patterns.append(

@@ -114,7 +114,7 @@ def test_a_history_is_read_without_a_fault(
     assert report.faults == ()
     assert report.duplicates == ()
     assert {s.column for s in report.suspects} == {"default"}
-    assert report.enough == "pairs"
+    assert report.enough == "model"
     known = books.filter(pc.is_valid(books.column("disbursed_on")))
     mature = days(known, "due_on") + 30 <= days(known, "observed_on")
     assert history.loans.labels.tolist() == known.column("default").to_numpy()[mature].tolist()

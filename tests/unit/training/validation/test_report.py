@@ -6,13 +6,16 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import msgspec
+import numpy as np
 import pytest
 
 from alama.core import model as models
 from alama.core.catalogue import Catalogue, Field, Kind
 from alama.core.model import Model
 from alama.training.recipe import CardNotes, ConstraintPrice, Stage, WithheldGain
+from alama.training.validation.peers import beside_peers
 from alama.training.validation.report import render
+from alama.training.validation.unseen import Unseen
 from alama.training.validation.validate import Validation, validate
 from tests.coarse import coarse_training
 from tests.factories import a_dataset, a_model
@@ -27,19 +30,25 @@ def notes_for(model: Model) -> list[CardNotes]:
     return [
         CardNotes(
             card=card.name,
-            stages=(Stage("fitted", 0.78, 0.331), Stage("projected", 0.779, 0.332)),
+            stages=(
+                Stage("floor", 0.77, 0.334),
+                Stage("chosen", 0.78, 0.331),
+                Stage("projected", 0.779, 0.332),
+            ),
             prices=(ConstraintPrice(card.features[0].field, 2e-5),),
             withheld=(WithheldGain(card.features[0].field, 0.1, 3.0),),
             slope=1.01,
-            intercept=-0.002,
         )
         for card in model.cards
     ]
 
 
 def validated(model: Model, rows: int = 2_000) -> Validation:
-    train, holdout = (a_dataset(model, seed=seed, rows=rows) for seed in (1, 2))
-    return validate(model, train, holdout, notes_for(model), seed=5, draws=10)
+    return validate(apart(model, rows), notes_for(model), seed=5, draws=10)
+
+
+def apart(model: Model, rows: int) -> Unseen:
+    return Unseen.set_apart(model, *(a_dataset(model, seed=seed, rows=rows) for seed in (1, 2)))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,9 +63,50 @@ def model() -> Model:
     return a_model(7, pairs=5)
 
 
-@pytest.fixture(scope="module")
-def page(model: Model) -> str:
-    return render(model, validated(model), notes_for(model))
+@pytest.fixture(scope="module", params=["set apart, beside peers", "out of fold"])
+def page(model: Model, request: pytest.FixtureRequest) -> str:
+    if request.param == "out of fold":
+        return render(model, judged_out_of_fold(model), notes_for(model))
+    beside = beside_peers(validated(model), apart(model, 2_000), seed=5, draws=10)
+    return render(model, beside, notes_for(model))
+
+
+def judged_out_of_fold(model: Model) -> Validation:
+    folds = (np.arange(3_000) % 2).astype(np.int8)
+    unseen = Unseen.out_of_fold(model, (model, model), a_dataset(model, rows=3_000), folds)
+    return validate(unseen, notes_for(model), seed=5, draws=10)
+
+
+def words(page: str) -> str:
+    return " ".join(page.split())
+
+
+def test_the_page_says_what_judged(model: Model) -> None:
+    apart_page = words(render(model, validated(model), notes_for(model)))
+    folded_page = words(render(model, judged_out_of_fold(model), notes_for(model)))
+    assert "were set apart: no step of its making has seen them" in apart_page
+    assert "dealt into 2 folds" in folded_page
+    assert "All figures on the out-of-fold rows" in folded_page
+    assert "hold-out" not in folded_page
+    assert "out-of-fold rows" not in apart_page
+    assert "scored out of fold by the full card" in folded_page
+    assert "hold-out rows against training rows" in apart_page
+
+
+def test_what_each_step_of_the_making_is_stands_in_words(page: str) -> None:
+    assert "floor: a penalised regression on weights of evidence" in page
+    assert "All figures are out of fold" in words(page)
+
+
+def test_peers_are_shown_where_they_were_measured_and_else_how_to_get_them(model: Model) -> None:
+    alone = validated(model)
+    without = words(render(model, alone, []))
+    beside = words(render(model, beside_peers(alone, apart(model, 2_000), seed=5, draws=10), []))
+    assert "<code>alama train --peers</code> does" in without
+    assert "boosted forests" not in without
+    assert "Against a forest" not in without
+    assert "Against a forest" in beside
+    assert "alama train --peers" not in beside
 
 
 class _Strict(HTMLParser):
@@ -144,8 +194,9 @@ def test_the_model_is_named_by_its_id(model: Model, page: str) -> None:
     assert model.lineage.fingerprint in page
 
 
-def test_the_same_model_gives_the_same_page(model: Model, page: str) -> None:
-    assert render(model, validated(model), notes_for(model)) == page
+def test_the_same_model_gives_the_same_page(model: Model) -> None:
+    one, other = (render(model, validated(model), notes_for(model)) for _ in range(2))
+    assert one == other
 
 
 def test_a_hostile_name_is_shown_and_never_run() -> None:

@@ -41,7 +41,7 @@ ORDER = PilotOrder(
     days_past_due=30,
     seed=SEED,
     jobs=1,
-    recipe=replace(QUICK, pairs=0, learning_rate=0.3, repeats=2),
+    recipe=replace(QUICK, pairs=0, learning_rate=0.3),
 )
 CHOSEN_BY = {"mm_months", "avg_inflow", "balance_stability", "requested_amount"}
 """The fields that the earlier policy of the population looks at."""
