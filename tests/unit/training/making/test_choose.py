@@ -91,7 +91,7 @@ def test_drafts_that_are_sure_of_nearly_every_row_are_weighed_too(
     labels[:2] = 0, 1
     told = np.where(rng.random(300) < wrong, 1 - labels, labels)
     smooth, boosted = (sure * (told - 0.5) + rng.normal(size=300) for _ in range(2))
-    said = Said(-1.0 * labels, np.stack([smooth]), np.stack([boosted]))
+    said = Said(-labels.astype(np.float64), np.stack([smooth]), np.stack([boosted]))
     chosen = choose(said, labels, GAIN)
     assert chosen.smooth + chosen.boosted > 0.0
     even = Choice(0, 0, smooth=0.5, boosted=0.5, floor=0.0, base=0.0)
@@ -103,7 +103,9 @@ def test_drafts_that_are_sure_of_nearly_every_row_are_weighed_too(
 @tries(60)
 def test_pairs_are_taken_only_where_they_save_what_they_must(seed: int, gain: float) -> None:
     said, labels = random_said(seed)
-    said = replace(said, floor=-1.0 * labels)  # no order is worse, so that it holds none back
+    said = replace(
+        said, floor=-labels.astype(np.float64)
+    )  # no order is worse, so that it holds none back
     chosen = choose(said, labels, gain)
     priced = []
     for place, count in enumerate(PAIR_COUNTS[: len(said.boosted)]):
