@@ -103,9 +103,8 @@ def test_drafts_that_are_sure_of_nearly_every_row_are_weighed_too(
 @tries(60)
 def test_pairs_are_taken_only_where_they_save_what_they_must(seed: int, gain: float) -> None:
     said, labels = random_said(seed)
-    said = replace(
-        said, floor=-labels.astype(np.float64)
-    )  # no order is worse, so that it holds none back
+    # No order is worse than this floor's, so that it holds none back.
+    said = replace(said, floor=-labels.astype(np.float64))
     chosen = choose(said, labels, gain)
     priced = []
     for place, count in enumerate(PAIR_COUNTS[: len(said.boosted)]):
