@@ -124,8 +124,9 @@ def _cuts(column: Floats, most: int) -> Floats:
     steps = min(most, len(known) // _STEP_ROWS)
     if steps <= 1:
         return np.array([])
-    cuts = np.unique(known[np.arange(1, steps) * len(known) // steps])
-    return cuts[cuts > known[0]] + 0.0
+    cuts: Floats = np.unique(known[np.arange(1, steps) * len(known) // steps])
+    above: Floats = cuts[cuts > known[0]] + 0.0
+    return above
 
 
 def smooth_path(curves: Curves, cells: Places, labels: Labels) -> Iterator[Draft]:
