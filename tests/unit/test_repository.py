@@ -183,8 +183,12 @@ def runs_data(node: ast.AST) -> list[str]:
     match node:
         case ast.Import(names=names):
             return [alias.name for alias in names if loads_objects(alias.name)]
-        case ast.ImportFrom(module="joblib", names=[ast.alias(name="parallel_config")]):
-            return []  # how the trainer spreads its bags; it loads nothing
+        case ast.ImportFrom(module="joblib", names=names) if {alias.name for alias in names} <= {
+            "Parallel",
+            "delayed",
+            "parallel_config",
+        }:
+            return []  # it spreads work over processes of its own; it loads no file
         case ast.ImportFrom(module=str(module)) if loads_objects(module):
             return [module]
         case ast.Call(func=ast.Name(id="eval" | "exec" as call)):

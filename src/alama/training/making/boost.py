@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 
-Watch = Callable[[int, float | None], None]
+Watch = Callable[[int, float], None]
 """Called now and then with the boosting steps done so far and the mean validation log-loss."""
 
 DIFFERENCE_MAX: Final = 1e-9

@@ -11,45 +11,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
-from alama.core.kernel import Words
 from alama.training import portable
 from alama.training.making.bands import Bander, Fineness
-from alama.training.making.boost import Note, boost, progress, word_axis
-from alama.training.making.card import calibrate, card_of, intercept_for
-from alama.training.making.choose import (
-    PAIR_COUNTS,
-    Choice,
-    Said,
-    by_what_they_carry,
-    choose,
-    with_pairs,
-)
-from alama.training.making.draft import Draft, shares_of, weighed
+from alama.training.making.card import calibrate, card_of
+from alama.training.making.choose import Choice, Said, choose
+from alama.training.making.draft import Draft, shares_of
+from alama.training.making.learn import Rows, gather, gathered, learn, put_together, second_order
 from alama.training.making.masking import rows_for, with_masked_copies, withheld_gains
 from alama.training.making.monotone import Projection
-from alama.training.making.smooth import ROWS_MAX, STRENGTHS, Curves, floor, smooth, smooth_path
 from alama.training.recipe import CardNotes, ConstraintPrice, Recipe, Stage
 from alama.training.validation.metrics import auc, log_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from alama.core.tables import Card
     from alama.training.dataset import Dataset
-    from alama.training.making.draft import Axis
 
     Floats = NDArray[np.float64]
 
     Folds = NDArray[np.int8]
+
+    Labels = NDArray[np.int8]
 
 
 Watch = Callable[[str, float, str], None]
@@ -67,17 +58,12 @@ CHOOSING_ROWS_MAX: Final = 30_000
 _JUDGING_STEPS: Final = 10
 """Steps of a projection that is only measured."""
 
-_WEIGHT_MIN: Final = 1e-3
-
 SLOPE_GRAIN: Final = 2.0**-10
 """The slope is rounded to this, so that last bits do not reach the model."""
 
 _COMPARED_ROWS: Final = 2_000
 CALMER_MAX: Final = 1.5
 """The most by which a slope is made steeper for what luck has flattened."""
-
-_STEPS_GUESSED: Final = 1_200
-"""Boosting steps a bag usually takes, for the progress bar alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,49 +88,22 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """What a card learns from: rows and their masked copies, dealt into folds."""
+class Shape:
+    """How a card is put together, how fine its bands are, and whether what is missing is capped."""
 
-    data: Dataset
-    folds: Folds
-    word_axes: Mapping[str, Axis]
-    curves: Curves
-
-    @classmethod
-    def of(cls, data: Dataset, folds: Folds, recipe: Recipe) -> Rows:
-        word_axes = {
-            name: word_axis(name, column, recipe)
-            for name, column in data.columns.items()
-            if isinstance(column, Words)
-        }
-        curves = Curves.over(data.columns, word_axes)
-        return cls(data, folds, word_axes, curves)
-
-    def some(self, most: int, without: int | None = None) -> Dataset:
-        """Give rows evenly through all, for the masked copies stand at the end."""
-        kept = (
-            np.arange(len(self.folds)) if without is None else np.flatnonzero(self.folds != without)
-        )
-        return self.data.take(kept[:: math.ceil(len(kept) / most)])
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """Drafts made without a fold, and what they say of it. Pairs come strongest first."""
-
-    floor: Draft
-    smooth: tuple[Draft, ...]
-    boosted: Draft
-    said: Said
+    choice: Choice
+    fineness: Fineness
+    capped: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A draft made without a fold, on bands and projected, and what it says of the fold."""
+    """A draft made without a fold, projected, and what it says of the fold by then and before."""
 
     draft: Draft
+    mixed: Floats
     banded: Floats
-    finished: Floats
+    projected: Floats
 
 
 def make_card(
@@ -160,74 +119,48 @@ def make_card(
     served, folds = data.take(mine), folds[mine]
     grown, originals = with_masked_copies(served, recipe)
     rows = Rows.of(grown, folds[originals], recipe)
-    labels = rows.data.labels
-    steps = _STEPS_GUESSED * recipe.folds * recipe.bags * (2 if recipe.pairs else 1)
-    with (
-        progress(
-            lambda done, loss: part.at(
-                f"boosting {name}", 0.7 * min(done / steps, 1.0), f"log-loss {loss:.5f}"
-            )
-        ) as folder,
-        # Arrays go by pipe: files in shared memory, joblib's way for large ones, are at times
-        # cleaned up twice, and the second time prints a traceback.
-        parallel_config(max_nbytes=None, n_jobs=jobs),
-        # Equations of a few hundred unknowns: threads would wait for each other far longer.
-        threadpool_limits(limits=1, user_api="blas"),
-    ):
-        learned = Parallel()(
-            delayed(_without)(rows, fold, recipe, Note(folder, fold))
-            for fold in range(recipe.folds)
+    learned = learn(
+        rows,
+        recipe,
+        jobs,
+        lambda share, loss: part.at(f"boosting {name}", 0.7 * share, f"log-loss {loss:.5f}"),
+    )
+    part.at(f"choosing for {name}", 0.72)
+    said = gathered([one.said for one in learned], rows.folds)
+    choice, *nested = _choices(said, rows.data.labels, rows.folds, recipe)
+    part.at(f"bands of {name}", 0.75)
+    whole, sample = put_together(rows, learned, choice), rows.some(TABLE_ROWS_MAX)
+    fineness = _bander(whole, sample).within(recipe.band_cost)
+    part.at(f"directions of {name}", 0.8)
+    projection = _projection(whole, sample, served, recipe, fineness)
+    shape = Shape(choice, fineness, _is_capped(projection, sample, recipe.cap_cost))
+    projected, prices = _priced(projection, sample, capped=shape.capped)
+    part.at(f"judging {name}", 0.9)
+    drafts = [
+        chosen.draft(one.floor, one.smooth[chosen.strength], one.boosted)
+        for chosen, one in zip(nested, learned, strict=True)
+    ]
+    with parallel_config(max_nbytes=None, n_jobs=jobs):
+        tried: list[Finished] = Parallel()(
+            delayed(_finished)(rows, draft, fold, recipe, shape)
+            for fold, draft in enumerate(drafts)
         )
-        part.at(f"choosing for {name}", 0.72)
-        said = _gathered([one.said for one in learned], rows.folds)
-        choice, *nested = _choices(said, labels, rows.folds, recipe)
-        judging = [
-            chosen.draft(one.floor, one.smooth[chosen.strength], one.boosted)
-            for chosen, one in zip(nested, learned, strict=True)
-        ]
-        part.at(f"bands of {name}", 0.75)
-        whole = _whole(rows, learned, choice)
-        sample = rows.some(TABLE_ROWS_MAX)
-        fineness = _bander(whole, sample).within(recipe.band_cost)
-        part.at(f"directions of {name}", 0.8)
-        projection = _projection(whole, sample, served, recipe, fineness)
-        capped = _is_capped(projection, sample, recipe.cap_cost)
-        projected, prices = _priced(projection, sample, capped=capped)
-        part.at(f"judging {name}", 0.9)
-        tried = Parallel()(
-            delayed(_finished_without)(rows, draft, fold, recipe, fineness, capped=capped)
-            for fold, draft in enumerate(judging)
-        )
-    finished = _gather([one.finished for one in tried], rows.folds)
-    calmer = _calmer([one.draft for one in tried], finished, served, folds)
-    slope = round(calibrate(finished, labels).slope * calmer / SLOPE_GRAIN) * SLOPE_GRAIN
-    card = card_of(name, projected, slope, served, capped=capped)
-    without = []
-    for fold, one in enumerate(tried):
-        others = rows.folds != fold
-        steepness = calibrate(finished[others], labels[others]).slope
-        seen = served.take(np.flatnonzero(folds != fold))
-        without.append(card_of(name, one.draft, steepness, seen, capped=capped))
-    part.at(f"checks of {name}", 0.98)
-    mixed = _gather([_unseen(rows, draft, fold) for fold, draft in enumerate(judging)], rows.folds)
+    part.at(f"points of {name}", 0.97)
+    unseen = gather([one.projected for one in tried], rows.folds)
+    slope = calibrate(unseen, rows.data.labels).slope * _calmer(tried, unseen, served, folds)
+    slope = round(slope / SLOPE_GRAIN) * SLOPE_GRAIN
+    card = card_of(name, projected, slope, served, capped=shape.capped)
     notes = CardNotes(
         card=name,
-        stages=(
-            _stage("floor", said.floor, labels),
-            _stage("smooth", said.smooth[choice.strength], labels),
-            _stage("boosted", said.boosted[choice.pairs], labels),
-            _stage("chosen", mixed, labels),
-            _stage("banded", _gather([one.banded for one in tried], rows.folds), labels),
-            _stage("projected", finished, labels),
-        ),
+        stages=_stages(said, tried, rows, choice),
         prices=prices,
         withheld=withheld_gains(card, served),
         slope=slope,
     )
-    return Made(card, tuple(without), notes)
+    return Made(card, _cards_of_folds(card, tried, rows, served, folds, shape), notes)
 
 
-def deal(labels: NDArray[np.int8], people: NDArray[np.intp] | None, recipe: Recipe) -> Folds:
+def deal(labels: Labels, people: NDArray[np.intp] | None, recipe: Recipe) -> Folds:
     """Deal rows into folds of about as many defaults each; those of one person stay together."""
     of_row = np.arange(len(labels)) if people is None else np.unique(people, return_inverse=True)[1]
     of_row = of_row.ravel()
@@ -241,7 +174,7 @@ def deal(labels: NDArray[np.int8], people: NDArray[np.intp] | None, recipe: Reci
     return of_person[of_row]
 
 
-def _choices(said: Said, labels: NDArray[np.int8], folds: Folds, recipe: Recipe) -> list[Choice]:
+def _choices(said: Said, labels: Labels, folds: Folds, recipe: Recipe) -> list[Choice]:
     """Choose by all rows, and without each fold by those of the others."""
     some = np.zeros(len(labels), dtype=np.bool_)
     some[:: math.ceil(len(labels) / CHOOSING_ROWS_MAX)] = True
@@ -249,7 +182,7 @@ def _choices(said: Said, labels: NDArray[np.int8], folds: Folds, recipe: Recipe)
     return [choose(said.of(rows), labels[rows], recipe.pair_gain) for rows in (some, *without)]
 
 
-def _calmer(drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Folds) -> float:
+def _calmer(tried: Sequence[Finished], unseen: Floats, served: Dataset, folds: Folds) -> float:
     """Give the factor by which the slope of one draft is too flat for the mean of them.
 
     What one says differs from the mean by luck, and luck flattens the line through its margins:
@@ -257,57 +190,31 @@ def _calmer(drafts: Sequence[Draft], unseen: Floats, served: Dataset, folds: Fol
     """
     some = np.arange(0, len(served), math.ceil(len(served) / _COMPARED_ROWS))
     columns = served.take(some).columns
-    margins = np.stack([draft.margins(draft.slots(columns)) for draft in drafts])
-    saw = folds[some][None, :] != np.arange(len(drafts))[:, None]
+    margins = np.stack([one.draft.margins(one.draft.slots(columns)) for one in tried])
+    saw = folds[some][None, :] != np.arange(len(tried))[:, None]
     mean = np.sum(margins * saw, axis=0) / np.sum(saw, axis=0)
     luck = float(np.sum(saw * (margins - mean) ** 2) / np.sum(saw))
     spread = float(np.var(unseen))
     return spread / max(spread - luck, spread / CALMER_MAX) if spread > 0.0 else 1.0
 
 
-def _without(rows: Rows, fold: int, recipe: Recipe, note: Note) -> Learned:
-    """Learn from all folds but one, and say what that makes of the one."""
-    seen = rows.some(ROWS_MAX, without=fold)
-    calm_to_lively = tuple(smooth_path(rows.curves, rows.curves.cells(seen.columns), seen.labels))
-    least = floor(seen.columns, rows.word_axes, seen.labels)
-    # Where the outcome can be told without error the trainer's own base may end anywhere.
-    boosted = replace(boost(rows.data, rows.word_axes, rows.folds, fold, recipe, note), base=0.0)
-    slots = boosted.slots(rows.data.columns)
-    pure = boosted.purified(shares_of(slots, boosted.axes))
-    left = np.flatnonzero(rows.folds == fold)
-    seen_slots = pure.slots(seen.columns)
-    balance = intercept_for(pure.margins(seen_slots), seen.labels, 1.0)
-    pure = replace(pure, base=pure.base + balance)
-    ranked = by_what_they_carry(pure, seen_slots, _weights(pure.margins(seen_slots)))
-    left_slots = [slot[left] for slot in slots]
-    columns = rows.data.take(left).columns
-    return Learned(
-        least,
-        calm_to_lively,
-        ranked,
-        Said(
-            least.margins(least.slots(columns)),
-            np.stack([draft.margins(draft.slots(columns)) for draft in calm_to_lively]),
-            np.stack([with_pairs(ranked, count).margins(left_slots) for count in PAIR_COUNTS]),
-        ),
-    )
-
-
-def _gathered(said: Sequence[Said], folds: Folds) -> Said:
-    """Put what was said of each fold into the order of the rows."""
-    return Said(
-        _gather([one.floor for one in said], folds),
-        _gather([one.smooth for one in said], folds),
-        _gather([one.boosted for one in said], folds),
-    )
-
-
-def _gather(by_fold: Sequence[Floats], folds: Folds) -> Floats:
-    together = np.concatenate(by_fold, axis=-1)
-    order = np.argsort(folds, kind="stable")
-    gathered = np.empty_like(together)
-    gathered[..., order] = together
-    return gathered
+def _cards_of_folds(
+    card: Card,
+    tried: Sequence[Finished],
+    rows: Rows,
+    served: Dataset,
+    folds: Folds,
+    shape: Shape,
+) -> tuple[Card, ...]:
+    """Give for each fold the card made without it, calibrated by the rows of the others."""
+    unseen = gather([one.projected for one in tried], rows.folds)
+    cards = []
+    for fold, one in enumerate(tried):
+        others = rows.folds != fold
+        slope = calibrate(unseen[others], rows.data.labels[others]).slope
+        seen = served.take(np.flatnonzero(folds != fold))
+        cards.append(card_of(card.name, one.draft, slope, seen, capped=shape.capped))
+    return tuple(cards)
 
 
 def _unseen(rows: Rows, draft: Draft, fold: int) -> Floats:
@@ -315,17 +222,14 @@ def _unseen(rows: Rows, draft: Draft, fold: int) -> Floats:
     return draft.margins(draft.slots(left.columns))
 
 
-def _finished_without(
-    rows: Rows, draft: Draft, fold: int, recipe: Recipe, fineness: Fineness, *, capped: bool
-) -> Finished:
+def _finished(rows: Rows, draft: Draft, fold: int, recipe: Recipe, shape: Shape) -> Finished:
     """Put a draft on bands and project it, without the fold."""
     seen = rows.some(FOLD_ROWS_MAX, without=fold)
-    projection = _projection(draft, seen, seen, recipe, fineness)
+    projection = _projection(draft, seen, seen, recipe, shape.fineness)
     signs = _signs(seen, projection.draft)
-    projected, _ = projection.solve(signs, capped=capped, steps=_JUDGING_STEPS)
-    return Finished(
-        projected, _unseen(rows, projection.draft, fold), _unseen(rows, projected, fold)
-    )
+    projected, _ = projection.solve(signs, capped=shape.capped, steps=_JUDGING_STEPS)
+    of_fold = [_unseen(rows, one, fold) for one in (draft, projection.draft, projected)]
+    return Finished(projected, *of_fold)
 
 
 def _is_capped(projection: Projection, data: Dataset, cost: float) -> bool:
@@ -343,35 +247,9 @@ def _is_capped(projection: Projection, data: Dataset, cost: float) -> bool:
     return capped - free <= cost
 
 
-def _calibrated_loss(margins: Floats, labels: NDArray[np.int8]) -> float:
-    line = calibrate(margins, labels)
-    return log_loss(labels, portable.logistic(line.intercept + line.slope * margins))
-
-
-def _whole(rows: Rows, learned: Sequence[Learned], choice: Choice) -> Draft:
-    """Put the card together of all rows: the mean of what was boosted, one smooth fit."""
-    some = rows.some(ROWS_MAX)
-    calm = smooth(
-        rows.curves, rows.curves.cells(some.columns), some.labels, STRENGTHS[choice.strength]
-    )
-    least = floor(some.columns, rows.word_axes, some.labels)
-    mean = weighed([(1.0 / len(learned), one.boosted) for one in learned], 0.0)
-    slots = mean.slots(some.columns)
-    ranked = by_what_they_carry(mean, slots, _weights(mean.margins(slots)))
-    return choice.draft(least, calm, ranked)
-
-
-def _weights(margins: Floats) -> Floats:
-    p = portable.logistic(margins)
-    # A row that the model is sure of still counts a little: a fit without doubt, as on a column
-    # that gives the outcome away, must not look as if nothing mattered.
-    weights: Floats = np.maximum(p * (1.0 - p), _WEIGHT_MIN)
-    return weights
-
-
 def _bander(draft: Draft, sample: Dataset) -> Bander:
     slots = draft.slots(sample.columns)
-    return Bander(draft, sample, slots, _weights(draft.margins(slots)))
+    return Bander(draft, sample, slots, second_order(draft.margins(slots)))
 
 
 def _projection(
@@ -381,7 +259,7 @@ def _projection(
     banded = _bander(draft, sample).at(fineness)
     slots = banded.slots(sample.columns)
     shares = shares_of(banded.slots(served.columns), banded.axes)
-    return Projection(banded, slots, _weights(banded.margins(slots)), shares, recipe.ridge)
+    return Projection(banded, slots, second_order(banded.margins(slots)), shares, recipe.ridge)
 
 
 def _signs(data: Dataset, draft: Draft) -> dict[str, int]:
@@ -404,5 +282,20 @@ def _priced(
     return projected, tuple(sorted(prices, key=lambda price: -price.log_loss))
 
 
-def _stage(name: str, margins: Floats, labels: NDArray[np.int8]) -> Stage:
-    return Stage(name, auc(labels, margins), _calibrated_loss(margins, labels))
+def _stages(said: Said, tried: Sequence[Finished], rows: Rows, choice: Choice) -> tuple[Stage, ...]:
+    """Measure each step of the making on the rows that it has not seen."""
+    by_step = {
+        "floor": said.floor,
+        "smooth": said.smooth[choice.strength],
+        "boosted": said.boosted[choice.pairs],
+        "chosen": gather([one.mixed for one in tried], rows.folds),
+        "banded": gather([one.banded for one in tried], rows.folds),
+        "projected": gather([one.projected for one in tried], rows.folds),
+    }
+    return tuple(_stage(step, margins, rows.data.labels) for step, margins in by_step.items())
+
+
+def _stage(step: str, margins: Floats, labels: Labels) -> Stage:
+    line = calibrate(margins, labels)
+    loss = log_loss(labels, portable.logistic(line.intercept + line.slope * margins))
+    return Stage(step, auc(labels, margins), loss)

@@ -60,6 +60,8 @@ _EVIDENCE_STEPS: Final = 6
 _EVIDENCE_ROWS: Final = 10.0
 """Rows of the average outcome that stand in each slot beforehand: evidence of a few is shrunk."""
 
+_DECIMALS: Final = 9
+
 _FLOOR_RIDGE: Final = 1.0
 
 
@@ -122,7 +124,7 @@ def _cuts(column: Floats, most: int) -> Floats:
     steps = min(most, len(known) // _STEP_ROWS)
     if steps <= 1:
         return np.array([])
-    cuts = np.unique(known[np.arange(1, steps) * len(known) // steps])
+    cuts: Floats = np.unique(known[np.arange(1, steps) * len(known) // steps])
     above: Floats = cuts[cuts > known[0]] + 0.0
     return above
 
@@ -215,12 +217,7 @@ def _bend(curves: Curves, cells: Places, weights: Floats) -> Floats:
 
 def floor(columns: Mapping[str, Column], word_axes: Mapping[str, Axis], labels: Labels) -> Draft:
     """Fit one figure for each field to its weight of evidence."""
-    axes = [
-        word_axes[name]
-        if isinstance(column, Words)
-        else Axis(name, cuts=_cuts(column, _EVIDENCE_STEPS))
-        for name, column in columns.items()
-    ]
+    axes = _evidence_axes(columns, word_axes)
     slots = [axis.slots(columns[axis.field]) for axis in axes]
     evidence = [_evidence(slot, axis.count, labels) for slot, axis in zip(slots, axes, strict=True)]
     seen = np.column_stack(
@@ -232,6 +229,27 @@ def floor(columns: Mapping[str, Column], word_axes: Mapping[str, Axis], labels: 
         for figure, table in zip(figures[1:].tolist(), evidence, strict=True)
     )
     return Draft(tuple(axes), round(float(figures[0]) / GRAIN) * GRAIN, mains, ())
+
+
+def information(
+    columns: Mapping[str, Column], word_axes: Mapping[str, Axis], labels: Labels
+) -> dict[str, float]:
+    """Give how much each field says by itself: the mean square of its weight of evidence."""
+    told = {}
+    for axis in _evidence_axes(columns, word_axes):
+        slots = axis.slots(columns[axis.field])
+        evidence = _evidence(slots, axis.count, labels)
+        told[axis.field] = round(portable.total(evidence[slots] ** 2) / len(labels), _DECIMALS)
+    return told
+
+
+def _evidence_axes(columns: Mapping[str, Column], word_axes: Mapping[str, Axis]) -> list[Axis]:
+    return [
+        word_axes[name]
+        if isinstance(column, Words)
+        else Axis(name, cuts=_cuts(column, _EVIDENCE_STEPS))
+        for name, column in columns.items()
+    ]
 
 
 def _evidence(slots: Slots, count: int, labels: Labels) -> Floats:
