@@ -158,3 +158,20 @@ def test_the_finest_axes_hold_every_cut_and_no_other(seed: int, count: int) -> N
         if axis.cuts is not None:
             cuts = {float(cut) for one in every if one.cuts is not None for cut in one.cuts}
             assert axis.cuts.tolist() == sorted(cuts)
+
+
+@given(SEEDS)
+def test_a_draft_among_more_fields_says_the_same_and_the_others_add_nothing(seed: int) -> None:
+    draft = random_draft(seed)
+    new = (Axis("before", cuts=np.array([])), Axis("between", groups=(("x",),)))
+    a, b, c = draft.axes
+    bare = Axis("b", cuts=np.array([]))
+    grown = draft.among((new[0], a, bare, new[1], c))
+    assert grown.axes == (new[0], a, b, new[1], c)
+    rng = np.random.default_rng(seed)
+    more: dict[str, Column] = {
+        **random_rows(seed),
+        "before": rng.normal(size=100),
+        "between": Words(rng.integers(-1, 2, 100).astype(np.int32), ("x", "never met")),
+    }
+    assert np.array_equal(margins_of(grown, more), margins_of(draft, more))

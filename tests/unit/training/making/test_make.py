@@ -13,7 +13,7 @@ from alama.core import tables
 from alama.core.kernel import BatchScorecard
 from alama.core.tables import Card
 from alama.training.dataset import Dataset
-from alama.training.making import make
+from alama.training.making import learn, make
 from alama.training.making.card import Calibration
 from alama.training.making.choose import Choice
 from alama.training.making.make import Made, Part, deal, make_card
@@ -168,3 +168,21 @@ def test_a_card_made_without_a_fold_does_not_know_its_outcomes(
     made: Made, folds: np.ndarray
 ) -> None:
     assert made_of(turned(folds), folds).without[LEFT_OUT] == made.without[LEFT_OUT]
+
+
+def test_a_wide_table_is_read_by_the_fields_that_tell_most(
+    folds: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "FIELDS_MAX", 3)
+    rows = learn.Rows.of(DATA, folds, RECIPE)
+    for one in learn.learn(rows, RECIPE, 1, unwatched):
+        for draft in (*one.smooth, one.boosted):
+            assert [axis.field for axis in draft.axes] == list(DATA.columns)
+            read = {
+                axis.field
+                for axis, main in zip(draft.axes, draft.mains, strict=True)
+                if np.any(main != 0.0)
+            }
+            assert len(read) <= 3
+            assert "months" in read, "which tells most"
+        assert all(np.any(main != 0.0) for main in one.floor.mains), "the floor reads them all"

@@ -19,6 +19,7 @@ from alama.training.making.smooth import (
     STRENGTHS,
     Curves,
     floor,
+    information,
     smooth,
     smooth_path,
 )
@@ -256,3 +257,22 @@ def test_the_floor_stays_finite_where_fields_give_the_outcome_away(seed: int, fi
     assert np.max(np.abs(said)) < 30.0
     assert portable.logistic(said).mean() == pytest.approx(labels.mean(), abs=1e-3)
     assert auc(labels, said) > 0.9, "one sixth of the rows is its finest step"
+
+
+@given(SEEDS)
+@tries(60)
+def test_a_field_that_tells_something_says_more_by_itself_than_noise_or_one_value(
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    told, noise = rng.normal(size=(2, 1_000))
+    labels = (rng.random(1_000) < portable.logistic(-1.0 + told)).astype(np.int8)
+    columns: dict[str, Column] = {
+        "same": np.full(1_000, 7.0),
+        "noise": noise,
+        "none": np.full(1_000, np.nan),
+        "told": told,
+    }
+    said = information(columns, {}, labels)
+    assert said["told"] > 3.0 * said["noise"] > 0.0
+    assert said["same"] == said["none"] == 0.0
