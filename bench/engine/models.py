@@ -150,25 +150,25 @@ def xgboost_bagged(train: Dataset, test: Dataset) -> Floats:
 
 
 def ebm(train: Dataset, test: Dataset) -> Floats:
-    """Our trainer by itself with our settings, pairs always on, its own bags and arithmetic.
+    """Our trainer by itself with our settings, pairs always on, as many bags as ours has in all.
 
-    What we lose or gain by compiling, banding, calibrating and holding back on little data is
-    the difference to it.
+    What we lose or gain by mixing, compiling, banding, calibrating and holding back on little data
+    is the difference to it.
     """
-    recipe = Recipe()
-    fitted = recipe.for_data(len(train), train.defaults)
+    recipe = Recipe().for_data(len(train), train.defaults)
     encoder = Encoder(train)
-    words = encoder.word_places
+    words, fields = encoder.word_places, len(encoder.names)
     machine = ExplainableBoostingClassifier(
         feature_names=list(encoder.names),
-        feature_types=[
-            "nominal" if place in words else "continuous" for place in range(len(encoder.names))
-        ],
+        feature_types=["nominal" if place in words else "continuous" for place in range(fields)],
         max_bins=recipe.main_bins,
         max_interaction_bins=recipe.pair_bins,
-        interactions=recipe.pairs,
-        outer_bags=fitted.bags,
+        interactions=min(recipe.pairs, fields * (fields - 1) // 2),
+        outer_bags=recipe.folds * recipe.bags,
         learning_rate=recipe.learning_rate,
+        smoothing_rounds=recipe.smoothing_rounds,
+        interaction_smoothing_rounds=recipe.smoothing_rounds,
+        early_stopping_rounds=recipe.patience,
         min_samples_leaf=recipe.leaf_rows,
         random_state=recipe.seed,
         n_jobs=cores(),
