@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -57,9 +57,9 @@ MODELS: Final[dict[str, Callable[[Dataset, Dataset], Floats]]] = {
 }
 
 _SECONDS_GUESSED: Final = {
-    ALAMA: (10.0, 1.5e-3),
-    LIGHTGBM: (1.0, 1.0e-3),
-    OPTBINNING: (1.0, 1e-5),
+    ALAMA: (3.0, 5e-4),
+    LIGHTGBM: (2.0, 5e-4),
+    OPTBINNING: (1.0, 5e-5),
     BEST_FIELD: (0.1, 1e-6),
 }
 """Seconds a draw, and for each row to learn from, until this machine's own are known."""
@@ -97,7 +97,7 @@ def measure(options: Options, store: Store, bar: Bar) -> None:
         return
     steps.sort(key=lambda step: step.number)
     bar.start("samples of real tables", sum(step.seconds for step in steps) / cores())
-    with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(cores(), multiprocessing.get_context("spawn"), _settle) as pool:
         waiting = {
             pool.submit(_judged, step.file, step.model, step.defaults, step.number): step
             for step in steps
@@ -111,6 +111,11 @@ def measure(options: Options, store: Store, bar: Bar) -> None:
                 bar.advance(step.seconds / cores())
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _settle() -> None:
+    """Let a worker fork: boosting starts a process each time, which would import all this again."""
+    multiprocessing.set_start_method("fork", force=True)
 
 
 def _steps(table: Table, options: Options, store: Store) -> Iterator[_Step]:
