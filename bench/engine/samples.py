@@ -105,7 +105,10 @@ def measure(options: Options, store: Store, bar: Bar) -> None:
         try:
             for done in as_completed(waiting):
                 step = waiting[done]
-                bar.at(f"{step.name}, draw {step.number}: {step.model}")
+                doing = f"{step.name}, draw {step.number}: {step.model}"
+                bar.at(doing)
+                if (error := done.exception()) is not None:
+                    raise RuntimeError(f"{doing} failed") from error
                 step.entry["draws"][str(step.number)] = done.result()
                 store.save()
                 bar.advance(step.seconds / cores())

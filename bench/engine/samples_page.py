@@ -172,9 +172,14 @@ _STYLE: Final = (
     ".limit{stroke:#b91c1c;stroke-dasharray:3 3}.limit-text{fill:#b91c1c;font-size:11px}</style>"
 )
 _WIDTH: Final = 860.0
-_PANEL_HEIGHT: Final = 230.0
+_PANEL_HEIGHT: Final = 260.0
 _TOP: Final = 34.0
 _BOTTOM: Final = 20.0
+_BEND: Final = 0.01
+"""Differences have equal steps up to here and nearly equal factors beyond: with few defaults they
+reach far, and would press the promise against the zero line."""
+
+_TICKS: Final = (-0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _SERIES: Final = (("LightGBM, 8 bags", "tone-a"), ("optbinning", "tone-b"))
 
 
@@ -183,6 +188,8 @@ def plot(measured: Sequence[Line]) -> str:
     names = [name for name in TABLE_NAMES if any(line.table == name for line in measured)]
     down = -(-len(names) // 2)
     whole = Frame(_WIDTH, _TOP + down * _PANEL_HEIGHT + _BOTTOM)
+    every = [ahead for line in measured for ahead in (line.lightgbm, line.optbinning)]
+    reach = [-_BEND, _BEND, *(edge for ahead in every for edge in _band(ahead))]
     panels = [
         _panel(
             name,
@@ -195,6 +202,7 @@ def plot(measured: Sequence[Line]) -> str:
                 top=_TOP + place // 2 * _PANEL_HEIGHT + 26.0,
                 bottom=30.0,
             ),
+            reach,
         )
         for place, name in enumerate(names)
     ]
@@ -210,12 +218,14 @@ def plot(measured: Sequence[Line]) -> str:
     return f'{head} xmlns="http://www.w3.org/2000/svg">{_STYLE}{rest}\n'
 
 
-def _panel(name: str, measured: Sequence[Line], frame: Frame) -> Markup:
+def _panel(name: str, measured: Sequence[Line], frame: Frame, reach: Sequence[float]) -> Markup:
+    straight = frame.y(min(map(_bent, reach)) - 0.2, max(map(_bent, reach)) + 0.2)
+    ticks = [tick for tick in _TICKS if straight.low <= _bent(tick) <= straight.high]
+
+    def y(value: float) -> float:
+        return straight(_bent(value))
+
     aheads = [[line.lightgbm for line in measured], [line.optbinning for line in measured]]
-    edges = [edge for series in aheads for ahead in series for edge in _band(ahead)]
-    low, high = min(-2.0 * BEHIND_MAX, *edges), max(BEHIND_MAX, *edges)
-    room = 0.06 * (high - low)
-    y = frame.y(low - room, high + room)
     counts = [float(line.defaults) for line in measured]
     x = svg.Log(min(counts) / 1.25, max(counts) * 1.25, frame.x0, frame.x1)
     marks = []
@@ -231,7 +241,9 @@ def _panel(name: str, measured: Sequence[Line], frame: Frame) -> Markup:
             marks.append(svg.dot(px, py, f"point {tone}", told, 3.0))
     return join(
         svg.label(frame.x0, frame.y1 - 10.0, name, "name", "start"),
-        svg.left_axis(frame, y, y.ticks(5), lambda t: f"{t:+.3f}" if t else "0"),
+        *(svg.line(frame.x0, y(t), frame.x1, y(t), "grid") for t in ticks),
+        *(svg.label(frame.x0 - 6.0, y(t) + 4.0, f"{t:+g}", anchor="end") for t in ticks if t),
+        svg.label(frame.x0 - 6.0, y(0.0) + 4.0, "0", anchor="end"),
         *(svg.line(x(n), frame.y0, x(n), frame.y0 + 4.0, "axis") for n in counts),
         *(svg.label(x(n), frame.y0 + 17.0, f"{n:,.0f}") for n in counts),
         svg.line(frame.x0, frame.y0, frame.x1, frame.y0, "axis"),
@@ -239,6 +251,10 @@ def _panel(name: str, measured: Sequence[Line], frame: Frame) -> Markup:
         svg.line(frame.x0, y(-BEHIND_MAX), frame.x1, y(-BEHIND_MAX), "limit"),
         *marks,
     )
+
+
+def _bent(difference: float) -> float:
+    return math.asinh(difference / _BEND)
 
 
 def _band(ahead: Ahead) -> tuple[float, float]:
