@@ -63,18 +63,18 @@ def measure(options: Options, store: Store, bar: Bar) -> None:
     """Run what is not yet known, a round of both at a time."""
     known = store.document.get("training", {})
     store.document["training"] = {run.name: known[run.name] for run in RUNS if run.name in known}
-    steps = [(run, _entry(store, run), number) for run in RUNS for number in _rounds(run, options)]
+    runs = [run for run in RUNS if run.table is None or _table_file(run, options).exists()]
+    for run in set(RUNS) - set(runs):
+        bar.say(f"{run.name}: not in the folder of tables, skipped")
+    steps = [(run, _entry(store, run), number) for run in runs for number in _rounds(run, options)]
     waiting = [step for step in steps if step[2] >= len(step[1]["rounds"])]
     if not waiting:
         bar.say("training: all runs are known")
         return
     bar.start("training", sum(run.seconds_guessed for run, _, _ in waiting))
     for run, entry, number in waiting:
-        bar.at(f"{run.name}: writing them")
-        source = _source(run, options)
-        if not source.exists():
-            bar.say(f"{source.name} is not in the folder of tables: skipped")
-            continue
+        bar.at(f"{run.name}: the file")
+        source = _table_file(run, options) if run.table else population(run.rows, TRAIN_SEED)
         bar.at(f"{run.name}: round {number + 1}")
         entry["rounds"].append(_round(run, source, number))
         if run.table is None and "auc" not in entry:
@@ -100,9 +100,7 @@ def _entry(store: Store, run: Run) -> Figures:
     return entry
 
 
-def _source(run: Run, options: Options) -> Path:
-    if run.table is None:
-        return population(run.rows, TRAIN_SEED)
+def _table_file(run: Run, options: Options) -> Path:
     return options.tables / f"{run.table}.csv"
 
 
