@@ -98,7 +98,7 @@ $(API_LINT)/node_modules/.installed: $(API_LINT)/package-lock.json
 
 SIZE := quick
 
-bench: setup ## Measure the engine beside its peers (SIZE=full: an hour or two, into docs/generated/benchmarks.md)
+bench: setup ## Measure the engine beside its peers: speed, quality, small files, training (SIZE=full: three hours, into docs/generated/benchmarks.md)
 	$(BIN)/python -m bench.engine $(SIZE)
 
 bench-serve: setup ## Measure the service beside its peers (SIZE=full: 12 minutes, into docs/generated/benchmarks.md)

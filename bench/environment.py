@@ -22,12 +22,13 @@ ROOT: Final = Path(__file__).parents[1]
 SCRATCH: Final = ROOT / "build" / "bench"
 """Populations, models and the results of quick runs: git leaves `build` alone."""
 
-_ONE_THREAD: Final = (
+ONE_THREAD: Final = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+"""What a measuring process is told, and a user is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def snapshot() -> Iterator[Path]:
 def settings(source: Path) -> dict[str, str]:
     """Give the variables of a measuring process: Alama from here, one thread a library."""
     search = os.pathsep.join([str(source), str(ROOT)])
-    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": search}
+    return {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": search}
 
 
 def machine(packages: Iterable[str]) -> dict[str, object]:

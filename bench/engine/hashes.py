@@ -30,10 +30,16 @@ def engine_hash() -> str:
 
 
 @cache
+def draws_hash() -> str:
+    """Name the way in which small files are drawn: draws of another are not the same rows."""
+    return code_hash([Path(__file__).parent / "draws.py"])
+
+
+@cache
 def peer_hash(name: str) -> str:
     """Name a peer: its version, and how it is asked to train."""
     here = Path(__file__).parent
-    modules = [here / "models.py", here / "folds.py"]
+    modules = [here / "bags.py", here / "models.py", here / "folds.py"]
     if name == "ebm":  # it trains by our recipe
         modules.append(Path(alama.__file__).parent / "training" / "recipe.py")
     return code_hash(modules, lock_hash())

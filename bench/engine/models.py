@@ -1,7 +1,6 @@
 """The peers on one split: each learns from the same rows and gives default probabilities.
 
-Forests are bagged eight times like ours is bagged, each bag stopped early on rows of its own;
-unbagged they would flatter us.
+Forests are bagged, see `bags`.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-import lightgbm
 import numpy as np
 import pandas as pd
 import xgboost
@@ -22,25 +20,18 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from alama.core.kernel import Words
 from alama.training.recipe import Recipe
+from bench.engine.bags import BAGS, PATIENCE, SMALL_ROWS, TREES_MAX, lightgbm_bagged, split
 from bench.engine.forests import Encoder
 from bench.environment import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from alama.training.dataset import Dataset
 
     Floats = NDArray[np.float64]
-    Rows = NDArray[np.intp]
-
-BAGS: Final = 8
-STOP_SHARE: Final = 0.15
-TREES_MAX: Final = 4_000
-PATIENCE: Final = 100
-SMALL_ROWS: Final = 3_000
-"""Below this many rows a forest of 31 leaves learns them by heart."""
 
 
 def logistic(train: Dataset, test: Dataset) -> Floats:
@@ -77,42 +68,6 @@ def optbinning(train: Dataset, test: Dataset) -> Floats:
     return _second(machine.predict_proba(evidence[1]))
 
 
-def lightgbm_bagged(train: Dataset, test: Dataset) -> Floats:
-    """Bagged, early-stopped, without constraints."""
-    encoder = Encoder(train)
-    rows, judged = encoder.matrix(train), encoder.matrix(test)
-    settings = {
-        "objective": "binary",
-        "learning_rate": 0.03,
-        "num_leaves": 7 if len(train) < SMALL_ROWS else 31,
-        "min_data_in_leaf": 20,
-        "feature_fraction": 0.6,
-        "bagging_fraction": 0.8,
-        "bagging_freq": 1,
-        "lambda_l2": 5.0,
-        "num_threads": 1,  # two wait for each other for minutes where others work too
-        "deterministic": True,
-        "force_row_wise": True,
-        "verbosity": -1,
-    }
-
-    def bag(number: int, learn: Rows, stop: Rows) -> Floats:
-        data = lightgbm.Dataset(
-            rows[learn], train.labels[learn], categorical_feature=encoder.word_places or "auto"
-        )
-        watched = lightgbm.Dataset(rows[stop], train.labels[stop], reference=data)
-        forest = lightgbm.train(
-            {**settings, "seed": number},
-            data,
-            TREES_MAX,
-            valid_sets=[watched],
-            callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
-        )
-        return np.asarray(forest.predict(judged))
-
-    return _bagged(train, bag)
-
-
 def xgboost_bagged(train: Dataset, test: Dataset) -> Floats:
     """Bagged, early-stopped, without constraints."""
     encoder = Encoder(train)
@@ -134,7 +89,8 @@ def xgboost_bagged(train: Dataset, test: Dataset) -> Floats:
         "nthread": 1,
     }
 
-    def bag(number: int, learn: Rows, stop: Rows) -> Floats:
+    def bag(number: int) -> Floats:
+        learn, stop = split(train, number)
         forest = xgboost.train(
             {**settings, "seed": number},
             made(rows[learn], train.labels[learn]),
@@ -146,29 +102,30 @@ def xgboost_bagged(train: Dataset, test: Dataset) -> Floats:
         best = forest.best_iteration + 1
         return np.asarray(forest.predict(judged, iteration_range=(0, best)), dtype=np.float64)
 
-    return _bagged(train, bag)
+    mean: Floats = np.mean([bag(number) for number in range(BAGS)], axis=0)
+    return mean
 
 
 def ebm(train: Dataset, test: Dataset) -> Floats:
-    """Our trainer by itself with our settings, pairs always on, its own bags and arithmetic.
+    """Our trainer by itself with our settings, pairs always on, as many bags as ours has in all.
 
-    What we lose or gain by compiling, banding, calibrating and holding back on little data is
-    the difference to it.
+    What we lose or gain by mixing, compiling, banding, calibrating and holding back on little data
+    is the difference to it.
     """
-    recipe = Recipe()
-    fitted = recipe.for_data(len(train), train.defaults)
+    recipe = Recipe().for_data(len(train), train.defaults)
     encoder = Encoder(train)
-    words = encoder.word_places
+    words, fields = encoder.word_places, len(encoder.names)
     machine = ExplainableBoostingClassifier(
         feature_names=list(encoder.names),
-        feature_types=[
-            "nominal" if place in words else "continuous" for place in range(len(encoder.names))
-        ],
+        feature_types=["nominal" if place in words else "continuous" for place in range(fields)],
         max_bins=recipe.main_bins,
         max_interaction_bins=recipe.pair_bins,
-        interactions=recipe.pairs,
-        outer_bags=fitted.bags,
+        interactions=min(recipe.pairs, fields * (fields - 1) // 2),
+        outer_bags=recipe.folds * recipe.bags,
         learning_rate=recipe.learning_rate,
+        smoothing_rounds=recipe.smoothing_rounds,
+        interaction_smoothing_rounds=recipe.smoothing_rounds,
+        early_stopping_rounds=recipe.patience,
         min_samples_leaf=recipe.leaf_rows,
         random_state=recipe.seed,
         n_jobs=cores(),
@@ -186,23 +143,6 @@ PEERS: Final[dict[str, Callable[[Dataset, Dataset], Floats]]] = {
     "xgboost": xgboost_bagged,
     "ebm": ebm,
 }
-
-
-def _bagged(train: Dataset, bag: Callable[[int, Rows, Rows], Floats]) -> Floats:
-    votes = [bag(number, learn, stop) for number, (learn, stop) in enumerate(_splits(train))]
-    mean: Floats = np.mean(votes, axis=0)
-    return mean
-
-
-def _splits(train: Dataset) -> Iterator[tuple[Rows, Rows]]:
-    """Set a stratified share apart for each bag, to stop by."""
-    for number in range(BAGS):
-        rng = np.random.default_rng([7, number])
-        stop = np.zeros(len(train), dtype=np.bool_)
-        for outcome in (0, 1):
-            members = rng.permutation(np.flatnonzero(train.labels == outcome))
-            stop[members[: round(STOP_SHARE * len(members))]] = True
-        yield np.flatnonzero(~stop), np.flatnonzero(stop)
 
 
 def _word_names(data: Dataset) -> list[str]:

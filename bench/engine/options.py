@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TABLES: Final = ROOT.parent / "shared" / "data"
-PARTS: Final = ("rows", "batch", "quality", "training")
+PARTS: Final = ("rows", "batch", "quality", "samples", "training")
 TABLE_NAMES: Final = ("german", "hmeq", "taiwan", "gmsc")
 
 
@@ -38,7 +38,10 @@ def parse(arguments: Sequence[str]) -> Options:
     parser.add_argument("size", nargs="?", choices=("quick", "full"), default="quick")
     parser.add_argument("--part", action="append", choices=PARTS, help="this part alone")
     parser.add_argument(
-        "--table", action="append", choices=TABLE_NAMES, help="quality on this table alone"
+        "--table",
+        action="append",
+        choices=TABLE_NAMES,
+        help="quality and samples of this table alone",
     )
     parser.add_argument(
         "--tables", type=Path, default=TABLES, metavar="DIR", help="folder of the real tables"

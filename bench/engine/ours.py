@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from alama.core.catalogue import Direction
     from alama.core.model import Model
-    from alama.training.making.make import Watch
 
     Floats = NDArray[np.float64]
 
@@ -48,7 +47,7 @@ def trained(
     recipe: Recipe | None = None,
     *,
     currency: str | None = None,
-    watch: Watch = quiet,
+    jobs: int | None = None,
 ) -> Trained:
     """Train on all rows given: the benchmark has its own to judge by."""
     order = Order(
@@ -57,9 +56,9 @@ def trained(
         recipe=recipe or Recipe(),
         currency=currency,
         holdout=0.0,
-        jobs=cores(),
+        jobs=jobs or cores(),
     )
-    return train(data, order, watch)
+    return train(data, order, quiet)
 
 
 def points(model: Model, data: Dataset) -> Floats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bench.engine import samples_page
 from bench.engine.folds import paired
 from bench.engine.tables import FOLDS
 from bench.page import filled as fill
@@ -50,10 +51,10 @@ def _machine(document: Document) -> str:
 def _mixed(document: Document) -> str:
     """Own up where the figures of Alama were not all measured on the same code."""
     engines = {
-        entry["by"]
-        for part in ("speed", "training", "quality")
+        entry["by"].split()[0]
+        for part in ("speed", "training", "quality", "samples")
         for name, entry in document.get(part, {}).items()
-        if part != "quality" or "/alama" in name
+        if part in {"speed", "training"} or "/alama" in name
     }
     if len(engines) < 2:
         return ""
@@ -131,22 +132,25 @@ def _files(files: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _training(document: Document) -> str:
-    known = {n: e for n, e in document.get("training", {}).items() if "seconds" in e}
+    known = {n: e for n, e in document.get("training", {}).items() if e.get("rounds")}
     if not known:
         return NOTHING
-    lines = [
-        [
-            name,
-            f"{entry['rows_per_bag']:,}",
-            f"{entry['seconds']:,.0f}",
-            f"{entry['gb']:.1f}",
-            f"{entry['auc']:.4f}",
-            f"{entry['auc_truth'] - entry['auc']:.4f}",
-        ]
-        for name, entry in sorted(known.items(), key=lambda e: (e[1]["rows"], e[1]["seconds"]))
-    ]
-    head = ["both cards", "rows a bag", "seconds", "GB", "AUC", "below the truth's own"]
-    return table(head, lines)
+    lines = []
+    for name, entry in sorted(known.items(), key=lambda item: item[1]["rows"]):
+        ours, our_gb, theirs, their_gb = np.array(entry["rounds"]).T
+        lines.append(
+            [
+                name,
+                f"{len(ours)}",
+                *(_seconds(float(np.median(taken))) for taken in (ours, theirs)),
+                times(float(np.median(ours / theirs))),
+                *(f"{gb.max():.1f}" for gb in (our_gb, their_gb)),
+                *(f"{auc:.4f}" for auc in entry.get("auc", ())),
+                *([] if "auc" in entry else ["", "", ""]),
+            ]
+        )
+    head = ["`alama train`", "rounds", "seconds", "LightGBM's", "ratio", "GB", "LightGBM's"]
+    return table([*head, "AUC", "LightGBM's", "the truth's"], lines)
 
 
 def _quality(document: Document) -> str:
@@ -191,6 +195,11 @@ def _quality_table(name: str, folds: dict[str, dict[str, list[float]]], document
     return table(head, lines)
 
 
+def _samples(document: Document) -> str:
+    measured = samples_page.lines(document)
+    return samples_page.block(measured) if measured else NOTHING
+
+
 def _equal(about: Mapping[str, Any]) -> str:
     return (
         f"On the same unseen rows: the forest ({about['full_trees']} trees of 31 leaves) AUC "
@@ -204,6 +213,10 @@ def _error(value: float) -> str:
     return "unknown" if math.isnan(value) else f"{value:.4f}"
 
 
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
 def _us(value: float) -> str:
     return f"{value:,.1f}"
 
@@ -213,5 +226,6 @@ BLOCKS: Final[dict[str, Callable[[Document], str]]] = {
     "rows": _rows,
     "batch": _batch,
     "quality": _quality,
+    "samples": _samples,
     "training": _training,
 }

@@ -12,11 +12,10 @@ from bench.engine import ours
 from bench.engine.folds import Fold, folds, subsample
 from bench.engine.hashes import engine_hash, peer_hash
 from bench.engine.models import PEERS
-from bench.engine.tables import FOLDS, LABEL, TABLES
+from bench.engine.tables import FOLDS, LABEL, found, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -60,25 +59,17 @@ def measure(options: Options, store: Store, bar: Bar) -> None:
 
     Every table once, then the repeats: an interrupted run has seen them all.
     """
-    tables = [table for table in TABLES if table.name in options.names]
-    for table in tables:
-        if not _path(options, table).exists():
-            bar.say(f"{table.name}.csv is not in the folder of tables: skipped")
-    found = [table for table in tables if _path(options, table).exists()]
-    steps = [step for table in found for step in _steps(table, store, quick=options.quick)]
+    tables = found(options, bar)
+    steps = [step for table in tables for step in _steps(table, store, quick=options.quick)]
     if not steps:
         bar.say("quality: nothing is left to measure")
         return
     bar.start("quality on real tables", sum(step.seconds for step in steps))
-    for repeat, table in product(range(max(t.repeats for t in found)), found):
+    for repeat, table in product(range(max(t.repeats for t in tables)), tables):
         due = [s for s in steps if s.table is table and s.fold.startswith(f"{repeat}.")]
         if due:
-            data = ours.read(_path(options, table), LABEL)
+            data = ours.read(path_of(options, table), LABEL)
             _run(data, table, due, store, bar, quick=options.quick)
-
-
-def _path(options: Options, table: Table) -> Path:
-    return options.tables / f"{table.name}.csv"
 
 
 def _models(table: Table) -> dict[str, str]:

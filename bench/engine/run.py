@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from bench.engine import batch, page, quality, rows, training
+from bench.engine import batch, page, quality, rows, samples, samples_page, training
 from bench.engine.hashes import engine_hash
 from bench.engine.options import parse
 from bench.environment import ROOT, SCRATCH, machine
@@ -14,6 +14,7 @@ from bench.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from bench.engine.options import Options
 
@@ -23,6 +24,7 @@ PARTS: Final[dict[str, Callable[[Options, Store, Bar], None]]] = {
     "rows": rows.measure,
     "batch": batch.measure,
     "quality": quality.measure,
+    "samples": samples.measure,
     "training": training.measure,
 }
 _VERSIONS: Final = ("lightgbm", "xgboost-cpu", "shap", "optbinning", "interpret-core", "numpy")
@@ -43,17 +45,23 @@ def main() -> int:
         for part in options.parts:
             PARTS[part](options, store, bar)
             store.save()
-            written.write_text(page.filled(PAGE.read_text("utf-8"), store.document), "utf-8")
+            _write(written, store)
     print(f"written: {written.relative_to(ROOT)} and {store.path.relative_to(ROOT)}")
     return 0
+
+
+def _write(written: Path, store: Store) -> None:
+    written.write_text(page.filled(PAGE.read_text("utf-8"), store.document), "utf-8")
+    if measured := samples_page.lines(store.document):
+        written.with_name(samples_page.PLOT).write_text(samples_page.plot(measured), "utf-8")
 
 
 def _forget(options: Options, store: Store) -> None:
     for part in options.parts:
         if part in {"rows", "batch"}:
             store.forget("speed", [part])
-        elif part == "quality":
-            store.forget("quality", [f"{name}/" for name in options.names])
+        elif part in {"quality", "samples"}:
+            store.forget(part, [f"{name}/" for name in options.names])
         else:
             store.forget(part)
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from alama.core.catalogue import Direction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.engine.options import Options
+    from bench.progress import Bar
 
 FOLDS: Final = 5
 LABEL: Final = "default"
@@ -63,3 +69,16 @@ TABLES: Final = (
         # and of real-estate loans (too few and too many are both news).
     ),
 )
+
+
+def path_of(options: Options, table: Table) -> Path:
+    return options.tables / f"{table.name}.csv"
+
+
+def found(options: Options, bar: Bar) -> list[Table]:
+    """Give the tables asked for that are there; those that are not are told and skipped."""
+    asked = [table for table in TABLES if table.name in options.names]
+    for table in asked:
+        if not path_of(options, table).exists():
+            bar.say(f"{table.name}.csv is not in the folder of tables: skipped")
+    return [table for table in asked if path_of(options, table).exists()]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
 from alama.core import kernel
 from alama.core.errors import TrainingProblem
@@ -134,17 +135,19 @@ def train_on(split: Split, order: Order, watch: Watch) -> Trained:
     recipe = order.recipe.for_data(len(learning), learning.defaults)
     names = card_fields(learning)
     folds = deal(learning.labels, learning.people, recipe)
-    made = [
-        make_card(
-            name,
-            learning.only(fields),
-            folds,
-            recipe,
-            order.jobs,
-            Part(watch, number / len(names), 1.0 / len(names)),
-        )
-        for number, (name, fields) in enumerate(names)
-    ]
+    # The matrices are small: threads of linear algebra would only wait for each other, spinning.
+    with threadpool_limits(limits=1):
+        made = [
+            make_card(
+                name,
+                learning.only(fields),
+                folds,
+                recipe,
+                order.jobs,
+                Part(watch, number / len(names), 1.0 / len(names)),
+            )
+            for number, (name, fields) in enumerate(names)
+        ]
     cards = [one.card for one in made]
     model = Model(
         schema=SCHEMA,

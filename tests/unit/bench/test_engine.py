@@ -113,6 +113,11 @@ def test_the_page_compares_on_shared_folds_alone() -> None:
     assert "+0.0500 (folds: 1)" in filled
 
 
+def test_all_parts_are_measured_unless_some_are_asked_for() -> None:
+    assert parse(["full"]).parts == ("rows", "batch", "quality", "samples", "training")
+    assert parse(["--part", "samples"]).parts == ("samples",)
+
+
 def test_one_part_can_be_asked_for() -> None:
     options = parse(["full", "--part", "quality", "--table", "gmsc"])
     assert not options.quick
