@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
 from alama.core.kernel import Words
 from alama.training import portable
@@ -37,7 +36,6 @@ from alama.training.making.smooth import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -110,19 +108,12 @@ def learn(
         # Arrays go by pipe: files in shared memory, joblib's way for large ones, are at times
         # cleaned up twice, and the second time prints a traceback.
         parallel_config(max_nbytes=None, n_jobs=jobs),
-        _one_thread(),
     ):
         learned: list[Learned] = Parallel()(
             delayed(_without)(rows, fold, recipe, Note(folder, fold))
             for fold in range(recipe.folds)
         )
     return learned
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Equations of a few hundred unknowns: threads would wait for each other far longer."""
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return limits
 
 
 def _without(rows: Rows, fold: int, recipe: Recipe, note: Note) -> Learned:
@@ -193,8 +184,7 @@ def put_together(rows: Rows, learned: Sequence[Learned], choice: Choice) -> Draf
     some = rows.some(ROWS_MAX)
     known = some.only(_telling(some, rows.word_axes))
     curves = Curves.over(known.columns, rows.word_axes)
-    with _one_thread():
-        calm = smooth(curves, curves.cells(known.columns), some.labels, STRENGTHS[choice.strength])
+    calm = smooth(curves, curves.cells(known.columns), some.labels, STRENGTHS[choice.strength])
     least = floor(some.columns, rows.word_axes, some.labels)
     mean = weighed([(1.0 / len(learned), one.boosted) for one in learned], 0.0)
     slots = mean.slots(some.columns)
