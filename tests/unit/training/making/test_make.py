@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
 
 from alama.core import tables
 from alama.core.kernel import BatchScorecard
@@ -85,7 +86,8 @@ def test_everyone_a_person_of_one_row_is_dealt_as_rows_are() -> None:
 
 
 def made_of(data: Dataset, folds: np.ndarray, recipe: Recipe = RECIPE) -> Made:
-    return make_card("full", data, folds, recipe, 1, Part(unwatched, 0.0, 1.0))
+    with threadpool_limits(limits=1):  # as the pipeline has it
+        return make_card("full", data, folds, recipe, 1, Part(unwatched, 0.0, 1.0))
 
 
 @pytest.fixture(scope="module")
