@@ -24,6 +24,8 @@ and one that only stopped it has told it something."""
 
 FOLDS_OF_FEW: Final = 6
 FOLDS_OF_MANY: Final = 4
+FOLDS_MIN: Final = 3
+"""One is left out, one stops the boosting, and at least one is learned from."""
 
 BAGS: Final = ((500, 2),)
 """Below so many of the rarer outcome, so many bags a fold: there scores move with the seed."""
@@ -74,11 +76,12 @@ class Recipe:
         """Fit the recipe to the evidence: little data, more bags and smaller leaves."""
         minority = min(defaults, rows - defaults)
         few = minority < FEW
+        folds = max(self.folds or (FOLDS_OF_FEW if few else FOLDS_OF_MANY), FOLDS_MIN)
         return replace(
             self,
-            folds=self.folds or (FOLDS_OF_FEW if few else FOLDS_OF_MANY),
+            folds=folds,
             stop_apart=few,
-            bags=self.bags or _by_evidence(BAGS, minority, 1),
+            bags=min(self.bags or _by_evidence(BAGS, minority, 1), folds - 1),
             pairs=min(self.pairs, max(minority // DEFAULTS_PER_PAIR, PAIRS_MIN)),
             leaf_rows=self.leaf_rows or _by_evidence(LEAF_ROWS, minority, LEAF_ROWS_MAX),
             learning_rate=self.learning_rate * (2.0 if rows >= LARGE_ROWS else 1.0),

@@ -162,16 +162,6 @@ def test_no_fit_made_without_a_fold_knows_its_outcomes(
     assert other.without[0] != once.without[0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="weights and slope are chosen by drafts of other folds, which have learned from it",
-)
-def test_a_card_made_without_a_fold_does_not_know_its_outcomes(
-    made: Made, folds: np.ndarray
-) -> None:
-    assert made_of(turned(folds), folds).without[LEFT_OUT] == made.without[LEFT_OUT]
-
-
 def test_a_wide_table_is_read_by_the_fields_that_tell_most(
     folds: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
