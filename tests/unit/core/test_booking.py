@@ -83,7 +83,7 @@ def test_whoever_was_seldom_booked_is_left_to_a_person(
 
 POOR = {
     "mm_months": 0,
-    "avg_inflow": 20_000.0,
+    "avg_inflow": 15_000.0,
     "balance_stability": 0.05,
     "airtime_regularity": 0.05,
 }

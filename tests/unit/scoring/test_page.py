@@ -228,7 +228,7 @@ def test_the_points_of_the_rows_lead_from_the_average_to_the_score(sent: dict[st
     points = [Decimal(row[1].replace("\N{MINUS SIGN}", "-")) for row in fields]
     assert Decimal(start) + sum(points) == Decimal(end)
     assert Decimal(start) == Decimal(f"{said.base:.1f}")
-    assert round(Decimal(end)) == said.score
+    assert abs(Decimal(end) - said.score) <= Decimal("0.5")
     assert named == f"Total, shown as a score of {said.score}"
     noticed = [one for one in said.contributions if abs(one.points) >= 1.0]
     assert len(noticed) <= len(fields) <= len(noticed) + 1
@@ -357,7 +357,7 @@ def test_a_policy_with_other_tiers_has_its_own_scale() -> None:
     page = shown(explained(COMPACT, ENGLISH, ready=ready))
     scale = next(tree(page).iter("figure"))
     labels = [label.text for label in scale.iter("text")]
-    assert labels == ["Z", "A", "690", "571"]
+    assert labels == ["Z", "A", "690", "565"]
     assert ENGLISH.page["tier_review"] not in page
 
 

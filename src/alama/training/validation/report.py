@@ -57,12 +57,12 @@ _MEASURES: Final = {
 
 
 _STEPS: Final = {
-    "floor": "floor: a penalised regression on weights of evidence",
-    "smooth": "smooth: a curve for each field",
+    "floor": "floor: weights of evidence",
+    "smooth": "smooth: curves of fields",
     "boosted": "boosted: fields and pairs",
     "chosen": "chosen: the three, weighed",
-    "banded": "banded: on bands to be read",
-    "projected": "projected: directions held",
+    "banded": "banded: to be read",
+    "projected": "projected: directions",
 }
 """What was done in each stage of the making of a card."""
 

@@ -80,7 +80,7 @@ def test_everything_that_objects_is_named_and_the_worst_decides() -> None:
     policy = with_parts(
         seal(msgspec.structs.replace(POLICY, rules=rules)), affordability={"outflow_ratio_max": 0.5}
     )
-    middling = {**FULL, "mm_months": 8, "balance_stability": 0.3, "airtime_regularity": 0.3}
+    middling = {**FULL, "mm_months": 8, "balance_stability": 0.35, "airtime_regularity": 0.3}
     said = said_of(middling, policy)
     assert (said.tier, said.decision) == ("D", DECLINED)
     assert said.rules == ("knock_out", "refer", "tier_in_review", "outflow_above_inflow")

@@ -75,7 +75,7 @@ def test_the_limit_keeps_the_cap_of_the_tier() -> None:
 def test_asking_for_little_buys_no_limit_that_would_be_declined_outright() -> None:
     # The score of somebody who asks for 500 is far above that of the same person asking for 3,000.
     uncapped = with_parts(POLICY, caps={"apr_max": 500.0})
-    sent = {**FULL, "mm_months": 4, "balance_stability": 0.25, "airtime_regularity": 0.3}
+    sent = {**FULL, "mm_months": 8, "balance_stability": 0.25, "airtime_regularity": 0.3}
     little = said_of({**sent, "requested_amount": 500, "requested_term_days": 30}, uncapped)
     limit, days = little.offer.limit, little.offer.term_days
     outright = said_of({**sent, "requested_amount": limit, "requested_term_days": days}, uncapped)

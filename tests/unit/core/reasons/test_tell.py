@@ -70,7 +70,7 @@ def test_a_declined_score_is_the_first_reason_with_the_score_that_is_needed() ->
         "tier_below_cutoff",
         None,
         None,
-        "Your score of 468 is too low for a loan from us. From 555 on, we can consider one.",
+        "Your score of 466 is too low for a loan from us. From 555 on, we can consider one.",
     )
     assert [reason.feature for reason in rest] == [
         "mobile_money_months",
@@ -199,21 +199,21 @@ def test_a_field_is_named_as_the_caller_spelled_it() -> None:
             ENGLISH,
             (
                 "You have used mobile money for a short time: 1 month. "
-                "With at least 3 months, your score would be higher."
+                "With at least 2 months, your score would be higher."
             ),
         ),
         (
             SWAHILI,
             (
                 "Umetumia huduma za pesa kwa simu kwa muda mfupi: mwezi 1. "
-                "Kama ungekuwa umezitumia kwa muda wa angalau miezi 3, alama zako zingeongezeka."
+                "Kama ungekuwa umezitumia kwa muda wa angalau miezi 2, alama zako zingeongezeka."
             ),
         ),
         (
             FRENCH,
             (
                 "Vous utilisez le mobile money depuis peu de temps\u00a0: 1\u00a0mois. "
-                "Pour un meilleur score\u00a0: au moins 3\u00a0mois."
+                "Pour un meilleur score\u00a0: au moins 2\u00a0mois."
             ),
         ),
     ],
@@ -231,8 +231,8 @@ def test_an_approval_tells_strengths_alone_and_gives_no_advice() -> None:
     strengths = told(GOOD)
     assert [reason.code for reason in strengths] == [
         "steady_balance",
-        "high_inflow",
         "regular_airtime",
+        "high_inflow",
         "long_history",
     ]
     assert all(reason.contribution and reason.contribution > 0 for reason in strengths)
@@ -245,7 +245,7 @@ def test_money_is_in_the_currency_of_the_lender() -> None:
     texts = [reason.text for reason in told(sent, policy=policy, model=builtin(), language=FRENCH)]
     assert (
         "Vous recevez peu d\u2019argent chaque mois\u00a0: 12\u202f346\u00a0FCFA en moyenne. "
-        "Pour un meilleur score\u00a0: au moins 20\u202f000\u00a0FCFA."
+        "Pour un meilleur score\u00a0: au moins 15\u202f000\u00a0FCFA."
     ) in texts
 
 
@@ -328,7 +328,7 @@ def test_a_field_of_another_unit_goes_by_its_own_name_and_number() -> None:
     assert history.code == "field_lowers_score"
     assert history.text == (
         "Together with the rest of your application, this lowers your score: "
-        "“mobile_money_months” (1). With at least 3, your score would be higher."
+        "“mobile_money_months” (1). With at least 2, your score would be higher."
     )
 
 

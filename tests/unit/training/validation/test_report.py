@@ -94,7 +94,7 @@ def test_the_page_says_what_judged(model: Model) -> None:
 
 
 def test_what_each_step_of_the_making_is_stands_in_words(page: str) -> None:
-    assert "floor: a penalised regression on weights of evidence" in page
+    assert "floor: weights of evidence" in page
     assert "All figures are out of fold" in words(page)
 
 
