@@ -13,7 +13,7 @@ import numpy as np
 
 from alama.training import portable
 from alama.training.making.draft import Draft, weighed
-from alama.training.making.smooth import margin_loss
+from alama.training.making.smooth import margin_loss, newton
 from alama.training.validation.metrics import auc, log_loss
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ _SHARES: Final = tuple(tenth / 10 for tenth in range(11))
 _GRAIN: Final = 1_024.0
 """Weights are multiples of one over this, so that last bits do not reach the model."""
 
-_STEPS: Final = 25
-_NEAR: Final = 1e-9
+_WEIGHT_MIN: Final = 1e-9
 _DECIMALS: Final = 7
 """Losses are compared rounded to this."""
 
@@ -167,35 +166,24 @@ def _stacked(parts: Sequence[Floats], labels: Labels) -> tuple[tuple[float, ...]
 def _line(
     parts: Sequence[Floats], labels: Labels, before: Sequence[float]
 ) -> tuple[list[float], float]:
-    """Fit weights and a base, drawn a little to the weights held before.
-
-    By Newton's steps, halved where they overshoot: drafts that are sure of nearly every row leave
-    the loss so flat that a whole step would lead anywhere.
-    """
+    """Fit weights and a base, drawn a little to the weights held before."""
     held = np.array([0.0, *before])
     firm = np.array([0.0, *(_FIRMNESS for _ in parts)])
-    figures = held.copy()
     columns = [np.ones(len(labels)), *parts]
 
-    def loss_at(place: Floats) -> float:
-        drawn = portable.total(firm * (place - held) * (place - held))
-        return margin_loss(_sum(place, columns), labels) + 0.5 * drawn
+    def loss_at(figures: Floats) -> float:
+        drawn = portable.total(firm * (figures - held) * (figures - held))
+        return margin_loss(_sum(figures, columns), labels) + 0.5 * drawn
 
-    loss = loss_at(figures)
-    for _ in range(_STEPS):
+    def slope_and_bend(figures: Floats) -> tuple[Floats, Floats]:
         chances = portable.logistic(_sum(figures, columns))
-        weights = np.maximum(chances * (1.0 - chances), _NEAR)
+        weights = np.maximum(chances * (1.0 - chances), _WEIGHT_MIN)
         slope = np.array([portable.total((chances - labels) * c) for c in columns])
         bend = np.array([[portable.total(weights * a * b) for b in columns] for a in columns])
-        step = np.linalg.solve(bend + np.diag(firm), slope + firm * (figures - held))
-        length = 1.0
-        while (better := loss_at(figures - length * step)) > loss and length > _NEAR:
-            length /= 2.0
-        figures = figures - length * step
-        if float(np.max(np.abs(step))) <= _NEAR:
-            break
-        loss = better
-    return figures[1:].tolist(), float(figures[0])
+        return slope + firm * (figures - held), bend + np.diag(firm)
+
+    base, *weights = newton(held, loss_at, slope_and_bend).tolist()
+    return weights, base
 
 
 def _sum(figures: Floats, columns: Sequence[Floats]) -> Floats:

@@ -20,7 +20,7 @@ from alama.training import portable
 from alama.training.making.draft import Axis, Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,7 @@ ROWS_MAX: Final = 10_000
 
 _STEPS_MAX: Final = 24
 _STEP_ROWS: Final = 10
+_CELLS_MIN: Final = 300
 _CELLS_MAX: Final = 1_200
 _LEVEL: Final = 0.02
 """What a level costs beside a step, so that a curve without evidence lies at nought."""
@@ -51,8 +52,9 @@ GRAIN: Final = 2.0**-16
 
 _NEWTON_STEPS: Final = 30
 _NEAR: Final = 1e-7
-"""Newton's steps are squared from one to the next: after one this small the rest is far below the
-grain."""
+_TOLD: Final = 1e-12
+"""Newton's errors are squared from one step to the next: after one this small, or one that lowers
+the loss by this share of it, the rest is far below the grain."""
 
 _WEIGHT_MIN: Final = 1e-6
 
@@ -75,8 +77,14 @@ class Curves:
 
     @classmethod
     def over(cls, columns: Mapping[str, Column], word_axes: Mapping[str, Axis]) -> Curves:
-        """Cut each number into steps of about equal rows, fewer where there are many fields."""
-        most = min(_STEPS_MAX, max(3, _CELLS_MAX // len(columns)))
+        """Cut each number into steps of about equal rows, fewer where there are many fields.
+
+        No more cells than rows, but for a few hundred: they would cost time and tell nothing.
+        """
+        first = next(iter(columns.values()))
+        rows = len(first.codes if isinstance(first, Words) else first)
+        cells = min(_CELLS_MAX, max(rows, _CELLS_MIN))
+        most = min(_STEPS_MAX, max(3, cells // len(columns)))
         axes = tuple(
             word_axes[name] if isinstance(column, Words) else Axis(name, cuts=_cuts(column, most))
             for name, column in columns.items()
@@ -145,27 +153,52 @@ def smooth(curves: Curves, cells: Places, labels: Labels, strength: float) -> Dr
 def _fit(
     curves: Curves, cells: Places, labels: Labels, penalty: Floats, start: Floats | None
 ) -> Floats:
-    """Minimise the penalised log-loss by Newton's steps, halved where they overshoot."""
-    values = np.zeros(curves.size) if start is None else start
+    """Minimise the penalised log-loss."""
     if start is None:
-        rate = portable.total(labels.astype(np.float64)) / len(labels)
-        values[0] = np.log(rate / (1.0 - rate))
-    loss = _penalised_loss(values, cells, labels, penalty)
-    for _ in range(_NEWTON_STEPS):
+        start = np.zeros(curves.size)
+        start[0] = _log_odds(labels)
+
+    def loss_at(values: Floats) -> float:
+        return margin_loss(_margins(values, cells), labels) + 0.5 * float(values @ penalty @ values)
+
+    def slope_and_bend(values: Floats) -> tuple[Floats, Floats]:
         chances = portable.logistic(_margins(values, cells))
         slope = _totals(cells, chances - labels, curves.size) + penalty @ values
-        bend = _bend(curves, cells, np.maximum(chances * (1.0 - chances), _WEIGHT_MIN)) + penalty
+        weights = np.maximum(chances * (1.0 - chances), _WEIGHT_MIN)
+        return slope, _bend(curves, cells, weights) + penalty
+
+    return newton(start, loss_at, slope_and_bend)
+
+
+def newton(
+    start: Floats,
+    loss_at: Callable[[Floats], float],
+    slope_and_bend: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """Minimise a convex loss by Newton's steps, halved where they overshoot.
+
+    Whole steps would lead anywhere where the loss is flat, as beside a field that gives the outcome
+    away.
+    """
+    values, loss = start, loss_at(start)
+    for _ in range(_NEWTON_STEPS):
+        slope, bend = slope_and_bend(values)
         step = np.linalg.solve(bend, slope)
         length = 1.0
-        while (
-            better := _penalised_loss(values - length * step, cells, labels, penalty)
-        ) > loss and length > _NEAR:
+        while (better := loss_at(values - length * step)) > loss and length > _NEAR:
             length /= 2.0
+        if better > loss:  # as near as can be told
+            break
         values = values - length * step
-        if float(np.max(np.abs(step))) <= _NEAR:
+        if float(np.max(np.abs(step))) <= _NEAR or loss - better <= _TOLD * loss:
             break
         loss = better
     return values
+
+
+def _log_odds(labels: Labels) -> float:
+    rate = portable.total(labels.astype(np.float64)) / len(labels)
+    return float(np.log(rate / (1.0 - rate)))
 
 
 def _margins(values: Floats, cells: Places) -> Floats:
@@ -173,10 +206,6 @@ def _margins(values: Floats, cells: Places) -> Floats:
     for column in cells.T:
         margins += values[column]
     return margins
-
-
-def _penalised_loss(values: Floats, cells: Places, labels: Labels, penalty: Floats) -> float:
-    return margin_loss(_margins(values, cells), labels) + 0.5 * float(values @ penalty @ values)
 
 
 def margin_loss(margins: Floats, labels: Labels) -> float:
@@ -263,31 +292,19 @@ def _evidence(slots: Slots, count: int, labels: Labels) -> Floats:
 
 
 def _ridge_line(seen: Floats, labels: Labels) -> Floats:
-    """Fit a line to few columns, the first of which is free.
-
-    By Newton's steps, halved where they overshoot: a field that gives the outcome away would send
-    them ever further.
-    """
+    """Fit a line to few columns, the first of which is free."""
     ridge = np.full(seen.shape[1], _FLOOR_RIDGE)
     ridge[0] = 0.0
-    figures = np.zeros(seen.shape[1])
-    rate = float(np.mean(labels))
-    figures[0] = np.log(rate / (1.0 - rate))
+    start = np.zeros(seen.shape[1])
+    start[0] = _log_odds(labels)
 
-    def loss_at(place: Floats) -> float:
-        return margin_loss(seen @ place, labels) + 0.5 * float(ridge @ (place * place))
+    def loss_at(figures: Floats) -> float:
+        return margin_loss(seen @ figures, labels) + 0.5 * float(ridge @ (figures * figures))
 
-    loss = loss_at(figures)
-    for _ in range(_NEWTON_STEPS):
+    def slope_and_bend(figures: Floats) -> tuple[Floats, Floats]:
         chances = portable.logistic(seen @ figures)
-        slope = seen.T @ (chances - labels) + ridge * figures
         weights = np.maximum(chances * (1.0 - chances), _WEIGHT_MIN)
-        step = np.linalg.solve((seen * weights[:, None]).T @ seen + np.diag(ridge), slope)
-        length = 1.0
-        while (better := loss_at(figures - length * step)) > loss and length > _NEAR:
-            length /= 2.0
-        figures = figures - length * step
-        if float(np.max(np.abs(step))) <= _NEAR:
-            break
-        loss = better
-    return figures
+        slope = seen.T @ (chances - labels) + ridge * figures
+        return slope, (seen * weights[:, None]).T @ seen + np.diag(ridge)
+
+    return newton(start, loss_at, slope_and_bend)
