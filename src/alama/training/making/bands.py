@@ -45,6 +45,7 @@ class Fineness:
 FINENESSES: Final = (
     Fineness(1e-5, 24, 10),
     Fineness(3e-6, 24, 10),
+    Fineness(1e-6, 24, 10),
     Fineness(1e-6, 32, 12),
     Fineness(2e-7, 64, 16),
 )
