@@ -67,7 +67,7 @@ class Recipe:
     masked_share: float = 0.1
     words_max: int = 40
     word_share_min: float = 0.002
-    band_cost: float = 1e-4
+    band_cost: float = 2e-4
     cap_cost: float = 2e-4
     ridge: float = 0.3
     portable: bool = True
