@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from alama.core.model import Setting
 
-LARGE_ROWS: Final = 100_000
-"""From here on boosting may take steps twice as long: measured, they cost nothing but time."""
-
 FEW: Final = 5_000
 """Below so many of the rarer outcome rows are few: every one that a fit is left without is missed,
 and one that only stopped it has told it something."""
@@ -29,6 +26,23 @@ FOLDS_MIN: Final = 3
 
 BAGS: Final = ((500, 2),)
 """Below so many of the rarer outcome, so many bags a fold: there scores move with the seed."""
+
+BOOSTING_OF_FEW: Final = {
+    "learning_rate": 0.08,
+    "smoothing_rounds": 5,
+    "patience": 8,
+    "tolerance": 1e-3,
+}
+BOOSTING_OF_MANY: Final = {
+    "learning_rate": 0.04,
+    "smoothing_rounds": 75,
+    "patience": 50,
+    "tolerance": 1e-5,
+}
+"""Few rows are learned by heart in small steps; many have room for shapes that are found slowly."""
+
+LARGE_ROWS: Final = 100_000
+"""From here on steps may be twice as long: measured, shorter ones cost nothing but time."""
 
 DEFAULTS_PER_PAIR: Final = 10
 PAIRS_MIN: Final = 3
@@ -45,8 +59,7 @@ class Recipe:
 
     Every row is left out by one of the `folds`, whose drafts judge what is chosen. A pair more has
     to save `pair_gain` of log-loss over all rows together. Bands may cost `band_cost` a row, and a
-    cap on what is missing `cap_cost`. `folds`, `bags` and `leaf_rows` of nought are chosen by the
-    rows there are.
+    cap on what is missing `cap_cost`. What is nought is chosen by the rows there are.
     """
 
     seed: int = 0
@@ -57,10 +70,10 @@ class Recipe:
     folds: int = 0
     stop_apart: bool = True
     bags: int = 0
-    learning_rate: float = 0.08
-    smoothing_rounds: int = 5
-    patience: int = 8
-    tolerance: float = 1e-3
+    learning_rate: float = 0.0
+    smoothing_rounds: int = 0
+    patience: int = 0
+    tolerance: float = 0.0
     rounds_max: int = 1_000
     leaf_rows: int = 0
     rows_per_bag: int = 480_000
@@ -76,6 +89,8 @@ class Recipe:
         """Fit the recipe to the evidence: little data, more bags and smaller leaves."""
         minority = min(defaults, rows - defaults)
         few = minority < FEW
+        boosting = BOOSTING_OF_FEW if few else BOOSTING_OF_MANY
+        longer = 2.0 if rows >= LARGE_ROWS and not few else 1.0
         folds = max(self.folds or (FOLDS_OF_FEW if few else FOLDS_OF_MANY), FOLDS_MIN)
         return replace(
             self,
@@ -84,7 +99,10 @@ class Recipe:
             bags=min(self.bags or _by_evidence(BAGS, minority, 1), folds - 1),
             pairs=min(self.pairs, max(minority // DEFAULTS_PER_PAIR, PAIRS_MIN)),
             leaf_rows=self.leaf_rows or _by_evidence(LEAF_ROWS, minority, LEAF_ROWS_MAX),
-            learning_rate=self.learning_rate * (2.0 if rows >= LARGE_ROWS else 1.0),
+            learning_rate=self.learning_rate or longer * boosting["learning_rate"],
+            smoothing_rounds=self.smoothing_rounds or int(boosting["smoothing_rounds"]),
+            patience=self.patience or int(boosting["patience"]),
+            tolerance=self.tolerance or boosting["tolerance"],
         )
 
     def settings(self) -> dict[str, Setting]:

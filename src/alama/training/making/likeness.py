@@ -155,7 +155,7 @@ def _tree(fields: Sequence[_Field], joints: dict[tuple[int, int], Counts]) -> li
         child = max(best, key=lambda place: worth(place, best[place]))
         parents[child] = best.pop(child)
         for place, parent in best.items():
-            best[place] = max(parent, child, key=lambda above: worth(place, above))  # read at once
+            best[place] = max(parent, child, key=lambda above: worth(place, above))
     return parents
 
 
