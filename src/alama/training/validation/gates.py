@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TIER_LOANS_MIN: Final = 50
 """Loans that a tier needs to be compared alone; with fewer it is pooled with its neighbour."""
+
+_Z_95: Final = 1.96
 
 
 class InvalidGate(AlamaError):
@@ -249,21 +251,27 @@ def _level(measured: Measured, limits: Gates) -> GateResult:
 
 def _tiers(measured: Measured, _limits: Gates) -> GateResult:
     pools = _pooled(measured.tiers)
-    broken = [
-        _inversion(better, worse)
-        for better, worse in pairwise(pools)
+    inversions = [
+        _Inversion(better, worse)
+        for better, worse in combinations(pools, 2)
         if worse.observed < better.observed
     ]
+    broken = [found for found in inversions if found.beyond_chance]
     enough = len(pools) > 1
+    rates = ", ".join(f"{pool.name} {pool.observed:.1%}" for pool in pools)
     if not enough:
         words = (
             f"Fewer than two tiers, or neighbours together, hold {TIER_LOANS_MIN} loans, so their "
             "order cannot be judged."
         )
     elif broken:
-        words = f"The default rates do not rise from tier to tier: {'; '.join(broken)}."
+        told = "; ".join(found.words for found in broken)
+        words = f"A better tier defaults more than a worse one, beyond chance: {told}."
+    elif inversions:
+        told = "; ".join(found.words for found in inversions)
+        words = f"Default rates rise from tier to tier as far as chance lets one tell: {rates}. "
+        words += f"Within chance: {told}."
     else:
-        rates = ", ".join(f"{pool.name} {pool.observed:.1%}" for pool in pools)
         words = f"Default rates rise from tier to tier: {rates}."
     if enough and (together := [pool.name for pool in pools if len(pool.tiers) > 1]):
         words += f" Taken together for want of loans: {'; '.join(together)}."
@@ -271,7 +279,8 @@ def _tiers(measured: Measured, _limits: Gates) -> GateResult:
         Gate.TIERS,
         passed=enough and not broken,
         measured=float(len(broken)) if enough else None,
-        limit=f"a worse tier defaults more (under {TIER_LOANS_MIN} loans with its neighbour)",
+        limit="no better tier defaults more than a worse one, beyond chance at 95 % "
+        f"(under {TIER_LOANS_MIN} loans with its neighbour)",
         words=words,
     )
 
@@ -291,13 +300,44 @@ class _Pool:
         return sum(tier.loans for tier in self.tiers)
 
     @property
-    def observed(self) -> float:
-        return sum(tier.defaults for tier in self.tiers) / self.loans
+    def defaults(self) -> int:
+        return sum(tier.defaults for tier in self.tiers)
 
     @property
-    def variance(self) -> float:
-        """Give that of the rate, by chance alone."""
-        return self.observed * (1.0 - self.observed) / self.loans
+    def observed(self) -> float:
+        return self.defaults / self.loans
+
+
+@dataclass(frozen=True, slots=True)
+class _Inversion:
+    """Two pools the wrong way round, and how far apart chance would bring them, were they equal."""
+
+    better: _Pool
+    worse: _Pool
+
+    @property
+    def apart(self) -> float:
+        return self.better.observed - self.worse.observed
+
+    @property
+    def chance(self) -> float:
+        """Give the half-width of the 95 % range of the difference of two equal rates."""
+        better, worse = self.better, self.worse
+        both = (better.defaults + worse.defaults) / (better.loans + worse.loans)
+        variance = both * (1.0 - both) * (1.0 / better.loans + 1.0 / worse.loans)
+        return _Z_95 * math.sqrt(variance)
+
+    @property
+    def beyond_chance(self) -> bool:
+        return self.apart > self.chance
+
+    @property
+    def words(self) -> str:
+        return (
+            f"{self.better.name} {self.better.observed:.1%}, but {self.worse.name} below it "
+            f"{self.worse.observed:.1%}, {100.0 * self.apart:.1f} points apart where chance alone "
+            f"makes up to {100.0 * self.chance:.1f}"
+        )
 
 
 def _pooled(tiers: Sequence[TierRate]) -> list[_Pool]:
@@ -314,16 +354,6 @@ def _pooled(tiers: Sequence[TierRate]) -> list[_Pool]:
     if waiting and pools:
         pools[-1] = _Pool((*pools[-1].tiers, *waiting))
     return pools
-
-
-def _inversion(better: _Pool, worse: _Pool) -> str:
-    """Say how far two rates are the wrong way round, and how far chance would bring them."""
-    apart = 100.0 * (better.observed - worse.observed)
-    chance = 196.0 * math.sqrt(better.variance + worse.variance)
-    return (
-        f"{better.name} {better.observed:.1%}, but {worse.name} below it {worse.observed:.1%}, "
-        f"{apart:.1f} points apart where chance alone makes up to {chance:.1f}"
-    )
 
 
 def _stability(measured: Measured, limits: Gates) -> GateResult:

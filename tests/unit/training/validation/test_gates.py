@@ -75,7 +75,7 @@ def test_each_fault_is_stopped_by_its_own_gate(subtests: pytest.Subtests) -> Non
         ({"predicted_rate": 0.079}, Gate.LEVEL),
         ({"predicted_rate": 0.126}, Gate.LEVEL),
         ({"observed_rate": 0.0}, Gate.LEVEL),
-        ({"tiers": (tier("A", 400, 40), tier("B", 500, 40))}, Gate.TIERS),
+        ({"tiers": (tier("A", 400, 40), tier("B", 500, 25))}, Gate.TIERS),
         ({"tiers": (tier("A", 1_000, 90), tier("B", 49, 4))}, Gate.TIERS),
         ({"score_psi": 0.25}, Gate.STABILITY),
         ({"suspects_kept": ("avg_balance",)}, Gate.LEAKAGE),
@@ -104,9 +104,38 @@ def test_a_tier_of_few_loans_is_pooled_with_its_neighbour_and_it_is_said() -> No
 
 def test_thin_tiers_count_and_are_not_skipped() -> None:
     # Each of B and C is thin; together they default less than A above them.
-    found = tiers_result(tier("A", 400, 40), tier("B", 30, 1), tier("C", 30, 1), tier("D", 90, 20))
+    found = tiers_result(tier("A", 400, 60), tier("B", 30, 1), tier("C", 30, 1), tier("D", 90, 30))
     assert not found.passed
-    assert "A 10.0%, but B with C below it 3.3%, 6.7 points apart" in found.words
+    assert "A 15.0%, but B with C below it 3.3%, 11.7 points apart" in found.words
+
+
+def test_tiers_that_chance_alone_turns_round_do_not_block() -> None:
+    found = tiers_result(tier("A", 900, 91), tier("B", 1_000, 100), tier("C", 200, 50))
+    assert found.passed
+    assert found.measured == 0.0
+    assert "as far as chance lets one tell: A 10.1%, B 10.0%, C 25.0%" in found.words
+    assert "0.1 points apart where chance alone makes up to 2.7" in found.words
+
+
+def test_a_better_tier_that_defaults_more_beyond_chance_blocks_and_the_words_say_so() -> None:
+    found = tiers_result(tier("A", 900, 130), tier("B", 1_000, 100), tier("C", 200, 50))
+    assert not found.passed
+    assert found.measured == 1.0
+    assert found.words.startswith("A better tier defaults more than a worse one, beyond chance:")
+    assert "A 14.4%, but B below it 10.0%, 4.4 points apart" in found.words
+
+
+def test_tiers_that_slide_down_step_by_step_are_found_though_no_step_is() -> None:
+    sliding = [tier(name, 1_000, bad) for name, bad in (("A", 120), ("B", 103), ("C", 86))]
+    assert tiers_result(*sliding[:2]).passed
+    assert tiers_result(*sliding[1:]).passed
+    found = tiers_result(*sliding)
+    assert not found.passed
+    assert "A 12.0%, but C below it 8.6%" in found.words
+
+
+def test_a_tier_without_any_default_is_not_beyond_chance_by_that_alone() -> None:
+    assert tiers_result(tier("A", 60, 2), tier("B", 60, 0), tier("C", 200, 50)).passed
 
 
 def test_the_last_thin_tier_goes_with_the_one_above_and_empty_ones_with_none() -> None:
