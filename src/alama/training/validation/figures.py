@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CALIBRATION_BINS: Final = 20
 _HISTOGRAM_STEP_POINTS: Final = 10
+_CURVATURE_MIN: Final = 1e-300
 
 
 class Measure(StrEnum):
@@ -140,7 +141,8 @@ class _Measured:
         self._gaps = probabilities - labels
         self._slope, intercept = metrics.calibration_line(labels, log_odds)
         line = metrics.sigmoid(self._slope * log_odds + intercept)
-        curvature = line * (1.0 - line)
+        # Where the outcomes are parted without error there is none, and the centre is any.
+        curvature = np.maximum(line * (1.0 - line), _CURVATURE_MIN)
         # Centred where the curvature lies, so that slope and level step independently.
         self._x = log_odds - float(np.average(log_odds, weights=curvature))
         self._slope_pull = (labels - line) * self._x

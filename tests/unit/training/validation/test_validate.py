@@ -16,7 +16,7 @@ from alama.core.errors import TrainingProblem
 from alama.core.model import Model, ReadyModel
 from alama.training.recipe import CardNotes, ConstraintPrice
 from alama.training.validation import metrics
-from alama.training.validation.figures import Measure, log_odds_of
+from alama.training.validation.figures import Measure, log_odds_of, performance
 from alama.training.validation.report import findings
 from alama.training.validation.validate import (
     AS_SERVED,
@@ -101,6 +101,14 @@ def test_the_quick_slope_interval_agrees_with_full_fits(
     interval = metrics.percentile_interval(full[:, 0])
     quick = validation.cards[-1].performance.figure(Measure.CALIBRATION_SLOPE).interval
     assert (quick.low, quick.high) == pytest.approx((interval.low, interval.high), abs=0.02)
+
+
+def test_scores_that_part_the_outcomes_without_error_can_be_measured() -> None:
+    labels = (np.arange(400) % 4 == 0).astype(np.int8)
+    points = np.where(labels == 1, -2_000.0, 3_000.0) + np.arange(400) % 7
+    found = performance("leak", labels, points, seed=0, draws=5)
+    assert found.figure(Measure.AUC).value == 1.0
+    assert all(math.isfinite(figure.value) for figure in found.figures)
 
 
 def test_rows_are_served_by_the_card_the_service_would_take(
