@@ -143,20 +143,19 @@ def _tree(fields: Sequence[_Field], joints: dict[tuple[int, int], Counts]) -> li
     The root is the field that is given most often. Between equals the earlier field wins.
     """
     told = {pair: _mutual_information(joint) for pair, joint in joints.items()}
+    root = max(range(len(fields)), key=lambda place: (fields[place].given, -place))
     parents: list[int | None] = [None] * len(fields)
-    on_tree = [max(range(len(fields)), key=lambda place: (fields[place].given, -place))]
-    while len(on_tree) < len(fields):
-        parent, child = max(
-            (
-                (above, below)
-                for above in on_tree
-                for below in range(len(fields))
-                if below not in on_tree
-            ),
-            key=lambda edge: (told[min(edge), max(edge)], -edge[0], -edge[1]),
-        )
-        parents[child] = parent
-        on_tree.append(child)
+    # The best parent on the tree so far, for each field that is not on it yet.
+    best = {place: root for place in range(len(fields)) if place != root}
+
+    def worth(child: int, parent: int) -> tuple[float, int, int]:
+        return told[min(child, parent), max(child, parent)], -parent, -child
+
+    while best:
+        child = max(best, key=lambda place: worth(place, best[place]))
+        parents[child] = best.pop(child)
+        for place, parent in best.items():
+            best[place] = max(parent, child, key=lambda above: worth(place, above))
     return parents
 
 
