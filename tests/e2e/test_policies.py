@@ -104,6 +104,7 @@ def verdicts(replies: list[dict[str, Any]]) -> set[tuple[str, ...]]:
     return {(reply["decision"], *reply["offer"]["rules"]) for reply in replies}
 
 
+@pytest.mark.long
 def test_every_worker_answers_by_a_new_policy_within_a_second_and_by_the_old_one_again(
     officer: Officer, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from alama.platform.book import Book, Mode, Scope
 from alama.protection.applicants import Applicants
@@ -27,6 +28,7 @@ SAID = {
 }
 
 
+@pytest.mark.long
 def test_the_walk_goes_as_the_page_says(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -218,6 +218,7 @@ def test_nothing_that_a_caller_sends_is_in_the_log(asked: Asked) -> None:
     assert asked.key not in asked.server.output()
 
 
+@pytest.mark.long
 def test_a_request_that_never_ends_does_not_stop_the_stop(tmp_path: Path, workers: int) -> None:
     with (
         Server(sqlite_url(tmp_path), tmp_path, workers, ALAMA_STOP_TIMEOUT="2") as server,
@@ -233,6 +234,7 @@ def test_a_request_that_never_ends_does_not_stop_the_stop(tmp_path: Path, worker
         assert time.monotonic() - started_s < 4
 
 
+@pytest.mark.long
 def test_ctrl_c_is_a_stop_like_any_other(server: Server) -> None:
     os.killpg(server.pid, signal.SIGINT)  # as a terminal does: to all of them
     assert eventually(lambda: bool(events(server, "stopped")))
@@ -240,6 +242,7 @@ def test_ctrl_c_is_a_stop_like_any_other(server: Server) -> None:
     assert "Traceback" not in server.output()
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     with Server(sqlite_url(tmp_path), tmp_path, workers=2) as server:
         assert eventually(lambda: len(worker_pids(server)) == 2)
@@ -265,6 +268,7 @@ def test_workers_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
         server.start()  # the port is free again
 
 
+@pytest.mark.long
 def test_metrics_are_those_of_the_whole_service(tmp_path: Path, workers: int) -> None:
     port = free_port()
     with Server(sqlite_url(tmp_path), tmp_path, workers, ALAMA_METRICS_PORT=str(port)) as server:

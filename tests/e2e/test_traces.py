@@ -285,6 +285,7 @@ def test_a_worker_by_itself_tells_what_it_did_just_before_a_stop(tmp_path: Path)
     assert MARK.encode() not in span.raw
 
 
+@pytest.mark.long
 def test_what_is_traced_just_before_a_stop_still_arrives(tmp_path: Path) -> None:
     with Collector() as collector:
         late = {"OTEL_BSP_SCHEDULE_DELAY": "60000"}
@@ -329,6 +330,7 @@ for environment in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.long
 def test_without_a_collector_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     install(tmp_path)
     done = subprocess.run(

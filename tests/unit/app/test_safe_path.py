@@ -113,6 +113,7 @@ def test_the_service_its_workers_and_the_one_beside_them_import_nothing_from_the
     assert loaded(folder) == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [job_supervisor.COMMAND, worker_process.COMMAND, (*MODULE, "doctor")],

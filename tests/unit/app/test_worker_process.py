@@ -290,6 +290,7 @@ def test_a_worker_in_a_thread_is_asked_once_and_has_its_time_from_then_on(
     worker._keeper.join()
 
 
+@pytest.mark.long
 def test_a_worker_beside_a_service_ends_when_its_input_does(tmp_path: Path) -> None:
     with worker(tmp_path, "--beside-service", stdin=subprocess.PIPE) as beside_us:
         beside_us.send_signal(signal.SIGINT)  # for the service to answer, not for it

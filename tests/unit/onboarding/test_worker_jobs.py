@@ -119,6 +119,7 @@ def test_a_small_file_that_would_take_gigabytes_ends_its_own_job(
     assert taken_mb < MEMORY_BYTES >> 20
 
 
+@pytest.mark.long
 def test_text_that_is_not_utf_8_leaves_no_byte_of_it_in_the_log(
     installed: Installation, tmp_path: Path
 ) -> None:

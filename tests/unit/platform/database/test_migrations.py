@@ -197,6 +197,7 @@ def test_threads_that_upgrade_a_new_database_at_once_all_succeed(database_url: s
         database.close()
 
 
+@pytest.mark.long
 def test_processes_that_upgrade_a_new_database_at_once_all_succeed(database_url: str) -> None:
     processes = [
         subprocess.Popen(
