@@ -28,6 +28,9 @@ _GAP_PX: Final = 10.0
 _BORDER_ROWS_Y: Final = (70.0, 84.0)
 _WAY_Y: Final = 24.0
 
+_BOLDER: Final = 1.25
+"""How much wider than a usual label one of capitals and digits in bold may be drawn."""
+
 _PIN_HALF: Final = 0.05
 """Half of the label of a pin, which has three large digits."""
 
@@ -172,7 +175,7 @@ def _apart(left: Mark, right: Mark, room_px: float) -> list[tuple[Mark, float, s
     Widths are estimates: what stands at an edge is held there, whatever its font makes of it.
     """
     gap = _GAP_PX / room_px
-    first, last = (text_width(mark.label) / room_px for mark in (left, right))
+    first, last = (_BOLDER * text_width(mark.label) / room_px for mark in (left, right))
     # Centred on its mark, but inside the drawing.
     first_end = min(max(left.at + first / 2.0, first), 1.0)
     last_start = max(min(right.at - last / 2.0, 1.0 - last), 0.0)
