@@ -14,6 +14,7 @@ QUICK = Recipe(
     pairs=2,
     folds=3,
     learning_rate=0.1,
+    band_cost=2e-4,
     masked_share=0.1,
     portable=False,  # which takes three times as long; test_reproducible.py is about it
 )

@@ -20,29 +20,36 @@ FEW: Final = 5_000
 and one that only stopped it has told it something."""
 
 FOLDS_OF_FEW: Final = 6
-FOLDS_OF_MANY: Final = 4
+FOLDS_OF_MANY: Final = 3
 FOLDS_MIN: Final = 3
 """One is left out, one stops the boosting, and at least one is learned from."""
 
 BAGS: Final = ((500, 2),)
 """Below so many of the rarer outcome, so many bags a fold: there scores move with the seed."""
 
-BOOSTING_OF_FEW: Final = {
+OF_FEW: Final = {
     "learning_rate": 0.08,
     "smoothing_rounds": 5,
     "patience": 8,
     "tolerance": 1e-3,
+    "band_cost": 2e-4,
 }
-BOOSTING_OF_MANY: Final = {
+OF_MANY: Final = {
     "learning_rate": 0.04,
     "smoothing_rounds": 75,
     "patience": 50,
     "tolerance": 1e-5,
+    "band_cost": 1e-4,
 }
-"""Few rows are learned by heart in small steps; many have room for shapes that are found slowly."""
+OF_MILLIONS: Final = {**OF_MANY, "smoothing_rounds": 20, "patience": 10, "tolerance": 1e-4}
+"""Few rows are learned by heart in small steps; many have room for shapes that are found slowly;
+and where a step takes long, fewer have to do."""
 
-LARGE_ROWS: Final = 100_000
-"""From here on steps may be twice as long: measured, shorter ones cost nothing but time."""
+MILLIONS: Final = 500_000
+
+STEP_A_ROW: Final = 8e-7
+STEP_MAX: Final = 0.2
+"""The more rows, the longer steps may be: measured, shorter ones cost nothing but time."""
 
 DEFAULTS_PER_PAIR: Final = 10
 PAIRS_MIN: Final = 3
@@ -80,7 +87,7 @@ class Recipe:
     masked_share: float = 0.1
     words_max: int = 40
     word_share_min: float = 0.002
-    band_cost: float = 2e-4
+    band_cost: float = 0.0
     cap_cost: float = 2e-4
     ridge: float = 0.3
     portable: bool = True
@@ -89,8 +96,8 @@ class Recipe:
         """Fit the recipe to the evidence: little data, more bags and smaller leaves."""
         minority = min(defaults, rows - defaults)
         few = minority < FEW
-        boosting = BOOSTING_OF_FEW if few else BOOSTING_OF_MANY
-        longer = 2.0 if rows >= LARGE_ROWS and not few else 1.0
+        usual = OF_FEW if few else OF_MANY if rows < MILLIONS else OF_MILLIONS
+        step = max(usual["learning_rate"], min(rows * STEP_A_ROW, STEP_MAX))
         folds = max(self.folds or (FOLDS_OF_FEW if few else FOLDS_OF_MANY), FOLDS_MIN)
         return replace(
             self,
@@ -99,10 +106,11 @@ class Recipe:
             bags=min(self.bags or _by_evidence(BAGS, minority, 1), folds - 1),
             pairs=min(self.pairs, max(minority // DEFAULTS_PER_PAIR, PAIRS_MIN)),
             leaf_rows=self.leaf_rows or _by_evidence(LEAF_ROWS, minority, LEAF_ROWS_MAX),
-            learning_rate=self.learning_rate or longer * boosting["learning_rate"],
-            smoothing_rounds=self.smoothing_rounds or int(boosting["smoothing_rounds"]),
-            patience=self.patience or int(boosting["patience"]),
-            tolerance=self.tolerance or boosting["tolerance"],
+            learning_rate=self.learning_rate or step,
+            smoothing_rounds=self.smoothing_rounds or int(usual["smoothing_rounds"]),
+            patience=self.patience or int(usual["patience"]),
+            tolerance=self.tolerance or usual["tolerance"],
+            band_cost=self.band_cost or usual["band_cost"],
         )
 
     def settings(self) -> dict[str, Setting]:

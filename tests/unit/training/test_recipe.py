@@ -28,9 +28,19 @@ def test_other_folds_can_be_asked_for() -> None:
     assert Recipe(folds=6).for_data(ROWS, 1_000).folds == 6
 
 
-@pytest.mark.parametrize(("rows", "rate"), [(99_999, 0.08), (100_000, 0.16)])
+@pytest.mark.parametrize(
+    ("rows", "rate"), [(20_000, 0.04), (50_000, 0.04), (100_000, 0.08), (1_000_000, 0.2)]
+)
 def test_many_rows_are_learnt_in_longer_steps(rows: int, rate: float) -> None:
-    assert Recipe().for_data(rows, 20_000).learning_rate == rate
+    assert Recipe().for_data(rows, rows // 4).learning_rate == pytest.approx(rate)
+
+
+def test_few_rows_are_learnt_in_few_steps_and_many_in_small_ones() -> None:
+    few, many = Recipe().for_data(ROWS, 4_999), Recipe().for_data(ROWS, 5_000)
+    assert few.learning_rate > many.learning_rate
+    assert few.tolerance > many.tolerance
+    assert few.patience < many.patience
+    assert few.band_cost > many.band_cost
 
 
 @pytest.mark.parametrize(("defaults", "pairs"), [(20, 3), (100, 10), (1_000, 30)])

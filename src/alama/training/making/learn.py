@@ -52,8 +52,8 @@ FIELDS_MAX: Final = 60
 
 _WEIGHT_MIN: Final = 1e-3
 
-_STEPS_GUESSED: Final = 1_200
-"""Boosting steps a bag usually takes, for the progress bar alone."""
+_ROUNDS_GUESSED: Final = 35
+"""Boosting rounds a bag usually takes beside the first and the last, for the progress bar alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,9 @@ def learn(
     rows: Rows, recipe: Recipe, jobs: int, watch: Callable[[float, float], None]
 ) -> list[Learned]:
     """Learn without each fold; `watch` is called with the share that is done and the log-loss."""
-    steps = _STEPS_GUESSED * recipe.folds * recipe.bags * (2 if recipe.pairs else 1)
+    rounds = recipe.smoothing_rounds + _ROUNDS_GUESSED + recipe.patience
+    terms = min(len(rows.data.columns), FIELDS_MAX) + recipe.pairs
+    steps = rounds * terms * recipe.folds * recipe.bags
     with (
         progress(lambda done, loss: watch(min(done / steps, 1.0), loss)) as folder,
         # Arrays go by pipe: files in shared memory, joblib's way for large ones, are at times
