@@ -39,7 +39,7 @@ OF_MANY: Final = {
     "smoothing_rounds": 75,
     "patience": 50,
     "tolerance": 1e-5,
-    "band_cost": 1e-4,
+    "band_cost": 1.5e-4,
 }
 OF_MILLIONS: Final = {**OF_MANY, "smoothing_rounds": 20, "patience": 10, "tolerance": 1e-4}
 """Few rows are learned by heart in small steps; many have room for shapes that are found slowly;
