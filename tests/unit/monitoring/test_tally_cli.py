@@ -118,8 +118,8 @@ def test_one_field_is_shown_band_by_band_for_each_card_that_reads_it(
     out, _ = capsys.readouterr()
     compact, full = out.split("card full: 1 score\n")
     assert "avg_inflow, KES a month" in compact
-    assert row(compact, "17,900 to under 19,000") == ["3", "100.0%", "3.1%"]
-    assert row(compact, "15,600 to under 17,900") == ["0", "0.0%", "7.2%"]
+    assert row(compact, "17,900 to under 19,300") == ["3", "100.0%", "3.9%"]
+    assert row(compact, "12,200 to under 17,900") == ["0", "0.0%", "19.5%"]
     assert row(full, "under 500") == ["1", "100.0%", "1.6%"]
     assert "not given" not in out  # it is a required field
     assert "decision" not in out

@@ -61,7 +61,7 @@ def test_a_receipt_that_holds_is_told_with_whom_and_what_it_is_about(
         f"{path} holds: nothing in it was changed since it was signed, and its model and policy "
         "give the same answer again, to the last digit."
     )
-    assert re.search(r"\nscore +634, tier C, APPROVED *\n", out)
+    assert re.search(r"\nscore +633, tier C, REVIEW *\n", out)
     assert re.search(rf"\nrequest +{receipt.score.request_id} *\n", out)
     assert re.search(r"\ngiven +2026-11-15 12:00:00 UTC to demo, test mode *\n", out)
     assert re.search(rf"\nmodel +{builtin().id} *\n", out)
@@ -113,7 +113,7 @@ def test_a_changed_decision_is_named_with_what_it_was(
         ["what", "why"],
         ["record", "score, application or assessment are not those that were logged"],
         ["part", "receipt", "replayed"],
-        ["column decision", "DECLINED", "APPROVED"],
+        ["column decision", "DECLINED", "REVIEW"],
     ]
 
 
@@ -146,7 +146,7 @@ def test_what_was_signed_and_is_not_given_again_is_found_out(
     assert "Nothing in it was changed since it was signed, but" in out
     assert rows(out) == [
         ["part", "receipt", "replayed"],
-        ["column decision", "DECLINED", "APPROVED"],
+        ["column decision", "DECLINED", "REVIEW"],
     ]
 
 

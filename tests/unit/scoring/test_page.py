@@ -357,7 +357,7 @@ def test_a_policy_with_other_tiers_has_its_own_scale() -> None:
     page = shown(explained(COMPACT, ENGLISH, ready=ready))
     scale = next(tree(page).iter("figure"))
     labels = [label.text for label in scale.iter("text")]
-    assert labels == ["Z", "A", "690", "565"]
+    assert labels == ["Z", "A", "690", "563"]
     assert ENGLISH.page["tier_review"] not in page
 
 

@@ -181,7 +181,7 @@ Need = float
 
 OPEN: Final = -math.inf
 SHUT: Final = math.inf
-_CELLS_MAX: Final = 20_000
+_CELLS_MAX: Final = 50_000
 """The largest table that is made: larger ones take longer than they spare."""
 
 

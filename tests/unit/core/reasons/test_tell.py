@@ -70,7 +70,7 @@ def test_a_declined_score_is_the_first_reason_with_the_score_that_is_needed() ->
         "tier_below_cutoff",
         None,
         None,
-        "Your score of 466 is too low for a loan from us. From 555 on, we can consider one.",
+        "Your score of 470 is too low for a loan from us. From 555 on, we can consider one.",
     )
     assert [reason.feature for reason in rest] == [
         "mobile_money_months",
@@ -231,8 +231,8 @@ def test_an_approval_tells_strengths_alone_and_gives_no_advice() -> None:
     strengths = told(GOOD)
     assert [reason.code for reason in strengths] == [
         "steady_balance",
-        "regular_airtime",
         "high_inflow",
+        "regular_airtime",
         "long_history",
     ]
     assert all(reason.contribution and reason.contribution > 0 for reason in strengths)
@@ -245,7 +245,7 @@ def test_money_is_in_the_currency_of_the_lender() -> None:
     texts = [reason.text for reason in told(sent, policy=policy, model=builtin(), language=FRENCH)]
     assert (
         "Vous recevez peu d\u2019argent chaque mois\u00a0: 12\u202f346\u00a0FCFA en moyenne. "
-        "Pour un meilleur score\u00a0: au moins 15\u202f000\u00a0FCFA."
+        "Pour un meilleur score\u00a0: au moins 20\u202f000\u00a0FCFA."
     ) in texts
 
 

@@ -54,7 +54,7 @@ from tests.unit.core.recourse.advised import (
                 "requested_amount": 2_000,
                 "requested_term_days": 60,
             },
-            0.28,
+            0.29,
         ),
     ],
 )

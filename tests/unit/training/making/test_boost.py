@@ -29,7 +29,7 @@ pytestmark = pytest.mark.xdist_group("boost")
 
 ROWS = 2_500
 LEFT_OUT = 1
-RECIPE = replace(QUICK, folds=3, stop_apart=True, bags=2, leaf_rows=10)
+RECIPE = replace(QUICK, folds=3, bags=2, leaf_rows=10).for_data(2_500, 500)
 
 
 @dataclass(frozen=True)
