@@ -292,7 +292,8 @@ PARAMETERS: Final[dict[str, Json]] = {
     "expand": {
         "name": "expand",
         "in": "query",
-        "description": "What to add to the ten fields of the reply, separated by commas.",
+        "description": "What to add to the ten fields of the reply, separated by commas, or each "
+        "as a parameter of its own.",
         "style": "form",
         "explode": False,
         "schema": {
@@ -338,7 +339,8 @@ PARAMETERS: Final[dict[str, Json]] = {
         "name": "locked",
         "in": "query",
         "description": "Fields that must stay as they are, in either spelling, separated by "
-        "commas. None where it is empty; space around a name does not count.",
+        "commas, or each as a parameter of its own. None where it is empty; space around a name "
+        "does not count.",
         "style": "form",
         "explode": False,
         "schema": {
@@ -431,7 +433,7 @@ class ScoreEndpoint:
     def _renderer(self, call: Call) -> Render:
         if not call.query:
             return score_reply
-        asked = parameters.read(call, ("expand", "language"))
+        asked = parameters.read(call, ("expand", "language"), lists=("expand",))
         names = parameters.expansions(asked.get("expand"), EXPANSIONS)
         return expanded(names, parameters.language(asked.get("language"), self._languages))
 
