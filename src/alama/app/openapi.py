@@ -259,7 +259,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string"},
     },
     "Location": {
-        "description": "Where to ask how far it has come.",
+        "description": "Where to read what was made, or to ask how far it has come.",
         "required": True,
         "schema": {"type": "string"},
         "example": f"/v1/onboarding/jobs/{jobs_api.JOB_ID_EXAMPLE}",

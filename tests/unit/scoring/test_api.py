@@ -51,6 +51,16 @@ def test_anything_but_plain_json_is_refused(service: Service, headers: dict[str,
     assert refusal(received) == (415, "unsupported_media_type")
 
 
+def test_a_body_may_begin_with_the_mark_that_some_editors_write(service: Service) -> None:
+    marked = b"\xef\xbb\xbf" + BODY
+    reply = service.ask("/v1/score", body=marked)
+    assert reply.status == 200
+    record = service.ask(f"/v1/scores/{reply.json()['request_id']}").json()
+    assert record["application"]["mobile_money_months"] == 24
+    twice = service.ask("/v1/score", body=b"\xef\xbb\xbf" + marked)
+    assert refusal(twice) == (400, "malformed_json")
+
+
 def test_a_body_may_have_64_kib_and_no_byte_more(service: Service) -> None:
     assert service.ask("/v1/score", body=BODY.ljust(BODY_MAX)).status == 200
     received = service.ask("/v1/score", body=BODY.ljust(BODY_MAX + 1))

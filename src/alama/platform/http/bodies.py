@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Final
 
 from alama.platform.http.exchange import BODY_MAX, Call
@@ -24,7 +25,7 @@ async def json_body(call: Call, bytes_max: int = BODY_MAX) -> bytes:
     body = None if _is_announced_beyond(call, bytes_max) else await call.body(bytes_max)
     if body is None:
         raise BodyTooLarge(f"the body is larger than {bytes_max // 1024} KiB")
-    return body
+    return body.removeprefix(BOM_UTF8)
 
 
 async def optional_json_body(call: Call) -> bytes:

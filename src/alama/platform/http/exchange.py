@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import msgspec
@@ -62,6 +63,11 @@ class Reply(msgspec.Struct, frozen=True):
 def private_json(body: bytes, headers: Headers, status: int = 200) -> Reply:
     """Give a reply that nobody on the way may keep."""
     return Reply(status, [JSON, PRIVATE, *headers], body)
+
+
+def created_json(body: bytes, headers: Headers, place: str) -> Reply:
+    """Give the reply to what has made something that can be read at a place."""
+    return private_json(body, [(b"location", place.encode()), *headers], HTTPStatus.CREATED)
 
 
 def private_page(page: bytes, headers: Headers) -> Reply:
