@@ -220,6 +220,10 @@ HEADERS: Final[dict[str, Json]] = {
         "required": True,
         "schema": {"type": "string", "pattern": scoring_api.REQUEST_ID_PATTERN},
     },
+    "X-Request-Id": {
+        "description": "Your own id of the request, where it came with one that was taken up.",
+        "schema": {"type": "string"},
+    },
     "RateLimit": {
         "description": "Requests left right now (r), and seconds until all are back (t).",
         "required": True,
@@ -278,6 +282,20 @@ HEADERS: Final[dict[str, Json]] = {
 }
 
 
+EVERYWHERE: Final[dict[str, Json]] = {
+    "X-Request-Id": {
+        "name": "X-Request-Id",
+        "in": "header",
+        "description": "Your own id of this request: up to 128 letters, digits and `_.:/+=-`. It "
+        "comes back in the reply, and problems and the log name the request by it. Passed over "
+        "where it has anything else in it, is digits alone, or begins with `req_` or `alama_`.",
+        "schema": {"type": "string"},
+        "example": "order-4711-1",
+    },
+}
+"""Parameters of every operation."""
+
+
 TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
@@ -294,6 +312,8 @@ SERVER: Final = {"url": "/", "description": "This installation."}
 PROBLEM_JSON: Final = problems.MEDIA_TYPE.decode()
 
 _FILE: Final = {"type": "string", "format": "binary"}
+
+_OF_EVERY_REPLY: Final = ("Request-Id", "X-Request-Id")
 
 DESCRIPTION: Final = """\
 Alama scores loan applications from mobile-money behaviour, for lenders in markets where \
@@ -353,7 +373,7 @@ def document() -> Json:
         "webhooks": webhooks_examples.webhooks(said.model_id, said.policy_id),
         "components": {
             "schemas": all_schemas(PRODUCT),
-            "parameters": PARAMETERS,
+            "parameters": {**PARAMETERS, **EVERYWHERE},
             "headers": HEADERS,
             "examples": {
                 **served.request_examples(),
@@ -391,8 +411,8 @@ def _operation(operation: Operation) -> Json:
         told["servers"] = [SERVER]
     if operation.scope:
         told["description"] += f" The key needs the scope `{operation.scope}`."
-    if operation.parameters:
-        told["parameters"] = [_point("parameters", name) for name in operation.parameters]
+    named = (*operation.parameters, *EVERYWHERE)
+    told["parameters"] = [_point("parameters", name) for name in named]
     if operation.body:
         told["requestBody"] = {
             "required": operation.body_required,
@@ -425,7 +445,7 @@ def _body(schema: str, operation: Operation) -> Json:
 def _success(reply: Success) -> Json:
     told: Json = {
         "description": reply.description,
-        "headers": _headers(["Request-Id", *reply.headers]),
+        "headers": _headers([*_OF_EVERY_REPLY, *reply.headers]),
     }
     if reply.schema is not None:
         told["content"] = {reply.media_type: _content(reply.schema, reply.examples)}
@@ -459,7 +479,7 @@ def _refusal(replies: list[Reply]) -> Json:
     codes = [_code(reply) for reply in replies]
     return {
         "description": " Or: ".join(PROBLEMS[code].when for code in codes),
-        "headers": _headers(["Request-Id", *named]),
+        "headers": _headers([*_OF_EVERY_REPLY, *named]),
         "content": {PROBLEM_JSON: _content(reference("Problem"), codes)},
     }
 

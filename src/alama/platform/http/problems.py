@@ -201,7 +201,10 @@ class Problem(msgspec.Struct, frozen=True):
     detail: Annotated[str, Meta(description="What happened, and what to do about it.")]
     instance: Annotated[str, Meta(description="The path that was asked for.")]
     code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]
-    request_id: Annotated[str, Meta(description="To quote when asking for help.")]
+    request_id: Annotated[
+        str,
+        Meta(description="To quote when asking for help: your `X-Request-Id`, or else ours."),
+    ]
     errors: Annotated[
         list[FieldFault] | UnsetType, Meta(description="Every broken rule, where fields are wrong.")
     ] = UNSET
