@@ -19,7 +19,6 @@ from alama.core.chain import SALT_BYTES, digest
 from alama.core.lending.policy import Decision
 from alama.core.tally import seen
 from alama.platform.errors import Erased
-from alama.platform.events import Event, ScoreGiven, score_created
 from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.ids import RandomPool
 from alama.platform.timeouts import run_with_timeout
@@ -143,9 +142,8 @@ class Scoring:
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
-        event = _event(score) if active.announces else None
         counted = seen(assessment, assumed(active.policy, application, assessment.card))
-        entry = Entry(score, idempotency, covered, unsealed, counted, event)
+        entry = Entry(score, idempotency, covered, unsealed, counted)
         return reply, self._ledger.append(entry)
 
 
@@ -177,19 +175,6 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         b"",
         None,
     )
-
-
-def _event(score: ScoreRow) -> Event:
-    given = ScoreGiven(
-        score.mode,
-        score.request_id,
-        score.score,
-        score.tier,
-        score.decision,
-        score.model_id,
-        score.policy_id,
-    )
-    return score_created(score.lender, given, score.created_us)
 
 
 def _idempotency_row(caller: Caller, arrival: Arrival, once: Once) -> IdempotencyRow:

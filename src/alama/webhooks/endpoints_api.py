@@ -471,9 +471,9 @@ class WebhookEndpoints:
         description="From now on events of the key's lender and mode are sent to the URL, signed "
         "as Standard Webhooks 1.0 says with the `secret` of the reply, which is never shown again. "
         "Each event arrives at least once, not always in order; its id is the header `webhook-id`. "
-        "Scores are announced from at most a second after the reply on. There can be twenty "
-        "endpoints. No `Idempotency-Key` is taken: if the reply was lost, look in the list, and "
-        "remove the endpoint that nobody has the secret of before you add it again.",
+        "Whatever is scored after the reply is announced. There can be twenty endpoints. No "
+        "`Idempotency-Key` is taken: if the reply was lost, look in the list, and remove the "
+        "endpoint that nobody has the secret of before you add it again.",
         scope=Scope.WEBHOOKS_WRITE,
         body="NewWebhookEndpoint",
         body_told=FIELDS_TOLD,

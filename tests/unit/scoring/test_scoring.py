@@ -117,26 +117,6 @@ def test_the_answer_waits_until_the_score_is_kept() -> None:
     asyncio.run(story())
 
 
-def test_a_score_carries_its_event_where_somebody_wants_to_hear_of_it() -> None:
-    async def story() -> None:
-        house = HeldScoring()
-        quiet, heard = (
-            house.ask(),
-            house.ask(caller=a_caller(active=ACTIVE._replace(announces=True))),
-        )
-        await some_turns()
-        assert house.keep().event is None
-        entry = house.keep()
-        assert entry.event is not None
-        assert entry.event.subject_id == entry.score.request_id
-        assert entry.event.created_us == entry.score.created_us
-        assert str(entry.score.score).encode() in entry.event.payload
-        await quiet
-        await heard
-
-    asyncio.run(story())
-
-
 def test_a_score_that_cannot_be_kept_is_not_answered() -> None:
     async def story() -> None:
         house = HeldScoring()
