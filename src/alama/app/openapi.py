@@ -333,7 +333,8 @@ reports every broken field at once, and no value that was sent is ever part of i
 
 **Retries and idempotency.** `POST /v1/score` with an `Idempotency-Key` is answered once: for 72 \
 hours the same request under the same key gets the same bytes, with the header \
-`Idempotent-Replayed: true`. `POST /v1/outcomes` needs none: news that was sent before changes \
+`Idempotent-Replayed: true`. It is the same if it says the same: the order of fields does not \
+count, nor does 24.0 for 24. `POST /v1/outcomes` needs none: news that was sent before changes \
 nothing.
 
 **Limits.** A head has at most 32 KiB, and 10 seconds to come; a body has 30 seconds, and one more \

@@ -244,7 +244,8 @@ class _Backdating:
         assert book.mode is Mode.TEST
         self._store = Scores.at(opened)
         self._gathered = _GatheredEntries()
-        self._scoring = Scoring(Intake(PRODUCT), self._gathered, opened.vault)
+        intake, find = Intake(PRODUCT), self._store.find
+        self._scoring = Scoring(intake, self._gathered, opened.vault, find)
         free = active._replace(day=Day(), always=())
         key = Key(SIMULATED_KEY_ID, book.lender, book.mode, b"", "", (), 0)
         self._caller = Caller(key, book, free, opened.vault.ring(book.lender))

@@ -51,7 +51,7 @@ class IdempotencyKeyReused(AlamaError):
     def __init__(self) -> None:
         super().__init__(
             "this Idempotency-Key came with another request before",
-            hint="a new request needs a new key; a retry repeats the request byte for byte",
+            hint="a new request needs a new key; a retry says the same as the first",
         )
 
 

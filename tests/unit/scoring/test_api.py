@@ -1,5 +1,8 @@
 """The fine print of requests: media types, sizes, parameters and headers."""
 
+import hashlib
+import json
+
 import pytest
 
 from alama.core import document
@@ -8,6 +11,7 @@ from alama.lenders import keys
 from alama.platform import clock
 from alama.platform.book import Book, Mode
 from alama.platform.http.exchange import BODY_MAX
+from alama.scoring import schema
 from tests.exchanges import Received
 from tests.served import BODY, MODEL, Service
 
@@ -165,6 +169,32 @@ def test_an_idempotency_key_has_255_bytes_at_most(service: Service, key: str) ->
     received = service.ask("/v1/score", body=BODY, headers={"idempotency-key": key})
     assert refusal(received) == (400, "invalid_parameter")
     assert "255 bytes" in received.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "query"),
+    [
+        (BODY, "expand=offer,model"),
+        (json.dumps(dict(reversed(json.loads(BODY).items()))).encode(), "expand=offer,model"),
+    ],
+    ids=["as it was sent", "in another order"],
+)
+def test_what_was_kept_when_queries_were_hashed_as_sent_is_known_again(
+    service: Service, body: bytes, query: str
+) -> None:
+    named = {"idempotency-key": f"before {hashlib.sha256(body).hexdigest()}"}
+    path = f"/v1/score?{query}"
+    first = service.ask(path, body=BODY, headers=named)
+    sent = len(query).to_bytes(4, "big") + query.encode() + BODY
+    kept = service.installed.vault.ring("demo").fingerprint(hashlib.sha256(sent).digest())
+    table = schema.idempotency
+    of_first = table.c.request_id == first.json()["request_id"]
+    with service.installed.database.writing() as connection:
+        connection.execute(table.update().where(of_first).values(request_digest=kept))
+    again = service.ask(path, body=body, headers=named)
+    assert (again.body, again.headers["idempotent-replayed"]) == (first.body, "true")
+    other = service.ask(f"{path},policy", body=body, headers=named)
+    assert refusal(other) == (422, "idempotency_key_reused")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer "])
