@@ -339,6 +339,8 @@ nothing.
 
 **Limits.** A head has at most 32 KiB, and 10 seconds to come; a body has 30 seconds, and one more \
 for each 16 KiB of it. A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. \
+Bodies may come with `Content-Encoding: gzip`, and have these limits packed and unpacked; replies \
+of 4 KiB or more are packed for whoever says `Accept-Encoding: gzip`. \
 A key may send 1,000 requests a second, and 2,000 at once, unless the operator sets another rate. \
 `RateLimit` and `RateLimit-Policy` say how it stands, in every reply to a key that was \
 recognised."""

@@ -23,6 +23,7 @@ from alama.platform.http.exchange import Call, Reply, created_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     AT_US,
+    FIELDS_TOLD,
     RATE,
     REQUEST_ID,
     Json,
@@ -128,7 +129,7 @@ class ReviewEndpoints:
         scope=Scope.REVIEWS_WRITE,
         parameters=("request_id",),
         body="NewReview",
-        body_told="The fields. At most 64 KiB of UTF-8, not compressed.",
+        body_told=FIELDS_TOLD,
         requests=("new_review",),
         replies={
             201: _review("It is kept.", "Location"),

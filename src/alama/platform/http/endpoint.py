@@ -20,6 +20,7 @@ from alama.core.errors import AlamaError
 from alama.platform import ids
 from alama.platform.errors import ModelUnavailable, StoreUnavailable
 from alama.platform.http import problems
+from alama.platform.http.compression import LONG_BYTES, packed_for
 from alama.platform.http.exchange import Arrival, Call, ClientLeft, Handler, Reply
 from alama.platform.http.operation import operations_of
 from alama.platform.ids import RandomPool
@@ -124,6 +125,8 @@ class Endpoint:
             failure = _as_told(error)
             reply = problems.reply(failure, quote(scope["path"]), known_as)
             reply.headers.extend(call.rate)
+        if len(reply.body) >= LONG_BYTES:
+            reply = await packed_for(call, reply)
         await _send(send, reply, request_id, callers_id)
         caller = call.caller
         exchange = Exchanged(

@@ -27,6 +27,14 @@ def prefers_page(accept: bytes) -> bool:
     return _rank(offered, b"text", b"html") > _rank(offered, b"application", b"json")
 
 
+def takes_gzip(accept_encoding: bytes) -> bool:
+    """Say whether `Accept-Encoding` would have a reply packed; whoever does not say would not."""
+    weights = dict(_weighted(accept_encoding))
+    other = weights.get(b"*", 0.0)
+    gzip = weights.get(b"gzip", weights.get(b"x-gzip", other))
+    return gzip > 0.0 and gzip >= weights.get(b"identity", 0.0)
+
+
 def _rank(offered: list[tuple[bytes, float]], kind: bytes, subtype: bytes) -> _Rank:
     """Give how much a media type is wanted: the closest of what is named says so."""
     ranges = (b"*/*", kind + b"/*", kind + b"/" + subtype)

@@ -171,7 +171,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "of a history the newest loans.",
     ),
     "unsupported_media_type": Meaning(
-        "The body is not said to be plain, uncompressed JSON; a loan history, CSV or Parquet.",
+        "The body is not said to be JSON, plain or gzip; a loan history, CSV or Parquet.",
         "Send the header `Content-Type: application/json`, or the one that `detail` names.",
     ),
     "invalid_application": Meaning(
