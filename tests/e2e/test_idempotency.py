@@ -108,10 +108,9 @@ def test_another_request_under_the_key_is_refused(
 def test_a_retry_in_other_bytes_that_say_the_same_is_the_same_request(
     service: Service, key: str, body: str, query: str
 ) -> None:
-    asked = {"query": "?expand=model,offer", "key": key, "idempotency_key": "order-1"}
-    first = service.score(**asked)
+    first = service.score(query="?expand=model,offer", key=key, idempotency_key="order-1")
     for _ in range(3):
-        retry = service.anywhere(body.encode(), **(asked | {"query": query}))
+        retry = service.anywhere(body.encode(), query=query, key=key, idempotency_key="order-1")
         assert replayed(retry)
         assert retry.content == first.content
     assert stored(service, key) == [first.json()["request_id"]]

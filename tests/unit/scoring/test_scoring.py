@@ -102,7 +102,8 @@ async def some_turns() -> None:
 
 
 ONCE = only_once(b"order-1", BODY, b"")
-KEPT = Once(*map(VAULT.ring(DEMO.lender).fingerprint, ONCE[:2]), ())
+_fingerprint = VAULT.ring(DEMO.lender).fingerprint
+KEPT = Once(_fingerprint(ONCE.key_digest), _fingerprint(ONCE.request_digest), ())
 
 
 def test_the_answer_waits_until_the_score_is_kept() -> None:
