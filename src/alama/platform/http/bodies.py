@@ -108,7 +108,10 @@ async def _at_most(
 
 def _is_packed(call: Call) -> bool:
     """Say whether the body is gzip; anything but that or plain is refused."""
-    coding = call.headers.get(b"content-encoding", b"identity").strip().lower()
+    said = call.headers.get(b"content-encoding")
+    if said is None:
+        return False
+    coding = said.strip().lower()
     if coding in NAMES:
         return True
     if coding != b"identity":
