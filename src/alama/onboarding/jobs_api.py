@@ -273,7 +273,7 @@ def _column_parameters(name: str, told: str, items: Json, example: list[str]) ->
     return {
         "name": name,
         "in": "query",
-        "description": f"{told} Separated by commas.",
+        "description": f"{told} Separated by commas, or each as a parameter of its own.",
         "style": "form",
         "explode": False,
         "schema": {"type": "array", "maxItems": COLUMNS_MAX, "items": items},
@@ -356,11 +356,11 @@ class JobEndpoints:
         scope=Scope.PILOT_WRITE,
         parameters=("use_region", "exclude", "keep", "groups"),
         file_types=tuple(FILE_TYPES),
-        body_told="The file itself, at most 64 MiB, without a Content-Encoding; CSV may be a gzip "
-        "file. At most 1,000 columns and 5,000,000 rows, 1 GiB once it is unpacked. Its "
-        "columns: the fields of an application in either spelling, `borrower_id`, `applied_on`, "
-        "`disbursed_on`, `due_on`, `amount`, `term_days`, `largest_days_past_due`, `observed_on` "
-        "and `restructured`.",
+        body_told="The file itself, at most 64 MiB, also where it came packed, with "
+        "`Content-Encoding: gzip`; CSV may be a gzip file. At most 1,000 columns and 5,000,000 "
+        "rows, 1 GiB once it is unpacked. Its columns: the fields of an application in either "
+        "spelling, `borrower_id`, `applied_on`, `disbursed_on`, `due_on`, `amount`, `term_days`, "
+        "`largest_days_past_due`, `observed_on` and `restructured`.",
         replies={
             202: Success(
                 "It is kept, and waits to be read.",
@@ -534,15 +534,13 @@ def _accepted(job: records.Job, headers: Headers) -> Reply:
 
 
 def _wishes(call: Call) -> Wishes:
-    asked = parameters.read(call, WISHES)
-    region = asked.get("region", "false")
-    if region not in {"true", "false"}:
-        raise BadParameter("region must be true or false")
-    named = {name: _columns(name, asked.get(name)) for name in WISHES[1:]}
+    region, *lists = WISHES
+    asked = parameters.read(call, WISHES, lists)
+    named = {name: _columns(name, asked.get(name)) for name in lists}
     for name in ("exclude", "keep"):
         if not set(named[name]) <= set(FIELDS):
             raise parameters.no_field(name, named[name], FIELDS)
-    return Wishes(region == "true", **named)
+    return Wishes(parameters.switch(region, asked.get(region)), **named)
 
 
 def _columns(name: str, asked: str | None) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def test_the_figures_of_the_book_are_given(scored: Lender) -> None:
 def test_nobody_on_the_way_may_keep_them(scored: Lender) -> None:
     headers = scored.ask("GET", PATH).headers
     assert headers["cache-control"] == "no-store"
-    assert headers["vary"] == "accept"
+    assert "accept" in headers["vary"].split(", ")
 
 
 def test_people_get_a_page_that_needs_nothing_from_elsewhere(scored: Lender) -> None:
@@ -49,6 +49,11 @@ def test_people_get_a_page_that_needs_nothing_from_elsewhere(scored: Lender) -> 
     assert received.headers["cache-control"] == "no-store"
     assert received.body.startswith(b"<!DOCTYPE html>")
     assert f"Monitoring of {scored.book.lender}" in received.body.decode()
+
+
+def test_who_would_rather_have_json_gets_it(scored: Lender) -> None:
+    received = scored.ask("GET", PATH, headers={"accept": "text/html;q=0.1, application/json"})
+    assert received.headers["content-type"] == "application/json"
 
 
 def test_another_book_is_not_in_it(scored: Lender, installed: Installation) -> None:

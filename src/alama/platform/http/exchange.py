@@ -10,9 +10,12 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import msgspec
+
+from alama.platform.http.negotiation import prefers_page, takes_gzip
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
@@ -60,6 +63,11 @@ class Reply(msgspec.Struct, frozen=True):
 def private_json(body: bytes, headers: Headers, status: int = 200) -> Reply:
     """Give a reply that nobody on the way may keep."""
     return Reply(status, [JSON, PRIVATE, *headers], body)
+
+
+def created_json(body: bytes, headers: Headers, place: str) -> Reply:
+    """Give the reply to what has made something that can be read at a place."""
+    return private_json(body, [(b"location", place.encode()), *headers], HTTPStatus.CREATED)
 
 
 def private_page(page: bytes, headers: Headers) -> Reply:
@@ -113,7 +121,16 @@ class Call:
     @property
     def wants_page(self) -> bool:
         """Whether the caller would rather have a page than JSON, where the path has both."""
-        return b"text/html" in self.headers.get(b"accept", b"")
+        return prefers_page(self._listed(b"accept"))
+
+    @property
+    def takes_gzip(self) -> bool:
+        """Whether the caller would have a long reply packed."""
+        return takes_gzip(self._listed(b"accept-encoding"))
+
+    def _listed(self, header: bytes) -> bytes:
+        """Give a header that is a list, which may come in several lines."""
+        return b",".join([value for name, value in self.scope["headers"] if name == header])
 
     async def body(self, bytes_max: int = BODY_MAX) -> bytes | None:
         """Read the body; None where it is larger than `bytes_max`."""
