@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.platform import errors
 from alama.platform.errors import Kind
-from alama.platform.http.exchange import Headers, Reply, encode_json
+from alama.platform.http.exchange import INT32, Headers, Reply, encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -197,7 +197,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     type: Annotated[str, Meta(description="URI reference of the kind of problem.")]
     title: Annotated[str, Meta(description="The kind, for people.")]
-    status: Annotated[int, Meta(description="The HTTP status, again.")]
+    status: Annotated[int, Meta(description="The HTTP status, again.", extra_json_schema=INT32)]
     detail: Annotated[str, Meta(description="What happened, and what to do about it.")]
     instance: Annotated[str, Meta(description="The path that was asked for.")]
     code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]

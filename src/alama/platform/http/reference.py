@@ -213,7 +213,23 @@ class Reader:
         for part in node["$ref"].removeprefix("#/").split("/"):
             target = target[part]
         found: Json = target
-        return found
+        return self._with_parents(found, node["$ref"])
+
+    def _with_parents(self, schema: Json, pointer: str) -> Json:
+        """Give a schema with the fields of those that it is made of; a mapping says its `type`."""
+        if "allOf" not in schema:
+            return schema
+        properties: Json = {}
+        required: list[str] = []
+        for part in schema["allOf"]:
+            inner = self.resolve(part)
+            properties |= inner["properties"]
+            required += inner.get("required", ())
+            leads = inner.get("discriminator", {})
+            for word in (word for word, to in leads.get("mapping", {}).items() if to == pointer):
+                name = leads["propertyName"]
+                properties[name] = {**properties[name], "const": word}
+        return {**schema, "properties": properties, "required": required}
 
     def schema(self, name: str) -> Json:
         """Give a schema by name."""
@@ -573,7 +589,7 @@ def _kind(reader: Reader, kind: str, told: Json) -> Markup:
         heading(kind),
         paragraph(f"{told['summary']}."),
         json_block("Body", content["example"]),
-        reply_fields(reader, content["schema"]),
+        reply_fields(reader, reader.resolve(content["schema"])),
     )
 
 
@@ -672,7 +688,7 @@ class Reference:
     def _groups(self) -> dict[str, list[Section]]:
         """Give the sections by the heading under which the contents list them."""
         reader = self._reader
-        scores, webhooks, *others = [tag_["name"] for tag_ in reader.document["tags"]]
+        scores, *others = [tag_["name"] for tag_ in reader.document["tags"]]
         main, *further = reader.operations(scores)
         return {
             "Start": [self._start(main), self._authentication()],
@@ -688,12 +704,14 @@ class Reference:
                 self._retries(),
                 *(self._topic(title) for title in ("Limits", "Versions", "Paths")),
             ],
-            webhooks: [
-                *map(self._operation, reader.operations(webhooks)),
-                Section("what-is-sent", "What is sent to an endpoint", sent(reader)),
-            ],
-            **{name: list(map(self._operation, reader.operations(name))) for name in others},
+            **{name: self._tagged(name) for name in others},
         }
+
+    def _tagged(self, name: str) -> list[Section]:
+        """Give the operations of a tag; one that has none is that of what is sent to others."""
+        asked = list(map(self._operation, self._reader.operations(name)))
+        what = Section("what-is-sent", "What is sent to an endpoint", sent(self._reader))
+        return asked or [what]
 
     # ------------------------------------------------------------------------- sections
 
@@ -864,7 +882,7 @@ class Reference:
     def _retries(self) -> Section:
         section = self._topic("Retries and idempotency")
         key = self._reader.document["components"]["parameters"]["Idempotency-Key"]
-        option = f"-H '{key['name']}: {key['example']}'"
+        option = f'-H "{key["name"]}: $(uuidgen)"'
         shown = code_block("A new key for each new request, the same for its retries", text(option))
         return section._replace(body=join(section.body, shown))
 
