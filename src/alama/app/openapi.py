@@ -121,7 +121,12 @@ def problem_codes() -> dict[str, Schema]:
     every = [*problems.kinds().values(), problems.INTERNAL]
     kinds = sorted(every, key=lambda kind: (kind.status, order.index(kind.code)))
     return {
-        kind.code: {"status": int(kind.status), **PROBLEMS[kind.code]._asdict()} for kind in kinds
+        kind.code: {
+            "title": kind.title,
+            "status": int(kind.status),
+            **PROBLEMS[kind.code]._asdict(),
+        }
+        for kind in kinds
     }
 
 

@@ -145,9 +145,8 @@ def test_every_field_of_every_schema_says_what_it_means() -> None:
 
 def test_every_kind_of_problem_is_an_answer_of_some_operation() -> None:
     told = {kind for operation in OPERATIONS for kind in operation.problems}
-    # A path that leads nowhere has no operation, nor has what is hardly a request.
+    # What is hardly a request has no operation.
     assert problems.kinds().keys() - told == {
-        problems.NoSuchPath,
         problems.MalformedHttp,
         problems.HeadTooLarge,
         problems.RequestTimeout,

@@ -1,4 +1,4 @@
-"""This contract as documents: /openapi.json for machines, /docs for people."""
+"""This contract as documents: /openapi.json for machines, /docs and what is below for people."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.platform.http import operation
+from alama.platform.http import operation, problems
 from alama.platform.http.exchange import JSON, Call, Headers, Reply
-from alama.platform.http.operation import HTML, Json, Operation, Schema, Success
-from alama.platform.http.reference import Reference
+from alama.platform.http.operation import (
+    HTML,
+    Json,
+    Operation,
+    Schema,
+    Success,
+    path_parameter,
+)
+from alama.platform.http.problems import NoSuchPath
+from alama.platform.http.reference import ProblemPage, Reference, problem_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +35,9 @@ PARAMETERS: Final[dict[str, Json]] = {
         "description": "The `ETag` of what you have: the answer is 304 while it is the newest.",
         "schema": {"type": "string"},
     },
+    "code": path_parameter(
+        "code", "The `code` of the problem.", "^[a-z_]{1,40}$", "invalid_application"
+    ),
 }
 
 _UNCHANGED: Final = Success("It is still what you have.", None, headers=("ETag", "Cache-Control"))
@@ -71,6 +82,29 @@ class DocumentEndpoints:
         published = await asyncio.to_thread(_reference, self._document)
         return published.to(call)
 
+    @Operation(
+        path=f"{problems.PAGES}/{{code}}",
+        method="GET",
+        id="getProblemPage",
+        tag="Documents",
+        summary="Read what a problem means",
+        description="A small page for each `code`: when it is given, and what to do. It is the "
+        "`type` of the problem.",
+        parameters=("code", "If-None-Match"),
+        replies=_document("The page.", {"type": "string"}, HTML),
+        refusals=(NoSuchPath,),
+    )
+    async def problem(self, call: Call) -> Reply:
+        pages = await asyncio.to_thread(_problem_pages, self._document)
+        code = call.path_part("code")
+        if code not in pages:
+            raise no_such_code()
+        return pages[code].to(call)
+
+
+def no_such_code() -> NoSuchPath:
+    return NoSuchPath("no problem has this code", hint="/docs lists those that there are")
+
 
 class Published(NamedTuple):
     """A document, ready to be sent."""
@@ -101,7 +135,15 @@ def _openapi(document: Callable[[], Json]) -> Published:
 
 @cache
 def _reference(document: Callable[[], Json]) -> Published:
-    page = Reference(document())
+    return _page(Reference(document()))
+
+
+@cache
+def _problem_pages(document: Callable[[], Json]) -> Mapping[str, Published]:
+    return {page.code: _page(page) for page in problem_pages(document())}
+
+
+def _page(page: Reference | ProblemPage) -> Published:
     body = page.html.encode()
     headers = [
         (b"content-type", HTML.encode()),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 MEDIA_TYPE: Final = b"application/problem+json"
+PAGES: Final = "/docs/problems"
+"""Where each kind of problem has a page."""
 
 
 # ------------------------------------------------------------------- errors of the HTTP side
@@ -128,7 +130,7 @@ def reply(error: Exception, path: str, request_id: str) -> Reply:
     """Put an error into the words of RFC 9457."""
     kind = kind_of(error)
     problem = Problem(
-        type=f"urn:alama:problem:{kind.code}",
+        type=f"{PAGES}/{kind.code}",
         title=kind.title,
         status=kind.status,
         detail=_detail(error, kind),
@@ -195,7 +197,13 @@ class FieldFault(msgspec.Struct, frozen=True):
 class Problem(msgspec.Struct, frozen=True):
     """What went wrong (RFC 9457)."""
 
-    type: Annotated[str, Meta(description="URI reference of the kind of problem.")]
+    type: Annotated[
+        str,
+        Meta(
+            description="Names the kind of problem: a page of this service that says what to do.",
+            extra_json_schema={"format": "uri-reference"},
+        ),
+    ]
     title: Annotated[str, Meta(description="The kind, for people.")]
     status: Annotated[int, Meta(description="The HTTP status, again.", extra_json_schema=INT32)]
     detail: Annotated[str, Meta(description="What happened, and what to do about it.")]

@@ -643,19 +643,7 @@ class Reference:
             tag("footer", self._footer()),
             tag("script", Markup(SCRIPT)),
         )
-        html = tag("html", self._head(), body, lang="en")
-        return str(join(Markup("<!DOCTYPE html>\n"), html, "\n"))
-
-    def _head(self) -> Markup:
-        return tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", name="color-scheme", content="light dark"),
-            tag("title", f"{self._info['title']} API reference"),
-            tag("link", rel="icon", href="data:,"),
-            tag("style", Markup(STYLE)),
-        )
+        return _whole(f"{self._info['title']} API reference", STYLE, body)
 
     @property
     def _info(self) -> Json:
@@ -891,7 +879,71 @@ class Reference:
         return Section(title.lower().replace(" ", "-"), title, paragraph(prose(topic.written)))
 
 
+# ------------------------------------------------------------------- one page a problem
+
+_PROBLEM_STYLE: Final = """
+:root { color-scheme: light dark; }
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 42em; margin: 0 auto; padding: 10vh 20px; }
+h1 { font-size: 1.5rem; line-height: 1.3; }
+h2 { font-size: 1rem; margin: 1.6em 0 0; }
+p { margin: 0.3em 0; }
+code { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.92em; }
+"""
+
+
+class ProblemPage(NamedTuple):
+    """What one code means, and what to do: where the `type` of a problem leads."""
+
+    code: str
+    told: Json
+
+    @property
+    def content_security_policy(self) -> str:
+        """Allow the page's own style, by its hash, and nothing else."""
+        return (
+            f"default-src 'none'; style-src {_hash(_PROBLEM_STYLE)}; img-src data:; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+
+    @property
+    def html(self) -> str:
+        """The page, whole."""
+        title, status = self.told["title"], self.told["status"]
+        body = tag(
+            "body",
+            tag("h1", title),
+            tag("p", "Code ", tag("code", self.code), f", HTTP status {status}."),
+            heading("When"),
+            tag("p", prose(self.told["when"])),
+            heading("What to do"),
+            tag("p", prose(self.told["remedy"])),
+            heading("More"),
+            # Seen from here: the service may stand below any prefix.
+            tag("p", tag("a", "All codes", href=f"../../docs#code-{self.code}")),
+        )
+        return _whole(f"{title} ({status})", _PROBLEM_STYLE, body)
+
+
+def problem_pages(document: Json) -> list[ProblemPage]:
+    """Give a page for each code that a problem may have."""
+    codes = Reader(document).schema("Problem")["properties"]["code"]["x-codes"]
+    return [ProblemPage(code, told) for code, told in codes.items()]
+
+
 # ------------------------------------------------------------------------------- pieces
+
+
+def _whole(title: str, style: str, body: Markup) -> str:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("link", rel="icon", href="data:,"),
+        tag("style", Markup(style)),
+    )
+    return str(join(Markup("<!DOCTYPE html>\n"), tag("html", head, body, lang="en"), "\n"))
 
 
 def _contents(groups: dict[str, list[Section]]) -> Markup:
