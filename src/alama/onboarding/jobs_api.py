@@ -280,7 +280,7 @@ def _column_parameters(name: str, told: str, items: Json, example: list[str]) ->
     return {
         "name": name,
         "in": "query",
-        "description": f"{told} The parameter again for each, or all in one with commas between.",
+        "description": f"{told} Separated by commas, or each as a parameter of its own.",
         "style": "form",
         "explode": True,
         "schema": {"type": "array", "maxItems": COLUMNS_MAX, "items": items},

@@ -298,8 +298,8 @@ PARAMETERS: Final[dict[str, Json]] = {
     "expand": {
         "name": "expand",
         "in": "query",
-        "description": "What to add to the ten fields of the reply: the parameter again for each, "
-        "or all in one with commas between.",
+        "description": "What to add to the ten fields of the reply, separated by commas, or each "
+        "as a parameter of its own.",
         "style": "form",
         "explode": True,
         "schema": {
@@ -340,9 +340,9 @@ PARAMETERS: Final[dict[str, Json]] = {
     "locked": {
         "name": "locked",
         "in": "query",
-        "description": "Fields that must stay as they are, in either spelling: the parameter "
-        "again for each, or all in one with commas between. None where it is empty; space around "
-        "a name does not count.",
+        "description": "Fields that must stay as they are, in either spelling, separated by "
+        "commas, or each as a parameter of its own. None where it is empty; space around a name "
+        "does not count.",
         "style": "form",
         "explode": True,
         "schema": {
