@@ -30,6 +30,7 @@ from alama.platform import ids
 from alama.platform.book import Book, Mode
 from alama.platform.files.cells import inert
 from alama.platform.files.table import Table, require
+from alama.platform.http.parameters import SWITCH
 from alama.platform.http.problems import InvalidRequest
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, whole
@@ -284,7 +285,6 @@ IGNORED_MAX: Final = 20
 """Names that are told of what is no field; of lines one more is kept in mind."""
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SWITCH: Final = {"true": True, "1": True, "false": False, "0": False}
 _MARK: Final = b"\xef\xbb\xbf"  # how some editors begin a text in UTF-8
 
 
@@ -448,7 +448,7 @@ def _of_text(name: str, text: str) -> object:
     if name in AMOUNTS and _NUMBER.fullmatch(text):
         return float(text)
     if name == "corrects":
-        return _SWITCH.get(text.lower(), text)
+        return SWITCH.get(text.lower(), text)
     return text
 
 

@@ -541,15 +541,13 @@ def _accepted(job: records.Job, headers: Headers) -> Reply:
 
 
 def _wishes(call: Call) -> Wishes:
-    asked = parameters.read(call, WISHES)
-    region = asked.get("region", "false")
-    if region not in {"true", "false"}:
-        raise BadParameter("region must be true or false")
-    named = {name: _columns(name, asked.get(name)) for name in WISHES[1:]}
+    region, *lists = WISHES
+    asked = parameters.read(call, WISHES, lists)
+    named = {name: _columns(name, asked.get(name)) for name in lists}
     for name in ("exclude", "keep"):
         if not set(named[name]) <= set(FIELDS):
             raise parameters.no_field(name, named[name], FIELDS)
-    return Wishes(region == "true", **named)
+    return Wishes(parameters.switch(region, asked.get(region)), **named)
 
 
 def _columns(name: str, asked: str | None) -> tuple[str, ...]:

@@ -434,7 +434,7 @@ class ScoreEndpoint:
     def _renderer(self, call: Call) -> Render:
         if not call.query:
             return score_reply
-        asked = parameters.read(call, ("expand", "language"))
+        asked = parameters.read(call, ("expand", "language"), lists=("expand",))
         names = parameters.expansions(asked.get("expand"), EXPANSIONS)
         return expanded(names, parameters.language(asked.get("language"), self._languages))
 

@@ -328,7 +328,8 @@ class ExplainEndpoint:
         return private_json(explain_reply(explained), headers)
 
     def _question(self, call: Call) -> Question:
-        asked = parameters.read(call, ("target", "limit", "locked", "language"))
+        known = ("target", "limit", "locked", "language")
+        asked = parameters.read(call, known, lists=("locked",))
         return Question(
             target=asked.get("target", TARGET_DEFAULT),
             locked=parameters.listed(asked.get("locked")),

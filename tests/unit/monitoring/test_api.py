@@ -51,6 +51,11 @@ def test_people_get_a_page_that_needs_nothing_from_elsewhere(scored: Lender) -> 
     assert f"Monitoring of {scored.book.lender}" in received.body.decode()
 
 
+def test_who_would_rather_have_json_gets_it(scored: Lender) -> None:
+    received = scored.ask("GET", PATH, headers={"accept": "text/html;q=0.1, application/json"})
+    assert received.headers["content-type"] == "application/json"
+
+
 def test_another_book_is_not_in_it(scored: Lender, installed: Installation) -> None:
     assert figures(Lender(installed)).volume.scores == 0
     assert figures(scored).volume.scores == 1

@@ -173,11 +173,13 @@ def test_what_waits_for_a_person_is_listed_in_pages_until_it_is_reviewed(lender:
     assert review(lender, waiting[1], SAID).status == 201
     assert listed(lender, "?waiting=true") == [waiting[0], waiting[2]]
     assert Lender(lender.installed).read("/v1/scores?waiting=true")["data"] == []
-    for query in ("", "?waiting=false"):
+    for said in ("True", "TRUE", "1"):
+        assert listed(lender, f"?waiting={said}") == [waiting[0], waiting[2]]
+    for query in ("", "?waiting=false", "?waiting=False", "?waiting=0"):
         assert listed(lender, query) == [*waiting, decided]
 
 
-@pytest.mark.parametrize("said", ["", "1", "True", "yes", "true,false", "true&waiting=true"])
+@pytest.mark.parametrize("said", ["", "2", "10", "yes", "true,false", "true&waiting=true", " true"])
 def test_whether_it_waits_is_true_or_false(lender: Lender, said: str) -> None:
     reply = lender.ask("GET", f"/v1/scores?waiting={said}")
     assert (reply.status, reply.json()["code"]) == (400, "invalid_parameter")

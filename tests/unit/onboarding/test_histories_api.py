@@ -79,10 +79,16 @@ def test_other_callers_do_not_wait_while_the_head_of_a_file_is_looked_at(
     assert held_up == [None]
 
 
-def test_what_may_be_an_input_is_said_with_the_file(lender: Lender) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [
+        "region=true&exclude=avg_balance&groups=gender,age%20band",
+        "region=True&groups=gender&exclude=avg_balance&groups=age%20band",
+    ],
+)
+def test_what_may_be_an_input_is_said_with_the_file(lender: Lender, query: str) -> None:
     with_terms(lender)
-    path = f"{HISTORIES}?region=true&exclude=avg_balance&groups=gender,age%20band"
-    reply = lender.ask("POST", path, b"PAR1 and so on", PARQUET)
+    reply = lender.ask("POST", f"{HISTORIES}?{query}", b"PAR1 and so on", PARQUET)
     order = decode_read_order(job_of(lender, reply).order)
     assert order.wishes == Wishes(
         region=True, exclude=("avg_balance",), groups=("gender", "age band")

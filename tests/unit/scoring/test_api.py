@@ -73,6 +73,13 @@ def test_expand_adds_what_it_names(service: Service, expand: str) -> None:
     assert set(list(reply)[10:]) == set(expand.split(","))
 
 
+def test_a_list_may_come_as_several_parameters(service: Service) -> None:
+    together = service.ask("/v1/score?expand=model,offer", body=BODY).json()
+    apart = service.ask("/v1/score?expand=model&language=en&expand=offer", body=BODY).json()
+    assert list(apart) == list(together)
+    assert list(apart)[10:] == ["model", "offer"]
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -80,7 +87,9 @@ def test_expand_adds_what_it_names(service: Service, expand: str) -> None:
         "expand=model,",
         "expand=everything",
         "expand=model,,Policy",
-        "expand=model&expand=offer",
+        "expand=model&expand=",
+        "expand=model&expand=everything",
+        "expand=model&language=en&language=sw",
         "expnad=model",
         "language=",
         "language=de",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import msgspec
 
+from alama.platform.http.negotiation import prefers_page
+
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
@@ -117,7 +119,8 @@ class Call:
     @property
     def wants_page(self) -> bool:
         """Whether the caller would rather have a page than JSON, where the path has both."""
-        return b"text/html" in self.headers.get(b"accept", b"")
+        accept = [value for name, value in self.scope["headers"] if name == b"accept"]
+        return prefers_page(b",".join(accept))
 
     async def body(self, bytes_max: int = BODY_MAX) -> bytes | None:
         """Read the body; None where it is larger than `bytes_max`."""

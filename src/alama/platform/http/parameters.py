@@ -26,12 +26,17 @@ NAME_MAX: Final = 40
 """Letters of a name that are worth repeating."""
 
 _WHOLE: Final = re.compile(r"[0-9]{1,3}")
-_SWITCH: Final = {"true": True, "false": False}
+SWITCH: Final = {"true": True, "1": True, "false": False, "0": False}
+"""How text says what is so or not, in letters of either case."""
+
 _NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.-]{{0,{NAME_MAX - 1}}}")
 
 
-def read(call: Call, known: Sequence[str]) -> Mapping[str, str]:
-    """Read the query; a parameter that is misspelled or stands twice is refused, not dropped."""
+def read(call: Call, known: Sequence[str], lists: Collection[str] = ()) -> Mapping[str, str]:
+    """Read the query; a parameter that is misspelled or stands twice is refused, not dropped.
+
+    Those of `lists` may stand several times: that is one list, as if commas stood between.
+    """
     if not call.query:
         return {}
     try:
@@ -49,9 +54,9 @@ def read(call: Call, known: Sequence[str]) -> Mapping[str, str]:
     for name, value in sent:
         if name not in known:
             raise _unknown(name, known)
-        if name in asked:
+        if name in asked and name not in lists:
             raise BadParameter(f"the parameter {name} stands twice")
-        asked[name] = value
+        asked[name] = f"{asked[name]},{value}" if name in asked else value
     return asked
 
 
@@ -66,9 +71,12 @@ def limit(asked: str | None, default: int, most: int) -> int:
 
 def switch(name: str, asked: str | None) -> bool:
     """Read what is either so or not; it is not where nothing is said."""
-    if asked not in (None, *_SWITCH):
-        raise BadParameter(f"{name} must be {' or '.join(_SWITCH)}")
-    return asked is not None and _SWITCH[asked]
+    if asked is None:
+        return False
+    found = SWITCH.get(asked.lower())
+    if found is None:
+        raise BadParameter(f"{name} must be true or false")
+    return found
 
 
 def cursor(asked: str | None, prefix: str) -> str | None:
