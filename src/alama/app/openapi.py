@@ -88,7 +88,17 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(RULES)
     tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(OBSTACLES)
     tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
+    for schema in tidy.values():
+        _tell_defaults(schema["properties"])
     return tidy | payload_schemas()
+
+
+def _tell_defaults(properties: dict[str, Schema]) -> None:
+    """Tell of a default by a word of ours: by `default`, some generators make a field required."""
+    for told in properties.values():
+        default = told.pop("default", None)
+        if default is not None:
+            told["x-default"] = default
 
 
 def _inline(part: object, pointer: Schema, words: list[str]) -> None:

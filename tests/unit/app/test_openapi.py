@@ -412,7 +412,7 @@ def test_a_whole_number_says_how_wide_it_is() -> None:
 
 
 def test_a_moment_says_that_it_is_one_also_where_it_may_be_null() -> None:
-    moments = [told for name, told in named_schemas() if name.endswith("_at")]
+    moments = [told for name, told in named_schemas() if name.endswith(("_at", "_since"))]
     days = [told for name, told in named_schemas() if name.endswith(("_on", "_day"))]
     assert any("null" in types(told) for told in moments)
     assert {told.get("format") for told in moments} == {"date-time"}
@@ -432,6 +432,15 @@ def test_an_application_is_one_flat_object() -> None:
     assert APPLICATION["type"] == "object"
     kinds = {kind for told in APPLICATION["properties"].values() for kind in types(told)}
     assert kinds == {"integer", "number", "string", "null"}
+
+
+def test_a_field_that_may_be_left_out_may_be_left_out_in_every_language() -> None:
+    # A generator takes a field with a default for one that is always there.
+    schemas = DOCUMENT["components"]["schemas"]
+    assert [
+        name for name, schema in schemas.items() for node in nodes(schema) if "default" in node
+    ] == []
+    assert schemas["NewWebhookEndpoint"]["properties"]["description"]["x-default"] == ""
 
 
 def test_a_body_that_is_sent_has_a_name_which_its_type_leads_to() -> None:

@@ -135,12 +135,13 @@ def _openapi(document: Callable[[], Json]) -> Published:
 
 @cache
 def _reference(document: Callable[[], Json]) -> Published:
-    return _page(Reference(document()))
+    return _page(Reference(json.loads(_openapi(document).body)))
 
 
 @cache
 def _problem_pages(document: Callable[[], Json]) -> Mapping[str, Published]:
-    return {page.code: _page(page) for page in problem_pages(document())}
+    pages = problem_pages(json.loads(_openapi(document).body))
+    return {page.code: _page(page) for page in pages}
 
 
 def _page(page: Reference | ProblemPage) -> Published:

@@ -505,6 +505,10 @@ def value_rule(schema: Json) -> Markup:
     return join(kind, tag("small", said) if said else "")
 
 
+_DEFAULTS: Final = ("default", "x-default")
+"""Of a parameter, and of a field."""
+
+
 def _bounds(schema: Json) -> Iterator[str]:
     match schema:
         case {"exclusiveMinimum": low, "maximum": high}:
@@ -523,8 +527,7 @@ def _bounds(schema: Json) -> Iterator[str]:
         yield f"always {schema['const']}"
     if "enum" in schema:
         yield f"one of {', '.join(schema['enum'])}"
-    if "default" in schema:
-        yield f"{_default(schema['default'])} by default"
+    yield from (f"{_default(schema[name])} by default" for name in _DEFAULTS if name in schema)
     if "format" in schema:
         yield str(schema["format"])
 
