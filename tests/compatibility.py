@@ -366,11 +366,13 @@ def _bounded(schema: Json) -> Json:
     Nothing has ever been sent, or been taken, that is wider than the widest of them.
     """
     rest = {
-        name: value for name, value in schema.items() if name != "format" or value not in WIDTHS
+        name: value
+        for name, value in schema.items()
+        if name != "format" or value not in {*WIDTHS, "double"}
     }
     if "integer" not in _types(schema) or "number" in _types(schema):
         return rest
-    width = WIDTHS[schema.get("format", "int64")]
+    width = WIDTHS.get(schema.get("format", ""), WIDTHS["int64"])
     return {
         **rest,
         "minimum": max(schema.get("minimum", -width), -width),

@@ -40,10 +40,11 @@ from client.models import (
     WebhookTestEvent,
 )
 from client.types import Unset
+from httpx import Timeout
 
 
 def main(url: str, key: str, retried: str) -> dict[str, object]:
-    client = AuthenticatedClient(base_url=url, token=key, timeout=30)
+    client = AuthenticatedClient(base_url=url, token=key, timeout=Timeout(30))
     compact = Application(
         mobile_money_months=24, monthly_inflow=18500, stability_score=0.62, airtime_regularity=0.71
     )

@@ -223,17 +223,23 @@ _INT32_MAX: Final = 2**31 - 1
 def printable(part: Any) -> Any:  # noqa: ANN401  as above
     """Give schemas that generators of clients can turn into code that compiles and holds.
 
-    A whole number says how wide it is: most take 32 bits where nothing is said. A pattern names no
-    character by a code beyond a byte: some print what the code stands for, be it the end of a line.
+    A number says how wide it is: most take 32 bits where nothing is said of a whole one, and any
+    number of digits for others. A pattern names no character by a code beyond a byte: some print
+    what the code stands for, be it the end of a line.
     """
     if isinstance(part, list):
         return [printable(inner) for inner in part]
     if not isinstance(part, dict):
         return part
     told = {name: printable(inner) for name, inner in part.items()}
-    if told.get("type") == "integer" or told.get("type") == ["integer", "null"]:
-        fits = told.get("maximum", _INT32_MAX + 1) <= _INT32_MAX
-        told = {"type": told["type"], "format": "int32" if fits else "int64"} | told
+    match told.get("type"):
+        case "integer" | ["integer", "null"]:
+            fits = told.get("maximum", _INT32_MAX + 1) <= _INT32_MAX
+            told = {"format": "int32" if fits else "int64"} | told
+        case "number" | ["number", "null"]:
+            told = {"format": "double"} | told
+        case _:
+            pass
     if isinstance(told.get("pattern"), str):
         told["pattern"] = told["pattern"].replace(HIDDEN, CONTROLS)
     return told

@@ -203,6 +203,12 @@ def test_every_field_of_a_request_is_told_in_both_spellings() -> None:
     assert written.count("required") >= len(PRODUCT.core_names)
 
 
+def test_how_wide_a_number_is_says_nothing_to_people() -> None:
+    rules = ["".join(small.itertext()) for small in PAGE.iter("small")]
+    assert any("0 to 600" in rule for rule in rules)
+    assert [rule for rule in rules if re.search("int32|int64|double", rule)] == []
+
+
 def test_every_field_of_the_reply_is_told() -> None:
     written = section("reply-fields")
     for name in DOCUMENT["components"]["schemas"]["ScoreReply"]["properties"]:

@@ -398,9 +398,11 @@ def test_a_parameter_that_is_a_list_stands_once_for_each_of_it() -> None:
     assert set(lists) == {("form", True)}
 
 
-def test_a_whole_number_says_how_wide_it_is() -> None:
+def test_a_number_says_how_wide_it_is() -> None:
     most = 2**31 - 1
     for node in nodes(DOCUMENT["components"]):
+        if types(node) in (["number"], ["number", "null"]):
+            assert node["format"] == "double", node
         if "integer" in types(node):
             assert node["format"] in {"int32", "int64"}, node
             if node["format"] == "int32":

@@ -505,6 +505,9 @@ def value_rule(schema: Json) -> Markup:
     return join(kind, tag("small", said) if said else "")
 
 
+_WIDTHS: Final = (None, "int32", "int64", "double")
+"""Formats that say nothing to people."""
+
 _DEFAULTS: Final = ("default", "x-default")
 """Of a parameter, and of a field."""
 
@@ -528,7 +531,7 @@ def _bounds(schema: Json) -> Iterator[str]:
     if "enum" in schema:
         yield f"one of {', '.join(schema['enum'])}"
     yield from (f"{_default(schema[name])} by default" for name in _DEFAULTS if name in schema)
-    if "format" in schema:
+    if schema.get("format") not in _WIDTHS:
         yield str(schema["format"])
 
 
