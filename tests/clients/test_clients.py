@@ -147,8 +147,8 @@ def test_hey_api_with_zod(server: Server, folder: Path) -> None:
 
 
 def test_orval_with_zod(server: Server, folder: Path) -> None:
-    shutil.copy(HERE / "orval.config.mjs", folder)
-    run(folder, TOOLS / "orval", "--config", "orval.config.mjs", SERVICE=server.url)
+    shutil.copy(HERE / "orval.config.cjs", folder)
+    run(folder, TOOLS / "orval", "--config", "orval.config.cjs", SERVICE=server.url)
     call_compiled(server, folder, "orval")
 
 
