@@ -19,24 +19,24 @@ async function main(key: string, retried: string): Promise<object> {
     requested_term_days: 30,
   };
 
-  const health = schemas.getHealthResponse.parse((await calls.getHealth()).data);
+  const health = schemas.GetHealthResponse.parse((await calls.getHealth()).data);
   const once = { headers: { ...options.headers, "Idempotency-Key": retried } };
   const expand = { expand: ["base_score" as const, "offer" as const] };
-  const score = schemas.createScoreResponse.parse((await calls.createScore(compact, expand, once)).data);
-  const again = schemas.createScoreResponse.parse((await calls.createScore(compact, expand, once)).data);
+  const score = schemas.CreateScoreResponse.parse((await calls.createScore(compact, expand, once)).data);
+  const again = schemas.CreateScoreResponse.parse((await calls.createScore(compact, expand, once)).data);
   const asked = { target: "B", locked: ["requested_amount" as const, "requested_term_days" as const] };
-  const explained = schemas.explainApplicationResponse.parse(
+  const explained = schemas.ExplainApplicationResponse.parse(
     (await calls.explainApplication(declined, asked, options)).data,
   );
-  const page = schemas.listScoresResponse.parse((await calls.listScores({ limit: 1 }, options)).data);
+  const page = schemas.ListScoresResponse.parse((await calls.listScores({ limit: 1 }, options)).data);
   const id = score.request_id;
-  const stored = schemas.getScoreResponse.parse((await calls.getScore(id, options)).data);
-  const receipt = schemas.getReceiptResponse.parse((await calls.getReceipt(id, options)).data);
+  const stored = schemas.GetScoreResponse.parse((await calls.getScore(id, options)).data);
+  const receipt = schemas.GetReceiptResponse.parse((await calls.getReceipt(id, options)).data);
   const today = new Date().toISOString().slice(0, 10);
-  const outcomes = schemas.recordOutcomesResponse.parse(
+  const outcomes = schemas.RecordOutcomesResponse.parse(
     (await calls.recordOutcomes({ request_id: id, outcome: "repaid", date: today }, options)).data,
   );
-  const report = schemas.getMonitoringResponse.parse((await calls.getMonitoring({ days: 30 }, options)).data);
+  const report = schemas.GetMonitoringResponse.parse((await calls.getMonitoring({ days: 30 }, options)).data);
   const added = await calls.createWebhookEndpoint(
     { url: "https://loans.example.com/hook", kinds: ["score.created"] },
     options,
