@@ -10,7 +10,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from alama.core.lending.policy import Decision
 from alama.platform import ids
 from alama.platform.book import Book, Mode
-from alama.scoring.records import Entry, IdempotencyRow, ScoreRow, Unsealed
+from alama.scoring.records import (
+    Entry,
+    IdempotencyRow,
+    ScoreRow,
+    StoredScore,
+    UnknownScore,
+    Unsealed,
+)
 from alama.vault.ring import Ring
 
 NOON_US = 1_794_744_000_000_000
@@ -26,6 +33,11 @@ _numbers = count()
 def a_request_id(at_us: int = NOON_US) -> str:
     """An id that no other call has given; ids of one moment sort as they were given."""
     return ids.request_id(at_us, next(_numbers).to_bytes(ids.RANDOM_BYTES, "big"))
+
+
+def nothing_stored(_book: Book, _request_id: str) -> StoredScore:
+    """Find no score, whichever it is."""
+    raise UnknownScore
 
 
 def an_entry(

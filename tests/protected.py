@@ -91,7 +91,7 @@ class House:
         key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
         caller = Caller(key, book, the_active_model(), self.vault.ring(book.lender))
         arrival = Arrival(a_request_id(self.clock()), self.clock(), time.perf_counter())
-        scoring = Scoring(Intake(PRODUCT), CommitAtOnce(self.scores), self.vault)
+        scoring = Scoring(Intake(PRODUCT), CommitAtOnce(self.scores), self.vault, self.scores.find)
         return asyncio.run(scoring.score(caller, arrival, body, _request_id, once))
 
     def score(self, applicant_ref: str | None = None, book: Book = DEMO, **fields: Any) -> str:

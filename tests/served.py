@@ -110,7 +110,7 @@ class Service(NamedTuple):
             lambda: MODEL,
             vault,
         )
-        scoring = Scoring(Intake(PRODUCT), ledger, vault)
+        scoring = Scoring(Intake(PRODUCT), ledger, vault, scores.find)
         health = HealthCheck(registry, ledger, vault, clock.stopwatch_us)
         admission = Admission(directory, RateLimit(3, 6))
         running = Running(admission, scores, scoring, explaining, reports, health)

@@ -61,7 +61,8 @@ async def _give(opened: Installation, body: bytes, book: Book) -> str:
     caller = await directory.caller(text)
     at_us = opened.clock()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
-    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(Scores.at(opened)), opened.vault)
+    scores = Scores.at(opened)
+    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(scores), opened.vault, scores.find)
     arrival = Arrival(request_id, at_us, time.perf_counter())
     await scoring.score(caller, arrival, body, _identity, None)
     return request_id

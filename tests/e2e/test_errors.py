@@ -1,5 +1,6 @@
 """Section 6 of the product, row by row, over the wire: status, code, headers, and no echo."""
 
+import gzip
 import json
 import re
 import time
@@ -71,7 +72,8 @@ CASES = [
     Case("NaN", 400, "malformed_json", body=b'{"avg_inflow":NaN}'),
     Case("no UTF-8", 400, "malformed_json", body=b'{"region":"' + MARK.encode() + b'\xff"}'),
     Case("UTF-16", 400, "malformed_json", body="{}".encode("utf-16")),
-    Case("a byte order mark", 400, "malformed_json", body=b"\xef\xbb\xbf{}"),
+    Case("two byte order marks", 400, "malformed_json", body=b"\xef\xbb\xbf" * 2 + b"{}"),
+    Case("a byte order mark alone", 400, "malformed_json", body=b"\xef\xbb\xbf"),
     Case("half a character", 400, "malformed_json", body=b'{"region":"\\ud800"}'),
     Case("endless nesting", 400, "malformed_json", body=b"[" * BODY_MAX),
     Case("endless nesting of objects", 400, "malformed_json", body=b'{"a":' * 13_000),
@@ -159,6 +161,19 @@ CASES = [
         for method in methods
     ],
     # 413
+    Case(
+        "a plain body that is said to be packed",
+        400,
+        "malformed_json",
+        headers=JSON | {"Content-Encoding": "gzip"},
+    ),
+    Case(
+        "a packed megabyte",
+        413,
+        "body_too_large",
+        body=gzip.compress(bytes(1 << 20)),
+        headers=JSON | {"Content-Encoding": "gzip"},
+    ),
     Case("a byte too many", 413, "body_too_large", body=b" " * (BODY_MAX + 1)),
     Case("a megabyte", 413, "body_too_large", body=MARK.encode() * 120_000),
     # 415
@@ -173,10 +188,10 @@ CASES = [
     ],
     Case("a body of no kind", 415, "unsupported_media_type", headers={}),
     Case(
-        "a compressed body",
+        "a body that is packed in another way than gzip",
         415,
         "unsupported_media_type",
-        headers=JSON | {"Content-Encoding": "gzip"},
+        headers=JSON | {"Content-Encoding": "br"},
     ),
     # 422
     Case("no field", 422, "invalid_application"),

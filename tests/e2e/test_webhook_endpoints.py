@@ -58,9 +58,7 @@ def test_an_endpoint_is_added_used_changed_and_removed(service: Service, caller:
     attempts = caller.said(200, "GET", f"{path}/attempts?limit=5")
     assert attempts == {"data": [], "next_cursor": None}, "nobody sends anything in this test"
 
-    # A process that has just seen this key may know of the endpoint only a second later.
-    fresh = service.key(Book(LENDER, Mode.TEST))
-    scored = service.score(key=fresh).json()["request_id"]
+    scored = service.score(key=caller.key).json()["request_id"]
     (event,) = caller.said(200, "GET", "/v1/events?kind=score.created")["data"]
     assert event["subject"] == scored
     assert caller.said(202, "POST", f"/v1/events/{event['id']}/resend") == {"deliveries": 1}
@@ -75,3 +73,16 @@ def test_an_endpoint_is_added_used_changed_and_removed(service: Service, caller:
     assert (gone.status_code, gone.content) == (204, b"")
     assert caller.ask("GET", path).status_code == 404
     assert caller.said(200, "GET", "/v1/events?limit=1")["next_cursor"] is not None
+
+
+def test_what_is_scored_after_the_answer_to_a_new_endpoint_has_its_event(
+    service: Service, caller: Caller
+) -> None:
+    for _ in range(3):
+        for _ in range(12):  # every process knows the key, and that nobody wants to hear of scores
+            assert service.anywhere(key=caller.key).status_code == 200
+        made = caller.said(201, "POST", ENDPOINTS, {"url": "https://loans.example.com/hook"})
+        given = {service.anywhere(key=caller.key).json()["request_id"] for _ in range(12)}
+        events = caller.said(200, "GET", "/v1/events?kind=score.created&limit=100")["data"]
+        assert given - {event["subject"] for event in events} == set()
+        caller.said(204, "DELETE", f"{ENDPOINTS}/{made['id']}")

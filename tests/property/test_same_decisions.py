@@ -42,7 +42,7 @@ from alama.scoring.records import Earlier, Entry
 from alama.scoring.scoring import Scoring
 from alama.scoring.sequels import Sequel
 from tests.applications import random_application
-from tests.entries import DEMO, NOON_US, a_request_id
+from tests.entries import DEMO, NOON_US, a_request_id, nothing_stored
 from tests.factories import a_model, write_model
 from tests.policies import one_of, random_policy
 from tests.tries import tries
@@ -185,7 +185,7 @@ class Keeper:
 
 async def served(question: Question) -> tuple[list[bytes], list[Entry]]:
     keeper = Keeper()
-    scoring = Scoring(Intake(question.model.catalogue), keeper, VAULT)
+    scoring = Scoring(Intake(question.model.catalogue), keeper, VAULT, nothing_stored)
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     caller = Caller(
         key, DEMO, ActiveModel(question.model, question.policy), VAULT.ring(DEMO.lender)

@@ -251,6 +251,10 @@ HEADERS: Final[dict[str, Json]] = {
         "required": True,
         "schema": {"type": "string", "pattern": scoring_api.REQUEST_ID_PATTERN},
     },
+    "X-Request-Id": {
+        "description": "Your own id of the request, where it came with one that was taken up.",
+        "schema": {"type": "string"},
+    },
     "RateLimit": {
         "description": "Requests left right now (r), and seconds until all are back (t).",
         "required": True,
@@ -290,7 +294,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string"},
     },
     "Location": {
-        "description": "Where to ask how far it has come.",
+        "description": "Where to read what was made, or to ask how far it has come.",
         "required": True,
         "schema": {"type": "string"},
         "example": f"/v1/onboarding/jobs/{jobs_api.JOB_ID_EXAMPLE}",
@@ -307,6 +311,20 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string"},
     },
 }
+
+
+EVERYWHERE: Final[dict[str, Json]] = {
+    "X-Request-Id": {
+        "name": "X-Request-Id",
+        "in": "header",
+        "description": "Your own id of this request: up to 128 letters, digits and `_.:/+=-`. It "
+        "comes back in the reply, and problems and the log name the request by it. Passed over "
+        "where it has anything else in it, is digits alone, or begins with `req_` or `alama_`.",
+        "schema": {"type": "string"},
+        "example": "order-4711-1",
+    },
+}
+"""Parameters of every operation."""
 
 
 TAGS: Final[Mapping[str, str]] = {
@@ -327,6 +345,8 @@ PROBLEM_JSON: Final = problems.MEDIA_TYPE.decode()
 
 _FILE: Final = {"type": "string", "format": "binary"}
 
+_OF_EVERY_REPLY: Final = ("Request-Id", "X-Request-Id")
+
 DESCRIPTION: Final = """\
 Alama scores loan applications from mobile-money behaviour, for lenders in markets where \
 applicants have a phone but no bureau file. Send what you know about an applicant and get a \
@@ -345,11 +365,14 @@ reports every broken field at once, and no value that was sent is ever part of i
 
 **Retries and idempotency.** `POST /v1/score` with an `Idempotency-Key` is answered once: for 72 \
 hours the same request under the same key gets the same bytes, with the header \
-`Idempotent-Replayed: true`. `POST /v1/outcomes` needs none: news that was sent before changes \
+`Idempotent-Replayed: true`. It is the same if it says the same: the order of fields does not \
+count, nor does 24.0 for 24. `POST /v1/outcomes` needs none: news that was sent before changes \
 nothing.
 
 **Limits.** A head has at most 32 KiB, and 10 seconds to come; a body has 30 seconds, and one more \
 for each 16 KiB of it. A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. \
+Bodies may come with `Content-Encoding: gzip`, and have these limits packed and unpacked; replies \
+of 4 KiB or more are packed for whoever says `Accept-Encoding: gzip`. \
 A key may send 1,000 requests a second, and 2,000 at once, unless the operator sets another rate. \
 `RateLimit` and `RateLimit-Policy` say how it stands, in every reply to a key that was \
 recognised."""
@@ -385,7 +408,7 @@ def document() -> Json:
         "webhooks": webhooks_examples.webhooks(said.model_id, said.policy_id),
         "components": {
             "schemas": printable(all_schemas(PRODUCT)),
-            "parameters": printable(PARAMETERS),
+            "parameters": printable({**PARAMETERS, **EVERYWHERE}),
             "headers": printable(HEADERS),
             "examples": {
                 **served.request_examples(),
@@ -423,8 +446,8 @@ def _operation(operation: Operation) -> Json:
         told["servers"] = [SERVER]
     if operation.scope:
         told["description"] += f" The key needs the scope `{operation.scope}`."
-    if operation.parameters:
-        told["parameters"] = [_point("parameters", name) for name in operation.parameters]
+    named = (*operation.parameters, *EVERYWHERE)
+    told["parameters"] = [_point("parameters", name) for name in named]
     if operation.body:
         told["requestBody"] = {
             "required": operation.body_required,
@@ -457,7 +480,7 @@ def _body(schema: str, operation: Operation) -> Json:
 def _success(reply: Success) -> Json:
     told: Json = {
         "description": reply.description,
-        "headers": _headers(["Request-Id", *reply.headers]),
+        "headers": _headers([*_OF_EVERY_REPLY, *reply.headers]),
     }
     if reply.schema is not None:
         told["content"] = {reply.media_type: _content(reply.schema, reply.examples)}
@@ -491,7 +514,7 @@ def _refusal(replies: list[Reply]) -> Json:
     codes = [_code(reply) for reply in replies]
     return {
         "description": " Or: ".join(PROBLEMS[code].when for code in codes),
-        "headers": _headers(["Request-Id", *named]),
+        "headers": _headers([*_OF_EVERY_REPLY, *named]),
         "content": {PROBLEM_JSON: _content(reference("Problem"), codes)},
     }
 

@@ -121,7 +121,7 @@ def assemble(
     upkeep = _upkeep(installed, scores, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
     intake = Intake(PRODUCT)
-    scoring, explaining = Scoring(intake, ledger, vault), Explaining(intake)
+    scoring, explaining = Scoring(intake, ledger, vault, scores.find), Explaining(intake)
     reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
     running = Running(Admission(directory, limit), scores, scoring, explaining, reports, health)
     served = Served.at(installed, running, settings.webhook_reach, builtin().id, openapi.document)

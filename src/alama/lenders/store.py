@@ -23,7 +23,7 @@ from alama.platform.database.books import in_book, of_book
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.statements import insert_into, insert_new
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
-from alama.platform.event_bundles import announce, is_wanted
+from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind, moment
 
 if TYPE_CHECKING:
@@ -368,11 +368,6 @@ class Registry:
         with self._database.reading() as connection:
             found = connection.execute(select(table).where(in_book(table, book))).first()
         return None if found is None else Pause(found.paused_us, found.reason)
-
-    def wants(self, book: Book, kind: EventKind) -> bool:
-        """Whether a webhook endpoint of a book is to hear of such events."""
-        with self._database.reading() as connection:
-            return is_wanted(connection, book, kind)
 
     # -------------------------------------------------------------------------------- facts
 

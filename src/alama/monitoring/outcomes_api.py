@@ -265,7 +265,7 @@ class OutcomeEndpoints:
         body="NewOutcome",
         other_body="OutcomeBatch",
         body_told="One piece of news; or an object whose only field, `outcomes`, is a list of 1 to "
-        "1,000 of them. At most 512 KiB of UTF-8, not compressed.",
+        "1,000 of them. At most 512 KiB of UTF-8, plain or gzip.",
         requests=("outcome", "outcomes"),
         replies={
             200: Success(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -20,9 +19,18 @@ from alama.platform.days import DAY_US
 from alama.platform.errors import Erased
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, private_json
+from alama.platform.http.exchange import Call, Reply, created_json, private_json
 from alama.platform.http.fields import Rule
-from alama.platform.http.operation import AT_US, REQUEST_ID, Json, Operation, Success, reference
+from alama.platform.http.operation import (
+    AT_US,
+    FIELDS_TOLD,
+    RATE,
+    REQUEST_ID,
+    Json,
+    Operation,
+    Success,
+    reference,
+)
 from alama.platform.http.problems import (
     BadParameter,
     BodyTooLarge,
@@ -89,8 +97,14 @@ class NewReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 REQUESTS: Final = (NewReview,)
 
 
-def _review(description: str) -> Success:
-    return Success(description, reference("ScoreReview"), examples=("review",), links=(GET_SCORE,))
+def _review(description: str, *headers: str) -> Success:
+    return Success(
+        description,
+        reference("ScoreReview"),
+        headers=(*headers, *RATE),
+        examples=("review",),
+        links=(GET_SCORE,),
+    )
 
 
 class ReviewEndpoints:
@@ -115,10 +129,10 @@ class ReviewEndpoints:
         scope=Scope.REVIEWS_WRITE,
         parameters=("request_id",),
         body="NewReview",
-        body_told="The fields. At most 64 KiB of UTF-8, not compressed.",
+        body_told=FIELDS_TOLD,
         requests=("new_review",),
         replies={
-            201: _review("It is kept."),
+            201: _review("It is kept.", "Location"),
             200: _review("The same was said before, and is kept."),
         },
         refusals=(
@@ -145,8 +159,10 @@ class ReviewEndpoints:
             )
         except Erased as error:
             raise scores_api.with_remains(error) from None
-        status = HTTPStatus.CREATED if reviewed.is_new else HTTPStatus.OK
-        return private_json(scores_api.review_reply(reviewed.review), headers, status)
+        body = scores_api.review_reply(reviewed.review)
+        if reviewed.is_new:
+            return created_json(body, headers, f"/v1/scores/{request_id}")
+        return private_json(body, headers)
 
 
 def _must(holds: Callable[[str], bool]) -> Check:

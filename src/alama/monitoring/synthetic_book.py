@@ -244,8 +244,9 @@ class _Backdating:
         assert book.mode is Mode.TEST
         self._store = Scores.at(opened)
         self._gathered = _GatheredEntries()
-        self._scoring = Scoring(Intake(PRODUCT), self._gathered, opened.vault)
-        free = active._replace(day=Day(), announces=False, always=())
+        intake, find = Intake(PRODUCT), self._store.find
+        self._scoring = Scoring(intake, self._gathered, opened.vault, find)
+        free = active._replace(day=Day(), always=())
         key = Key(SIMULATED_KEY_ID, book.lender, book.mode, b"", "", (), 0)
         self._caller = Caller(key, book, free, opened.vault.ring(book.lender))
 
@@ -272,7 +273,7 @@ class _GatheredEntries:
 
     async def append(self, entry: Entry) -> Earlier | None:
         """Take an entry; no idempotency key stands for it, so none was there before."""
-        self._entries.append(entry)
+        self._entries.append(entry._replace(announced=False))
         return None
 
     def take(self) -> Sequence[Entry]:

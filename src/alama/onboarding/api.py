@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from alama.onboarding import records
-from alama.onboarding.candidates_api import CANDIDATE
+from alama.onboarding.candidates_api import CANDIDATE, ONBOARDING
 from alama.onboarding.commands import COMMANDS
 from alama.onboarding.jobs_api import HISTORIES, TAG, TRAININGS
 from alama.onboarding.steps import Progress, Step, StepProgress
@@ -274,7 +274,7 @@ class OnboardingEndpoints:
         self._remote = remote
 
     @Operation(
-        path="/v1/onboarding",
+        path=ONBOARDING,
         method="GET",
         id="getOnboarding",
         tag=TAG,

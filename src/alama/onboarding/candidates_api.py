@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -23,6 +22,7 @@ from alama.platform.http.exchange import (
     Call,
     Moment,
     Reply,
+    created_json,
     encode_json,
     private_json,
     private_page,
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 CANDIDATE: Final = "/v1/onboarding/candidates/{candidate_id}"
 ROLLBACKS: Final = "/v1/onboarding/rollbacks"
+ONBOARDING: Final = "/v1/onboarding"
+"""Where it can be seen which model answers."""
 
 _LINE: Final = {
     "maxLength": TEXT_MAX,
@@ -208,6 +210,11 @@ def _signatures(signatures: Sequence[records.Signature]) -> list[Signature]:
 # ------------------------------------------------------------------------------ operations
 
 
+def _created(description: str, schema: str, example: str) -> Success:
+    headers = ("Location", *RATE)
+    return Success(description, reference(schema), headers=headers, examples=(example,))
+
+
 class CandidateEndpoints:
     """Models that were trained: what was measured, who stands for them, and the way back."""
 
@@ -264,7 +271,7 @@ class CandidateEndpoints:
         body="NewSignature",
         body_told=FIELDS_TOLD,
         requests=("new_signature",),
-        replies={201: Success("It is signed.", reference("SignedCandidate"), examples=("signed",))},
+        replies={201: _created("It is signed.", "SignedCandidate", "signed")},
         refusals=(
             *BODY,
             records.UnknownCandidate,
@@ -282,7 +289,8 @@ class CandidateEndpoints:
         approved = await run_with_timeout(
             lambda: self._approval.sign(lender, candidate_id, signing)
         )
-        return private_json(signed_reply(approved), headers, HTTPStatus.CREATED)
+        place = CANDIDATE.format(candidate_id=candidate_id)
+        return created_json(signed_reply(approved), headers, place)
 
     @Operation(
         path=ROLLBACKS,
@@ -297,9 +305,7 @@ class CandidateEndpoints:
         body="NewRollback",
         body_told=FIELDS_TOLD,
         requests=("new_rollback",),
-        replies={
-            201: Success("It answers again.", reference("RolledBack"), examples=("rolled_back",))
-        },
+        replies={201: _created("It answers again.", "RolledBack", "rolled_back")},
         refusals=(*BODY, records.ModelWithdrawn, records.NothingBefore, records.ApprovalBlocked),
     )
     async def roll_back(self, call: Call) -> Reply:
@@ -310,4 +316,4 @@ class CandidateEndpoints:
         model_id = await run_with_timeout(
             lambda: self._approval.roll_back(lender, sent.name, sent.reason, key_id)
         )
-        return private_json(rolled_back_reply(model_id), headers, HTTPStatus.CREATED)
+        return created_json(rolled_back_reply(model_id), headers, ONBOARDING)

@@ -363,11 +363,11 @@ class JobEndpoints:
         scope=Scope.PILOT_WRITE,
         parameters=("use_region", "exclude", "keep", "groups"),
         file_types=tuple(FILE_TYPES),
-        body_told="The file itself, at most 64 MiB, without a Content-Encoding; CSV may be a gzip "
-        "file. At most 1,000 columns and 5,000,000 rows, 1 GiB once it is unpacked. Its "
-        "columns: the fields of an application in either spelling, `borrower_id`, `applied_on`, "
-        "`disbursed_on`, `due_on`, `amount`, `term_days`, `largest_days_past_due`, `observed_on` "
-        "and `restructured`.",
+        body_told="The file itself, at most 64 MiB, also where it came packed, with "
+        "`Content-Encoding: gzip`; CSV may be a gzip file. At most 1,000 columns and 5,000,000 "
+        "rows, 1 GiB once it is unpacked. Its columns: the fields of an application in either "
+        "spelling, `borrower_id`, `applied_on`, `disbursed_on`, `due_on`, `amount`, `term_days`, "
+        "`largest_days_past_due`, `observed_on` and `restructured`.",
         replies={
             202: Success(
                 "It is kept, and waits to be read.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,9 +16,10 @@ from alama.platform.database.books import in_book
 from alama.platform.events import PREFIX, Event, EventKind, event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy.engine.interfaces import DBAPICursor
 
     from alama.platform.book import Book
 
@@ -71,7 +72,31 @@ def is_wanted(connection: Connection, book: Book, kind: EventKind) -> bool:
     """
     table = tables.webhook_endpoints
     wanted = connection.execute(select(table.c.kinds).where(in_book(table, book))).scalars()
-    return any(not kinds or kind in kinds.split() for kinds in wanted)
+    return any(_names(kinds, kind) for kinds in wanted)
+
+
+def _names(kinds: str, kind: str) -> bool:
+    """Whether an endpoint's kinds have one of them: none named are all."""
+    return not kinds or kind in kinds.split()
+
+
+class Audience:
+    """Asks as `is_wanted` does, for many books at once, in the driver's own language."""
+
+    def __init__(self, kind: EventKind, mark: str) -> None:
+        """Write the statement; `mark` stands for a parameter."""
+        table = tables.webhook_endpoints.name
+        self._kind = kind.value
+        self._one = f"({mark}, {mark})"
+        self._select = f"SELECT lender, mode, kinds FROM {table} WHERE (lender, mode) IN "  # noqa: S608  our own names
+
+    def of(self, cursor: DBAPICursor, books: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Give those of some books, by lender and mode, in which somebody wants to hear of it."""
+        values = ", ".join([self._one] * len(books))
+        cursor.execute(f"{self._select}(VALUES {values})", tuple(chain.from_iterable(books)))
+        return {
+            (lender, mode) for lender, mode, kinds in cursor.fetchall() if _names(kinds, self._kind)
+        }
 
 
 def bundles(events: Iterable[Event]) -> list[Bundle]:

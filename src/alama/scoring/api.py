@@ -423,23 +423,29 @@ class ScoreEndpoint:
     )
     async def score(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.WRITE)
-        render_reply = self._renderer(call)
+        render_reply, query = self._asked(call)
         body = await json_body(call)
-        once = _once(call, body)
+        once = _once(call, body, query)
         answer = await self._scoring.score(caller, call.arrival, body, render_reply, once)
         if answer.replayed:
             headers.append((b"idempotent-replayed", b"true"))
         return private_json(answer.reply, headers)
 
-    def _renderer(self, call: Call) -> Render:
+    def _asked(self, call: Call) -> tuple[Render, bytes]:
+        """Give what puts a reply into words, and the query in one form for all ways to write it."""
         if not call.query:
-            return score_reply
+            return score_reply, b""
         asked = parameters.read(call, ("expand", "language"), lists=("expand",))
         names = parameters.expansions(asked.get("expand"), EXPANSIONS)
-        return expanded(names, parameters.language(asked.get("language"), self._languages))
+        language = parameters.language(asked.get("language"), self._languages)
+        query = {"expand": ",".join(name for name in EXPANSIONS if name in names)}
+        if language is not self._languages[0]:
+            query["language"] = language.code
+        written = "&".join(f"{name}={value}" for name, value in query.items() if value)
+        return expanded(names, language), written.encode()
 
 
-def _once(call: Call, body: bytes) -> Once | None:
+def _once(call: Call, body: bytes, query: bytes) -> Once | None:
     key = call.headers.get(b"idempotency-key")
     if key is None:
         return None
@@ -447,4 +453,4 @@ def _once(call: Call, body: bytes) -> Once | None:
         raise BadParameter(f"Idempotency-Key must have 1 to {IDEMPOTENCY_KEY_MAX} bytes")
     if sum(name == b"idempotency-key" for name, _ in call.scope["headers"]) > 1:
         raise BadParameter("the header Idempotency-Key stands twice")
-    return scoring.only_once(key, body, call.query)
+    return scoring.only_once(key, body, query, call.query)

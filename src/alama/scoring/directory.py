@@ -30,7 +30,6 @@ from alama.platform.errors import (
     ScopeMissing,
     StoreUnavailable,
 )
-from alama.platform.events import EventKind
 from alama.platform.timeouts import FRESH_US, run_with_timeout
 from alama.scoring.holds import Approved, Day, first_hour, is_bounded
 from alama.vault.ring import Ring
@@ -56,15 +55,14 @@ _FREE_DAY: Final = Day()
 class ActiveModel(NamedTuple):
     """What answers in a book, and why everything is left to a person there, if it is.
 
-    `announces`: somebody wants to be told of each score. `always` are rules that hold whatever the
-    day brings. They belong to the model: keys of one book may be answered by different ones for the
-    second in which a new model reaches them, while all of them share the day.
+    `always` are rules that hold whatever the day brings. They belong to the model: keys of one book
+    may be answered by different ones for the second in which a new model reaches them, while all of
+    them share the day.
     """
 
     model: ReadyModel
     policy: ReadyPolicy
     day: Day = _FREE_DAY
-    announces: bool = False
     always: tuple[Rule, ...] = ()
 
     @property
@@ -255,8 +253,7 @@ class Directory:
         day = self._days.setdefault(book, Day())
         approved = approved_today(self._scores, book, daily, self._clock())
         day.settle(daily, pause, approved)
-        announces = self._registry.wants(book, EventKind.SCORE_CREATED)
-        return active._replace(day=day, announces=announces, always=always)
+        return active._replace(day=day, always=always)
 
     def _make_ready(
         self, model_id: str | None, policy_id: str | None, currency: str

@@ -19,7 +19,6 @@ from alama.vault.vault import damaged
 
 if TYPE_CHECKING:
     from alama.core.tally import Seen
-    from alama.platform.events import Event
     from alama.vault.ring import ApplicantKey, Ring
 
 
@@ -52,7 +51,7 @@ class IdempotencyKeyReused(AlamaError):
     def __init__(self) -> None:
         super().__init__(
             "this Idempotency-Key came with another request before",
-            hint="a new request needs a new key; a retry repeats the request byte for byte",
+            hint="a new request needs a new key; a retry says the same as the first",
         )
 
 
@@ -195,7 +194,7 @@ class Entry(NamedTuple):
 
     What the applicant said is in `unsealed` alone: `sealed` and `reply` of the rows are empty.
     `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
-    None: nothing is counted. `event` tells of the score; None: nobody wants to hear of it.
+    None: nothing is counted. `announced`: whoever wants to hear of scores is told of it.
     """
 
     score: ScoreRow
@@ -203,7 +202,7 @@ class Entry(NamedTuple):
     digest: bytes
     unsealed: Unsealed
     seen: Seen | None = None
-    event: Event | None = None
+    announced: bool = True
 
 
 class SealedEntry(NamedTuple):
@@ -213,7 +212,7 @@ class SealedEntry(NamedTuple):
     idempotency: IdempotencyRow | None
     digest: bytes
     seen: Seen | None
-    event: Event | None
+    announced: bool
 
 
 class Earlier(NamedTuple):

@@ -2,10 +2,14 @@
 
 The order is the promise: nothing is answered that is not durable. What a crash takes away was never
 acknowledged, and a client that asks again under the same idempotency key gets one score, not two.
+
+Who asks again while the first is being answered waits for it. In another process nobody waits here:
+there the commit finds the answer of the first.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,10 +20,10 @@ from alama.core.application import Application
 from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.chain import SALT_BYTES, digest
+from alama.core.intake import members
 from alama.core.lending.policy import Decision
 from alama.core.tally import seen
 from alama.platform.errors import Erased
-from alama.platform.events import Event, ScoreGiven, score_created
 from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.ids import RandomPool
 from alama.platform.timeouts import run_with_timeout
@@ -32,10 +36,11 @@ from alama.scoring.records import (
     IdempotencyRow,
     ScoreRow,
     Sealed,
+    UnknownScore,
     Unsealed,
     pack,
 )
-from alama.scoring.replay import open_reply
+from alama.scoring.replay import open_reply, open_score
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from alama.core.intake import Intake
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
+    from alama.scoring.records import StoredScore
     from alama.vault.vault import Vault
 
 
@@ -62,10 +68,14 @@ class Given(msgspec.Struct, frozen=True, gc=False):
 
 
 class Once(NamedTuple):
-    """An idempotency key, and the request that it stands for, each as a hash."""
+    """An idempotency key, and the request that it stands for, each as a hash.
+
+    `queries` are the ways in which what was asked for may have been written when it was hashed.
+    """
 
     key_digest: bytes
     request_digest: bytes
+    queries: tuple[bytes, ...]
 
 
 class Answer(NamedTuple):
@@ -79,20 +89,48 @@ Render = Callable[[Given], bytes]
 """Puts what was concluded into the words of the interface."""
 
 
-def only_once(idempotency_key: bytes, body: bytes, query: bytes) -> Once:
-    """Name a request that must not be answered twice."""
-    request = hashlib.sha256(len(query).to_bytes(4, "big") + query + body)
-    return Once(hashlib.sha256(idempotency_key).digest(), request.digest())
+Stored = Callable[["Book", str], "StoredScore"]
+"""Finds a score that was given, or raises `UnknownScore`."""
+
+IN_FLIGHT_WAIT_S: Final = 1.0
+"""How long a request waits for an earlier one with its idempotency key to be answered."""
+
+
+class _Told(NamedTuple):
+    """What was answered to a request, for those who wait with the same."""
+
+    request_digest: bytes
+    reply: bytes
+
+
+def only_once(idempotency_key: bytes, body: bytes, query: bytes, *otherwise: bytes) -> Once:
+    """Name a request that must not be answered twice; its query may have been written otherwise."""
+    key = hashlib.sha256(idempotency_key).digest()
+    return Once(key, _request_digest(body, query), (query, *otherwise))
+
+
+def _request_digest(body: bytes, query: bytes) -> bytes:
+    return hashlib.sha256(len(query).to_bytes(4, "big") + query + body).digest()
+
+
+def _said(body: bytes) -> dict[str, object]:
+    """Give what a body says: neither order nor space counts, nor a null, and 24.0 equals 24."""
+    return {name: value for name, value in members(body) if value is not None}
+
+
+_Flight = tuple["Book", bytes]
+"""A book, and an idempotency key in it as it is kept."""
 
 
 class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake, ledger: Ledger, vault: Vault) -> None:
+    def __init__(self, intake: Intake, ledger: Ledger, vault: Vault, stored: Stored) -> None:
         self._intake = intake
         self._ledger = ledger
         self._vault = vault
-        self._in_flight: set[tuple[Book, bytes]] = set()
+        self._stored = stored
+        self._in_flight: dict[_Flight, asyncio.Future[_Told | None]] = {}
 
     async def score(
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
@@ -103,25 +141,72 @@ class Scoring:
             await kept
             return Answer(reply, replayed=False)
         # A body, or a key that is somebody's number, can be guessed: keep no plain hash of it.
-        once = Once(*map(caller.ring.fingerprint, once))
+        fingerprint = caller.ring.fingerprint
+        key, request, queries = once
+        once = Once(fingerprint(key), fingerprint(request), queries)
         flight = (caller.book, once.key_digest)
-        if flight in self._in_flight:
-            raise IdempotencyInFlight
-        self._in_flight.add(flight)
+        told = await self._awaited(flight, once)
+        if told is not None:
+            return Answer(told.reply, replayed=True)
+        landed = self._in_flight[flight] = asyncio.get_running_loop().create_future()
         try:
-            reply, kept = self._conclude(caller, arrival, body, render, once)
-            earlier = await kept
+            answer = await self._score_once(caller, arrival, body, render, once)
+            told = _Told(once.request_digest, answer.reply)
         finally:
-            self._in_flight.discard(flight)
+            del self._in_flight[flight]
+            landed.set_result(told)
+        return answer
+
+    async def _awaited(self, flight: _Flight, once: Once) -> _Told | None:
+        """Wait while others answer under the key; give what they said to the same request.
+
+        None: nobody is at it any more, and whoever asks takes the place at once.
+        `IdempotencyInFlight` if that takes too long.
+        """
+        now_s = asyncio.get_running_loop().time
+        until_s = now_s() + IN_FLIGHT_WAIT_S
+        while (landing := self._in_flight.get(flight)) is not None:
+            await asyncio.wait([landing], timeout=until_s - now_s())
+            if not landing.done():
+                raise IdempotencyInFlight
+            told = landing.result()
+            if told is not None and told.request_digest == once.request_digest:
+                return told
+        return None
+
+    async def _score_once(
+        self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once
+    ) -> Answer:
+        reply, kept = self._conclude(caller, arrival, body, render, once)
+        earlier = await kept
         if earlier is None:
             return Answer(reply, replayed=False)
         if earlier.applicant is not None and earlier.applicant.erased_us is not None:
             raise Erased(earlier.applicant.erased_us)  # and nobody knows the request any more
-        if earlier.request_digest != once.request_digest:
-            raise IdempotencyKeyReused
         # On a thread: the key may be one that another process has made a moment ago.
-        reply = await run_with_timeout(lambda: open_reply(self._vault, caller.book, earlier))
-        return Answer(reply, replayed=True)
+        first = await run_with_timeout(lambda: self._first_reply(caller, body, once, earlier))
+        return Answer(first, replayed=True)
+
+    def _first_reply(self, caller: Caller, body: bytes, once: Once, earlier: Earlier) -> bytes:
+        """Open the reply that was given to the same request, or raise `IdempotencyKeyReused`."""
+        is_same = earlier.request_digest == once.request_digest
+        if not (is_same or self._says_the_same(caller, body, once, earlier)):
+            raise IdempotencyKeyReused
+        return open_reply(self._vault, caller.book, earlier)
+
+    def _says_the_same(self, caller: Caller, body: bytes, once: Once, earlier: Earlier) -> bool:
+        """Look whether an earlier request is the same in other bytes: its body is kept, sealed.
+
+        The hash stays one of the bytes, which costs least and knows what was kept before; only
+        where it differs is there more to do.
+        """
+        try:
+            stored = self._stored(caller.book, earlier.request_id)
+        except UnknownScore:  # deleted meanwhile
+            return False
+        first = open_score(self._vault, stored).application
+        digests = [caller.ring.fingerprint(_request_digest(first, one)) for one in once.queries]
+        return earlier.request_digest in digests and _said(first) == _said(body)
 
     def _conclude(
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
@@ -143,9 +228,8 @@ class Scoring:
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
-        event = _event(score) if active.announces else None
         counted = seen(assessment, assumed(active.policy, application, assessment.card))
-        entry = Entry(score, idempotency, covered, unsealed, counted, event)
+        entry = Entry(score, idempotency, covered, unsealed, counted)
         return reply, self._ledger.append(entry)
 
 
@@ -177,19 +261,6 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         b"",
         None,
     )
-
-
-def _event(score: ScoreRow) -> Event:
-    given = ScoreGiven(
-        score.mode,
-        score.request_id,
-        score.score,
-        score.tier,
-        score.decision,
-        score.model_id,
-        score.policy_id,
-    )
-    return score_created(score.lender, given, score.created_us)
 
 
 def _idempotency_row(caller: Caller, arrival: Arrival, once: Once) -> IdempotencyRow:

@@ -18,7 +18,8 @@ from alama.platform.database.database import Clash, Database
 from alama.platform.database.sqlite import BUSY_TIMEOUT_S, Busy
 from alama.platform.database.statements import Inserts
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
-from alama.platform.event_bundles import Bundle, bundles
+from alama.platform.event_bundles import Audience, Bundle, bundles
+from alama.platform.events import Event, EventKind, ScoreGiven, score_created
 from alama.scoring import schema
 from alama.scoring.counts import Approvals, Tallies, approved_since, fold_counts, tally_of_days
 from alama.scoring.holds import Approved
@@ -207,7 +208,7 @@ def _with_whole_keys(
 
 
 def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
-    score, idempotency, digest, unsealed, seen, event = entry
+    score, idempotency, digest, unsealed, seen, announced = entry
     lender, mode, request_id = score.lender, score.mode, score.request_id
     where = place(lender, mode, request_id, RECORD)
     key: DataKey | OwnKey
@@ -230,7 +231,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
             seal_key_id=seal_key_id,
             applicant_key_id=applicant_key_id,
         )
-    return SealedEntry(score, idempotency, digest, seen, event)
+    return SealedEntry(score, idempotency, digest, seen, announced)
 
 
 _WRITER_BYTES: Final = 8
@@ -323,6 +324,7 @@ class Scores:
         self._score_rows = Inserts(schema.scores.name, ScoreRow._fields, mark)
         self._idempotency_rows = Inserts(schema.idempotency.name, IdempotencyRow._fields, mark)
         self._bundle_rows = Inserts(tables.bundles.name, Bundle._fields, mark)
+        self._audience = Audience(EventKind.SCORE_CREATED, mark)
         self._earlier = EarlierAnswers(mark)
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
         self._tallies = Tallies(mark)
@@ -426,8 +428,7 @@ class Scores:
             scores = [entry.score for entry in new]
             self._score_rows.run(cursor, scores)
             self._approvals.add(cursor, scores)
-            events = [entry.event for entry in new if entry.event is not None]
-            self._bundle_rows.run(cursor, bundles(events))
+            self._announce(cursor, [entry.score for entry in new if entry.announced])
             if keyed:
                 rows = [entry.idempotency for entry in new if entry.idempotency is not None]
                 # Two processes that take the same keys in different orders wait for each other.
@@ -441,6 +442,18 @@ class Scores:
             ids = [entry.score.request_id for entry in entries]
             return [fate or unfit.get(one) for one, fate in zip(ids, fates, strict=True)]
         return fates
+
+    def _announce(self, cursor: DBAPICursor, scores: Sequence[ScoreRow]) -> None:
+        """Write down an event for each score that somebody wants to hear of.
+
+        Who that is, the transaction of the scores sees: a process that remembered it would miss an
+        endpoint that was added elsewhere a moment ago.
+        """
+        books = {(score.lender, score.mode) for score in scores}
+        wanting = self._audience.of(cursor, books) if books else ()
+        if wanting:
+            told = [_event(score) for score in scores if (score.lender, score.mode) in wanting]
+            self._bundle_rows.run(cursor, bundles(told))
 
     def fold_counts(self, before_day: int) -> bool:
         """Put the counts of some days before one together; say whether some are left."""
@@ -462,6 +475,19 @@ class Scores:
         with self._database.writing() as connection:
             gone = connection.execute(delete(table).where(key.in_(some)))
         return gone.rowcount == FORGOTTEN_AT_ONCE
+
+
+def _event(score: ScoreRow) -> Event:
+    given = ScoreGiven(
+        score.mode,
+        score.request_id,
+        score.score,
+        score.tier,
+        score.decision,
+        score.model_id,
+        score.policy_id,
+    )
+    return score_created(score.lender, given, score.created_us)
 
 
 def whole_scores() -> Select[Any]:

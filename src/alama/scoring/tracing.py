@@ -229,6 +229,8 @@ def _told(exchange: Exchange) -> dict[str, str | int]:
         "http.response.status_code": exchange.status,
         "alama.request_id": exchange.request_id,
     }
+    if exchange.own_request_id != exchange.request_id:
+        told["alama.own_request_id"] = exchange.own_request_id
     if exchange.route != UNKNOWN:
         told["http.route"] = exchange.route
     if exchange.code is not None:

@@ -24,6 +24,7 @@ from alama.platform.http.exchange import (
     Moment,
     Reply,
     Utc,
+    created_json,
     encode_json,
     private_json,
 )
@@ -31,6 +32,7 @@ from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
     FIELDS_TOLD,
+    RATE,
     Json,
     Link,
     Operation,
@@ -477,9 +479,9 @@ class WebhookEndpoints:
         description="From now on events of the key's lender and mode are sent to the URL, signed "
         "as Standard Webhooks 1.0 says with the `secret` of the reply, which is never shown again. "
         "Each event arrives at least once, not always in order; its id is the header `webhook-id`. "
-        "Scores are announced from at most a second after the reply on. There can be twenty "
-        "endpoints. No `Idempotency-Key` is taken: if the reply was lost, look in the list, and "
-        "remove the endpoint that nobody has the secret of before you add it again.",
+        "Whatever is scored after the reply is announced. There can be twenty endpoints. No "
+        "`Idempotency-Key` is taken: if the reply was lost, look in the list, and remove the "
+        "endpoint that nobody has the secret of before you add it again.",
         scope=Scope.WEBHOOKS_WRITE,
         body="NewWebhookEndpoint",
         body_told=FIELDS_TOLD,
@@ -488,6 +490,7 @@ class WebhookEndpoints:
             201: Success(
                 "The endpoint, and its secret.",
                 reference("WebhookEndpointCreated"),
+                headers=("Location", *RATE),
                 examples=("endpoint_created",),
                 links=_OF_ENDPOINT,
             )
@@ -503,7 +506,7 @@ class WebhookEndpoints:
             lambda: self._endpoints.add(caller.book, new, caller.key.id)
         )
         body = endpoint_created_reply(secret, kept)
-        return private_json(body, headers, HTTPStatus.CREATED)
+        return created_json(body, headers, f"/v1/webhook_endpoints/{kept.id}")
 
     @Operation(
         path="/v1/webhook_endpoints",

@@ -202,9 +202,9 @@ class EventEndpoints:
         summary="List events, newest first",
         description="Gives the events of the key's lender and mode of the last 30 days in pages. "
         "`model.activated`, `model.drift_detected`, `policy.activated` and "
-        "`webhook_endpoint.disabled` are always among them; `score.created` from a second after "
-        "an endpoint that wants it was added until the last such was removed, also while it is "
-        "disabled, and so is `outcome.recorded`.",
+        "`webhook_endpoint.disabled` are always among them; `score.created` and "
+        "`outcome.recorded` from when an endpoint that wants them was added until the last such "
+        "was removed, also while it is disabled.",
         scope=Scope.WEBHOOKS_READ,
         parameters=("kind", "limit", "event_cursor"),
         replies={

@@ -83,12 +83,18 @@ def test_the_document_is_served_as_the_command_line_prints_it() -> None:
 def test_a_document_is_sent_once_and_then_asked_about(path: str) -> None:
     first = ask(path)
     assert first.headers["cache-control"] == "no-cache"
-    etag = first.headers["etag"]
+    assert (first.headers["content-encoding"], first.headers["vary"]) == ("gzip", "accept-encoding")
+    plain = ask(path, **{"Accept-Encoding": "identity"})
+    assert (plain.content, plain.headers["vary"]) == (first.content, "accept-encoding")
+    etag = plain.headers["etag"]
+    assert first.headers["etag"] == f"W/{etag}"
     for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
-        again = ask(path, **{"If-None-Match": known})
-        assert again.status_code == httpx.codes.NOT_MODIFIED
-        assert again.content == b""
-        assert again.headers["etag"] == etag
+        for coding, shown in (("gzip", f"W/{etag}"), ("identity", etag)):
+            again = ask(path, **{"If-None-Match": known, "Accept-Encoding": coding})
+            assert again.status_code == httpx.codes.NOT_MODIFIED
+            assert again.content == b""
+            assert again.headers["etag"] == shown
+            assert again.headers["vary"] == "accept-encoding"
     assert ask(path, **{"If-None-Match": '"other"'}).content == first.content
 
 

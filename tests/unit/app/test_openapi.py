@@ -164,6 +164,12 @@ def test_every_reply_names_its_request() -> None:
         assert all("Request-Id" in reply["headers"] for reply in told["responses"].values())
 
 
+def test_every_reply_to_what_has_made_something_says_where_it_is() -> None:
+    made = [told["responses"]["201"] for told in operations() if "201" in told["responses"]]
+    assert len(made) >= 4
+    assert all("Location" in reply["headers"] for reply in made)
+
+
 @pytest.mark.parametrize(
     ("status", "header"),
     [

@@ -52,7 +52,7 @@ def test_a_review_is_answered_with_what_is_kept_and_shown_with_its_score(lender:
     ]
     assert {field: told[field] for field in SAID} == SAID
     assert before <= datetime.fromisoformat(told["reviewed_at"]) <= datetime.now(UTC)
-    record = lender.read(f"/v1/scores/{request_id}")
+    record = lender.read(reply.headers["location"])
     assert record["review"] == told
     assert told["given_decision"] == record["decision"]
     assert told["overrides"] is (record["decision"] == "APPROVED")

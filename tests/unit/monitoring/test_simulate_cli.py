@@ -17,10 +17,13 @@ from alama.monitoring import outcomes_cli
 from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.platform import clock, settings
+from alama.platform.addresses import Reach
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
+from alama.platform.events import EventKind
 from alama.scoring import replay, schema
 from alama.scoring.store import Scores
+from alama.webhooks.endpoints import Endpoints, NewEndpoint
 
 DAY_US = 86_400 * 1_000_000
 DEMO = Book("demo", Mode.TEST)
@@ -91,6 +94,18 @@ def test_run_again_it_adds_as_many_again() -> None:
     simulate("--people", "20")
     installed = opened()
     assert len(Scores.at(installed).page(DEMO, None, 100)) == 40
+    installed.close()
+
+
+def test_nobody_is_told_of_its_scores() -> None:
+    assert simulate("--people", "1", "--months", "6") == 0
+    installed = opened()
+    Endpoints.at(installed, Reach()).add(DEMO, NewEndpoint("https://example.com"))
+    assert simulate("--people", "50", "--months", "6") == 0
+    table = tables.bundles
+    told = select(func.count()).where(table.c.kind == EventKind.SCORE_CREATED.value)
+    with installed.database.reading() as connection:
+        assert connection.execute(told).scalar_one() == 0
     installed.close()
 
 

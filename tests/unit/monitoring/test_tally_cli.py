@@ -181,7 +181,7 @@ def test_each_model_is_told_by_itself_the_one_that_gave_most_first(
     said = assess(ready, ReadyPolicy(default_policy("KES"), ready), read(PRODUCT, COMPACT))
     entry = an_entry(at_us=clock.wall_us())
     row = entry.score._replace(model_id=other.id)
-    counted = SealedEntry(row, None, entry.digest, seen(said), None)
+    counted = SealedEntry(row, None, entry.digest, seen(said), announced=True)
     tallies = Tallies(opened.database.parameter_mark)
     with opened.database.driving() as cursor:
         tallies.add(cursor, [counted, counted])

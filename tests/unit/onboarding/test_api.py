@@ -258,7 +258,8 @@ def test_four_eyes_are_two_keys_and_two_names(installed: Installation, lender: L
     live = Book(lender.book.lender, Mode.LIVE)
     drafted = installed.registry.deployments(live)[0].policy_id
     assert installed.registry.deployed(live) == (MODEL.id, drafted)
-    told = lender.read(f"/v1/onboarding/candidates/{candidate.id}")
+    assert last.headers["location"] == f"/v1/onboarding/candidates/{candidate.id}"
+    told = lender.read(last.headers["location"])
     assert ([one["name"] for one in told["signatures"]], told["live"]) == (
         ["W. Mutua", "J. Otieno"],
         True,
@@ -293,6 +294,7 @@ def test_a_roll_back_goes_to_the_model_before_and_names_person_and_key(lender: L
         assert lender.ask("POST", signatures(candidate_of(lender, model)), WHO).status == 201
     back = lender.ask("POST", rollbacks, WHO)
     assert (back.status, back.json()) == (201, {"model": MODEL.id})
+    assert lender.read(back.headers["location"]).keys() >= {"lender", "steps"}
     *_, last = lender.installed.registry.deployments(Book(lender.book.lender, Mode.LIVE))
     assert last.signed.by is not None
     assert last.signed.by.startswith("W. Mutua (key_")

@@ -131,13 +131,37 @@ def test_an_option_that_is_none_is_refused_before_the_file_is_read(
         {"content-type": "application/json"},
         {"content-type": "text/csv; charset=latin-1"},
         {"content-type": ""},
-        CSV | {"content-encoding": "gzip"},
+        CSV | {"content-encoding": "br"},
     ],
 )
 def test_a_body_that_is_no_plain_file_is_refused(lender: Lender, headers: dict[str, str]) -> None:
     with_terms(lender)
     reply = lender.ask("POST", HISTORIES, b"rows", headers)
     assert (reply.status, code(reply)) == (415, "unsupported_media_type")
+
+
+def test_a_file_that_is_packed_on_its_way_is_kept_plain(lender: Lender) -> None:
+    with_terms(lender)
+    file, said = b"a,b\n" + b"1,2\n" * PART_BYTES, CSV | {"content-encoding": "gzip"}
+    refused = lender.ask("POST", HISTORIES, gzip.compress(file)[:-5], said)
+    assert (refused.status, code(refused)) == (422, "invalid_file")
+    assert parts_left(lender) == 0
+    reply = lender.ask("POST", HISTORIES, gzip.compress(file), said)
+    job = job_of(lender, reply)
+    parts = decode_read_order(job.order).part_count
+    record = a_history(lender.book.lender, id=job.makes, part_count=parts)
+    assert b"".join(Stores.at(lender.installed).histories.received(record)) == file
+
+
+def test_a_packed_file_that_is_too_large_once_it_is_unpacked_leaves_nothing(
+    lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_terms(lender)
+    monkeypatch.setattr(jobs_api, "FILE_BYTES_MAX", 2 * PART_BYTES)
+    packed = gzip.compress(b"a\n" * (2 * PART_BYTES))
+    reply = lender.ask("POST", HISTORIES, packed, CSV | {"content-encoding": "gzip"})
+    assert (reply.status, code(reply)) == (413, "body_too_large")
+    assert parts_left(lender) == 0
 
 
 def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(

@@ -102,7 +102,7 @@ async def give_together(opened: Installation, count: int) -> list[str]:
     )
     caller = await directory.caller(text)
     ledger = OneCommit()
-    scoring = Scoring(Intake(PRODUCT), ledger, opened.vault)
+    scoring = Scoring(Intake(PRODUCT), ledger, opened.vault, Scores.at(opened).find)
     for number in range(count):
         at_us = opened.clock()
         request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))

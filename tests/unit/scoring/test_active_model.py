@@ -16,17 +16,13 @@ from alama.platform.book import Book, Mode
 from alama.platform.timeouts import FRESH_US
 from alama.policies import policies
 from alama.scoring.directory import ActiveModel, Directory
-from alama.webhooks.endpoint_store import EndpointStore
-from alama.webhooks.endpoints import Endpoints, NewEndpoint
-from alama.webhooks.event_store import EventStore
-from alama.webhooks.records import Change
 from tests.clocks import HandClock
 from tests.entries import DEMO, an_entry
 from tests.factories import a_model
 from tests.lending import early_key
 from tests.onboarded import OTHER_MODEL, House, a_pilot, stores_in
 from tests.policies import with_parts
-from tests.stores import acts_in, scores_in
+from tests.stores import scores_in
 from tests.vaults import vault_of
 
 PEPPER = b"pepper" * 8
@@ -66,27 +62,6 @@ def test_a_new_policy_answers_within_a_second_and_not_before(
     policies.reactivate(registry, DEMO, policies.DEFAULT, Signed(clock()), lambda: MODEL)
     stopwatch.now_us += FRESH_US
     assert asked(directory, text).policy.id == default_id
-
-
-def test_a_new_endpoint_is_told_of_scores_within_a_second_and_not_before(
-    directory: Directory, registry: Registry, clock: HandClock, stopwatch: HandClock
-) -> None:
-    database, vault = registry._database, vault_of(registry._database)
-    stored, events = EndpointStore(database, acts_in(database), vault), EventStore(database)
-    endpoints = Endpoints(stored, events, vault, clock, lambda _: None)
-    text, _ = keys.issue(registry, clock, PEPPER, DEMO)
-    assert not asked(directory, text).announces
-    _, added = endpoints.add(DEMO, NewEndpoint("https://example.com"))
-    stopwatch.now_us += FRESH_US - 1
-    assert not asked(directory, text).announces
-    stopwatch.now_us += 1
-    assert asked(directory, text).announces
-    endpoints.change(DEMO, added.id, Change(enabled=False))  # it may ask for them later
-    stopwatch.now_us += FRESH_US
-    assert asked(directory, text).announces
-    endpoints.remove(DEMO, added.id)
-    stopwatch.now_us += FRESH_US
-    assert not asked(directory, text).announces
 
 
 def test_a_policy_does_not_open_a_live_book_that_has_no_model(

@@ -1,5 +1,11 @@
 """The fine print of requests: media types, sizes, parameters and headers."""
 
+import gzip
+import hashlib
+import json
+import tracemalloc
+import zlib
+
 import pytest
 
 from alama.core import document
@@ -8,6 +14,7 @@ from alama.lenders import keys
 from alama.platform import clock
 from alama.platform.book import Book, Mode
 from alama.platform.http.exchange import BODY_MAX
+from alama.scoring import schema
 from tests.exchanges import Received
 from tests.served import BODY, MODEL, Service
 
@@ -42,13 +49,91 @@ def test_json_may_be_announced_in_many_ways(service: Service, content_type: str)
         {"content-type": "application/json; charset=latin-1"},
         {"content-type": "application/jsonlines"},
         {"content-type": "application/json\xff"},
-        {"content-encoding": "gzip"},
+        {"content-encoding": "br"},
+        {"content-encoding": "deflate"},
+        {"content-encoding": "gzip, gzip"},
     ],
     ids=repr,
 )
-def test_anything_but_plain_json_is_refused(service: Service, headers: dict[str, str]) -> None:
+def test_anything_but_json_is_refused(service: Service, headers: dict[str, str]) -> None:
     received = service.ask("/v1/score", body=BODY, headers=headers)
     assert refusal(received) == (415, "unsupported_media_type")
+
+
+def test_whoever_packs_a_body_in_another_way_is_told_in_which_it_may_be(service: Service) -> None:
+    received = service.ask("/v1/score", body=BODY, headers={"content-encoding": "br"})
+    assert received.headers["accept-encoding"] == "gzip"
+    assert "Content-Encoding: gzip" in received.json()["detail"]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "x-gzip"])
+def test_a_body_may_be_packed(service: Service, coding: str) -> None:
+    packed = gzip.compress(b"\xef\xbb\xbf" + BODY)
+    reply = service.ask("/v1/score", body=packed, headers={"content-encoding": coding})
+    assert reply.status == 200
+    record = service.ask(f"/v1/scores/{reply.json()['request_id']}").json()
+    assert record["application"] == json.loads(BODY)
+
+
+def test_a_packed_body_is_the_same_request_as_a_plain_one(service: Service) -> None:
+    named = {"idempotency-key": "packed and plain"}
+    first = service.ask("/v1/score", body=BODY, headers=named)
+    named |= {"content-encoding": "gzip"}
+    again = service.ask("/v1/score", body=gzip.compress(BODY), headers=named)
+    assert (again.body, again.headers["idempotent-replayed"]) == (first.body, "true")
+
+
+@pytest.mark.parametrize(
+    "body", [BODY, gzip.compress(BODY)[:-4], b""], ids=["plain", "cut", "none"]
+)
+def test_a_body_that_is_not_as_it_is_said_to_be_packed_is_refused(
+    service: Service, body: bytes
+) -> None:
+    received = service.ask("/v1/score", body=body, headers={"content-encoding": "gzip"})
+    assert refusal(received) == (400, "malformed_json")
+    assert "is not gzip" in received.json()["detail"]
+
+
+def test_a_packed_body_has_64_kib_once_it_is_unpacked_and_no_byte_more(service: Service) -> None:
+    said = {"content-encoding": "gzip"}
+    most = gzip.compress(BODY.ljust(BODY_MAX))
+    assert service.ask("/v1/score", body=most, headers=said).status == 200
+    received = service.ask("/v1/score", body=gzip.compress(BODY.ljust(BODY_MAX + 1)), headers=said)
+    assert refusal(received) == (413, "body_too_large")
+    assert "once it is unpacked" in received.json()["detail"]
+
+
+def test_what_unpacks_to_a_gigabyte_is_refused_while_it_is_read(service: Service) -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    start = packer.compress(bytes(16 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    tracemalloc.start()
+    said = {"content-encoding": "gzip", "content-type": "application/json"}
+    pieces: list[bytes | None] = [start, start, b"", None]  # nobody waits for the rest
+    received = service.ask_in_pieces("/v1/score", pieces, said)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert received is not None
+    assert refusal(received) == (413, "body_too_large")
+    assert most < 8 << 20
+
+
+def test_what_unpacks_to_nothing_has_an_end_too(service: Service) -> None:
+    nothing = gzip.compress(b"") * (BODY_MAX // 20)
+    assert len(nothing) <= BODY_MAX
+    said = {"content-encoding": "gzip", "content-type": "application/json"}
+    received = service.ask_in_pieces("/v1/score", [nothing, nothing, None], said)
+    assert received is not None
+    assert refusal(received) == (413, "body_too_large")
+
+
+def test_a_body_may_begin_with_the_mark_that_some_editors_write(service: Service) -> None:
+    marked = b"\xef\xbb\xbf" + BODY
+    reply = service.ask("/v1/score", body=marked)
+    assert reply.status == 200
+    record = service.ask(f"/v1/scores/{reply.json()['request_id']}").json()
+    assert record["application"]["mobile_money_months"] == 24
+    twice = service.ask("/v1/score", body=b"\xef\xbb\xbf" + marked)
+    assert refusal(twice) == (400, "malformed_json")
 
 
 def test_a_body_may_have_64_kib_and_no_byte_more(service: Service) -> None:
@@ -155,6 +240,32 @@ def test_an_idempotency_key_has_255_bytes_at_most(service: Service, key: str) ->
     received = service.ask("/v1/score", body=BODY, headers={"idempotency-key": key})
     assert refusal(received) == (400, "invalid_parameter")
     assert "255 bytes" in received.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "query"),
+    [
+        (BODY, "expand=offer,model"),
+        (json.dumps(dict(reversed(json.loads(BODY).items()))).encode(), "expand=offer,model"),
+    ],
+    ids=["as it was sent", "in another order"],
+)
+def test_what_was_kept_when_queries_were_hashed_as_sent_is_known_again(
+    service: Service, body: bytes, query: str
+) -> None:
+    named = {"idempotency-key": f"before {hashlib.sha256(body).hexdigest()}"}
+    path = f"/v1/score?{query}"
+    first = service.ask(path, body=BODY, headers=named)
+    sent = len(query).to_bytes(4, "big") + query.encode() + BODY
+    kept = service.installed.vault.ring("demo").fingerprint(hashlib.sha256(sent).digest())
+    table = schema.idempotency
+    of_first = table.c.request_id == first.json()["request_id"]
+    with service.installed.database.writing() as connection:
+        connection.execute(table.update().where(of_first).values(request_digest=kept))
+    again = service.ask(path, body=body, headers=named)
+    assert (again.body, again.headers["idempotent-replayed"]) == (first.body, "true")
+    other = service.ask(f"{path},policy", body=body, headers=named)
+    assert refusal(other) == (422, "idempotency_key_reused")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer "])

@@ -25,6 +25,7 @@ from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.errors import Erased, ModelUnavailable, StoreUnavailable
 from alama.platform.http.exchange import Arrival
+from alama.scoring import scoring
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.holds import Approved, Day
 from alama.scoring.records import Earlier, Entry, IdempotencyInFlight, IdempotencyKeyReused
@@ -33,7 +34,7 @@ from alama.scoring.scoring import Answer, Given, Once, Scoring, only_once
 from alama.vault.envelope import REPLY, place_in
 from alama.vault.ring import ApplicantKey
 from tests.databases import sqlite_url
-from tests.entries import DEMO, NOON_US, a_request_id
+from tests.entries import DEMO, NOON_US, a_request_id, nothing_stored
 from tests.factories import a_model
 from tests.policies import with_parts
 from tests.stores import lenders_in, scores_in
@@ -74,7 +75,7 @@ class HeldScoring:
 
     def __init__(self) -> None:
         self.ledger = HeldLedger()
-        self.scoring = Scoring(Intake(PRODUCT), self.ledger, VAULT)
+        self.scoring = Scoring(Intake(PRODUCT), self.ledger, VAULT, nothing_stored)
 
     def ask(
         self, once: Once | None = None, body: bytes = BODY, caller: Caller | None = None
@@ -101,7 +102,8 @@ async def some_turns() -> None:
 
 
 ONCE = only_once(b"order-1", BODY, b"")
-KEPT = Once(*map(VAULT.ring(DEMO.lender).fingerprint, ONCE))
+_fingerprint = VAULT.ring(DEMO.lender).fingerprint
+KEPT = Once(_fingerprint(ONCE.key_digest), _fingerprint(ONCE.request_digest), ())
 
 
 def test_the_answer_waits_until_the_score_is_kept() -> None:
@@ -113,26 +115,6 @@ def test_the_answer_waits_until_the_score_is_kept() -> None:
         entry = house.keep()
         answer = await asked
         assert answer == (entry.score.request_id.encode(), False)
-
-    asyncio.run(story())
-
-
-def test_a_score_carries_its_event_where_somebody_wants_to_hear_of_it() -> None:
-    async def story() -> None:
-        house = HeldScoring()
-        quiet, heard = (
-            house.ask(),
-            house.ask(caller=a_caller(active=ACTIVE._replace(announces=True))),
-        )
-        await some_turns()
-        assert house.keep().event is None
-        entry = house.keep()
-        assert entry.event is not None
-        assert entry.event.subject_id == entry.score.request_id
-        assert entry.event.created_us == entry.score.created_us
-        assert str(entry.score.score).encode() in entry.event.payload
-        await quiet
-        await heard
 
     asyncio.run(story())
 
@@ -240,16 +222,76 @@ def test_another_request_under_the_key_is_refused() -> None:
     asyncio.run(story())
 
 
-def test_a_second_request_while_the_first_is_in_flight_is_told_to_wait() -> None:
+def test_requests_that_come_while_the_first_is_in_flight_get_its_answer_and_ask_no_database() -> (
+    None
+):
+    async def story() -> None:
+        house = HeldScoring()
+        first, *others = [house.ask(ONCE) for _ in range(20)]
+        await some_turns()
+        assert len(house.ledger.appended) == 1
+        assert not any(other.done() for other in others)
+        entry = house.keep()
+        told = entry.score.request_id.encode()
+        assert await first == (told, False)
+        assert await asyncio.gather(*others) == [(told, True)] * 19
+        assert house.ledger.appended == []
+
+    asyncio.run(story())
+
+
+def test_a_request_waits_no_longer_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scoring.IN_FLIGHT_WAIT_S == 1.0
+    monkeypatch.setattr(scoring, "IN_FLIGHT_WAIT_S", 0.05)
+
     async def story() -> None:
         house = HeldScoring()
         first = house.ask(ONCE)
         await some_turns()
+        began_s = time.monotonic()
         with pytest.raises(IdempotencyInFlight):
             await house.ask(ONCE)
+        assert time.monotonic() - began_s >= 0.05
         assert len(house.ledger.appended) == 1
         house.keep()
+        assert not (await first).replayed
+
+    asyncio.run(story())
+
+
+def test_where_the_first_fails_one_of_those_who_wait_takes_its_place() -> None:
+    async def story() -> None:
+        house = HeldScoring()
+        first, *others = [house.ask(ONCE) for _ in range(5)]
+        await some_turns()
+        house.lose()
+        with pytest.raises(StoreUnavailable):
+            await first
+        await some_turns()
+        assert len(house.ledger.appended) == 1
+        told = house.keep().score.request_id.encode()
+        answers = await asyncio.gather(*others)
+        assert {answer.reply for answer in answers} == {told}
+        assert sorted(answer.replayed for answer in answers) == [False, True, True, True]
+
+    asyncio.run(story())
+
+
+def test_another_request_that_waits_is_refused_by_what_was_kept() -> None:
+    other = BODY.replace(b"24", b"25")
+
+    async def story() -> None:
+        house = HeldScoring()
+        first = house.ask(ONCE)
+        waiting = house.ask(only_once(b"order-1", other, b""), body=other)
+        await some_turns()
+        entry = house.keep()
         await first
+        await some_turns()
+        assert entry.idempotency is not None
+        house.keep(Earlier(entry.idempotency.request_digest, "req_1", b"sealed"))
+        with pytest.raises(IdempotencyKeyReused):
+            await waiting
 
     asyncio.run(story())
 
@@ -391,4 +433,5 @@ def test_two_requests_have_one_name_only_if_body_and_query_are_the_same(
     one: tuple[bytes, bytes], other: tuple[bytes, bytes]
 ) -> None:
     name = partial(only_once, b"key")
-    assert (name(*one) == name(*other)) == (one == other)
+    same = name(*one).request_digest == name(*other).request_digest
+    assert same == (one == other)

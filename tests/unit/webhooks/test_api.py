@@ -48,6 +48,12 @@ def test_an_endpoint_is_shown_as_it_was_added(lender: Lender) -> None:
     assert lender.read(ENDPOINTS) == {"data": [shown]}
 
 
+def test_the_answer_to_a_new_endpoint_says_where_it_is(lender: Lender) -> None:
+    reply = lender.ask("POST", ENDPOINTS, {"url": URL})
+    assert reply.status == 201
+    assert lender.read(reply.headers["location"])["id"] == reply.json()["id"]
+
+
 def test_an_endpoint_says_what_is_on_its_way_to_it_and_when_the_next_attempt_is(
     lender: Lender,
 ) -> None:

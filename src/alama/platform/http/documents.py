@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.platform.http import operation, problems
+from alama.platform.http.compression import packed_once, varying
 from alama.platform.http.exchange import JSON, Call, Headers, Reply
 from alama.platform.http.operation import (
     HTML,
@@ -40,6 +41,7 @@ PARAMETERS: Final[dict[str, Json]] = {
     ),
 }
 
+_OF_UNCHANGED: Final = frozenset({b"cache-control", b"etag", b"vary"})
 _UNCHANGED: Final = Success("It is still what you have.", None, headers=("ETag", "Cache-Control"))
 
 
@@ -107,18 +109,26 @@ def no_such_code() -> NoSuchPath:
 
 
 class Published(NamedTuple):
-    """A document, ready to be sent."""
+    """A document, ready to be sent, as it is or packed: anybody may ask for it, at any rate."""
 
     etag: bytes
-    headers: Headers
-    body: bytes
+    plain: Reply
+    packed: Reply
+
+    @classmethod
+    def of(cls, body: bytes, headers: Headers) -> Published:
+        """Make one ready."""
+        etag = _etag(body)
+        reply = Reply(200, varying([*headers, REVALIDATE, (b"etag", etag)]), body)
+        return cls(etag, reply, packed_once(reply))
 
     def to(self, call: Call) -> Reply:
         """Answer a call; without the body where the caller has it already."""
+        reply = self.packed if call.takes_gzip else self.plain
         names = call.headers.get(b"if-none-match", b"").split(b",")
         if {self.etag, b"*"} & {name.strip().removeprefix(b"W/") for name in names}:
-            return Reply(304, [REVALIDATE, (b"etag", self.etag)], b"")
-        return Reply(200, [*self.headers, REVALIDATE, (b"etag", self.etag)], self.body)
+            return Reply(304, [one for one in reply.headers if one[0] in _OF_UNCHANGED], b"")
+        return reply
 
 
 def encode(document: Json) -> bytes:
@@ -130,17 +140,17 @@ def encode(document: Json) -> bytes:
 def _openapi(document: Callable[[], Json]) -> Published:
     body = encode(document())
     # Any tool that runs in a browser may read it: there is nothing in it that is not public.
-    return Published(_etag(body), [JSON, (b"access-control-allow-origin", b"*")], body)
+    return Published.of(body, [JSON, (b"access-control-allow-origin", b"*")])
 
 
 @cache
 def _reference(document: Callable[[], Json]) -> Published:
-    return _page(Reference(json.loads(_openapi(document).body)))
+    return _page(Reference(json.loads(_openapi(document).plain.body)))
 
 
 @cache
 def _problem_pages(document: Callable[[], Json]) -> Mapping[str, Published]:
-    pages = problem_pages(json.loads(_openapi(document).body))
+    pages = problem_pages(json.loads(_openapi(document).plain.body))
     return {page.code: _page(page) for page in pages}
 
 
@@ -151,7 +161,7 @@ def _page(page: Reference | ProblemPage) -> Published:
         (b"content-security-policy", page.content_security_policy.encode()),
         (b"referrer-policy", b"no-referrer"),
     ]
-    return Published(_etag(body), headers, body)
+    return Published.of(body, headers)
 
 
 def _etag(body: bytes) -> bytes:

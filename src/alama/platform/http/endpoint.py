@@ -7,6 +7,7 @@ second path: a proxy that closes the first would have to know of it.
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import quote
@@ -14,10 +15,12 @@ from urllib.parse import quote
 import msgspec
 from starlette.routing import Route, Router
 
+from alama.core.application import looks_personal
 from alama.core.errors import AlamaError
 from alama.platform import ids
 from alama.platform.errors import ModelUnavailable, StoreUnavailable
 from alama.platform.http import problems
+from alama.platform.http.compression import LONG_BYTES, packed_for
 from alama.platform.http.exchange import Arrival, Call, ClientLeft, Handler, Reply
 from alama.platform.http.operation import operations_of
 from alama.platform.ids import RandomPool
@@ -36,13 +39,22 @@ PREFIX: Final = "/api"
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 
+_CALLERS_ID: Final = re.compile(rb"(?!req_|alama_)[A-Za-z0-9_.:/+=-]{1,128}")
+"""What a caller may name a request by: nothing that could be taken for an id or a key of ours, and
+nothing that a log has to escape."""
+
 _chance: Final = RandomPool(ids.RANDOM_BYTES)
 
 
 class Exchanged(msgspec.Struct, frozen=True):
-    """What may be told about a finished request: nothing in it was made up by the caller."""
+    """What may be told about a finished request: nothing in it was made up by the caller.
+
+    But for the `request_id`, if it came with one that may be told.
+    """
 
     request_id: str
+    own_request_id: str
+    """The one that we gave it, which names its score."""
     route: str
     method: str
     status: int
@@ -99,6 +111,8 @@ class Endpoint:
         request_id = ids.request_id(now_us, _chance.draw())
         method: str = scope["method"]
         call = Call(scope, receive, Arrival(request_id, now_us, started_s))
+        callers_id = _callers_id(call)
+        known_as = callers_id or request_id
         failure: Exception | None = None
         try:
             handler = self._handlers.get(method)
@@ -109,11 +123,14 @@ class Endpoint:
             return
         except Exception as error:  # noqa: BLE001  every request gets an answer
             failure = _as_told(error)
-            reply = problems.reply(failure, quote(scope["path"]), request_id)
+            reply = problems.reply(failure, quote(scope["path"]), known_as)
             reply.headers.extend(call.rate)
-        await _send(send, reply, request_id)
+        if len(reply.body) >= LONG_BYTES:
+            reply = await packed_for(call, reply)
+        await _send(send, reply, request_id, callers_id)
         caller = call.caller
         exchange = Exchanged(
+            known_as,
             request_id,
             self._route,
             method if method in self._handlers else "OTHER",
@@ -149,12 +166,23 @@ def _as_told(error: Exception) -> Exception:
     return error.to_callers() if isinstance(error, AlamaError) else error
 
 
-async def _send(send: Send, reply: Reply, request_id: str) -> None:
+def _callers_id(call: Call) -> str | None:
+    """Give what the caller names the request by, if that may stand in a log."""
+    sent = call.headers.get(b"x-request-id")
+    if sent is None or not _CALLERS_ID.fullmatch(sent):
+        return None
+    callers_id = sent.decode()
+    return None if looks_personal(callers_id) else callers_id
+
+
+async def _send(send: Send, reply: Reply, request_id: str, callers_id: str | None) -> None:
     headers = [
         *reply.headers,
         (b"request-id", request_id.encode()),
         _NO_SNIFFING,
     ]
+    if callers_id is not None:
+        headers.append((b"x-request-id", callers_id.encode()))
     if reply.status not in _WITHOUT_BODY:  # it speaks of a body that is not sent
         headers.append((b"content-length", b"%d" % len(reply.body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})

@@ -10,11 +10,12 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final, Protocol
 
 import msgspec
 
-from alama.platform.http.negotiation import prefers_page
+from alama.platform.http.negotiation import prefers_page, takes_gzip
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
@@ -68,6 +69,11 @@ def private_json(body: bytes, headers: Headers, status: int = 200) -> Reply:
     return Reply(status, [JSON, PRIVATE, *headers], body)
 
 
+def created_json(body: bytes, headers: Headers, place: str) -> Reply:
+    """Give the reply to what has made something that can be read at a place."""
+    return private_json(body, [(b"location", place.encode()), *headers], HTTPStatus.CREATED)
+
+
 def private_page(page: bytes, headers: Headers) -> Reply:
     """Give a page that needs nothing from elsewhere, and that nobody on the way may keep."""
     return Reply(200, [*_PAGE, PRIVATE, VARIES, *headers], page)
@@ -119,8 +125,16 @@ class Call:
     @property
     def wants_page(self) -> bool:
         """Whether the caller would rather have a page than JSON, where the path has both."""
-        accept = [value for name, value in self.scope["headers"] if name == b"accept"]
-        return prefers_page(b",".join(accept))
+        return prefers_page(self._listed(b"accept"))
+
+    @property
+    def takes_gzip(self) -> bool:
+        """Whether the caller would have a long reply packed."""
+        return takes_gzip(self._listed(b"accept-encoding"))
+
+    def _listed(self, header: bytes) -> bytes:
+        """Give a header that is a list, which may come in several lines."""
+        return b",".join([value for name, value in self.scope["headers"] if name == header])
 
     async def body(self, bytes_max: int = BODY_MAX) -> bytes | None:
         """Read the body; None where it is larger than `bytes_max`."""

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 _WEIGHT: Final = re.compile(rb"0(\.[0-9]*)?|1(\.0*)?")
 """From 0, which is not at all, to 1; what is no weight counts as 0."""
 
-_NOT_WANTED: Final = (0.0, 0, 0)
-
 _Rank = tuple[float, int, int]
 """Weight, how closely it is named, and how early: the larger is the better."""
+
+_NOT_WANTED: Final[_Rank] = (0.0, 0, 0)
 
 
 def prefers_page(accept: bytes) -> bool:
@@ -27,6 +27,14 @@ def prefers_page(accept: bytes) -> bool:
     return _rank(offered, b"text", b"html") > _rank(offered, b"application", b"json")
 
 
+def takes_gzip(accept_encoding: bytes) -> bool:
+    """Say whether `Accept-Encoding` would have a reply packed; whoever does not say would not."""
+    weights = dict(_weighted(accept_encoding))
+    other = weights.get(b"*", 0.0)
+    gzip = weights.get(b"gzip", weights.get(b"x-gzip", other))
+    return gzip > 0.0 and gzip >= weights.get(b"identity", 0.0)
+
+
 def _rank(offered: list[tuple[bytes, float]], kind: bytes, subtype: bytes) -> _Rank:
     """Give how much a media type is wanted: the closest of what is named says so."""
     ranges = (b"*/*", kind + b"/*", kind + b"/" + subtype)
@@ -35,7 +43,7 @@ def _rank(offered: list[tuple[bytes, float]], kind: bytes, subtype: bytes) -> _R
         for place, (name, weight) in enumerate(offered)
         if name in ranges
     ]
-    closeness, place, weight = max(named, default=_NOT_WANTED)
+    closeness, place, weight = max(named, default=(0, 0, 0.0))
     return (weight, closeness, place) if weight else _NOT_WANTED
 
 

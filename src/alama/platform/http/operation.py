@@ -55,7 +55,7 @@ BODY: Final[tuple[type[AlamaError], ...]] = (
 )
 """What an operation refuses that takes a body of fields."""
 
-FIELDS_TOLD: Final = "The fields. At most 64 KiB of UTF-8, not compressed."
+FIELDS_TOLD: Final = "The fields. At most 64 KiB of UTF-8, plain or gzip."
 """What such a body is."""
 
 
@@ -111,7 +111,7 @@ class Operation:
     body: str | None = None
     other_body: str | None = None
     file_types: tuple[str, ...] = ()
-    body_told: str = "One application. At most 64 KiB of UTF-8, not compressed."
+    body_told: str = "One application. At most 64 KiB of UTF-8, plain or gzip."
     body_required: bool = True
     requests: tuple[str, ...] = ()
     refusals: tuple[type[AlamaError], ...] = ()

@@ -108,7 +108,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Read the score: its `review` stands. The same review sent again is no problem.",
     ),
     "idempotency_in_flight": Meaning(
-        "The first request under this `Idempotency-Key` is still being answered.",
+        "The first request under this `Idempotency-Key` is still being answered, after a second.",
         "Send the same request again after `Retry-After` seconds: it gets the same reply.",
     ),
     "webhook_endpoint_disabled": Meaning(
@@ -171,7 +171,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "of a history the newest loans.",
     ),
     "unsupported_media_type": Meaning(
-        "The body is not said to be plain, uncompressed JSON; a loan history, CSV or Parquet.",
+        "The body is not said to be JSON, plain or gzip; a loan history, CSV or Parquet.",
         "Send the header `Content-Type: application/json`, or the one that `detail` names.",
     ),
     "invalid_application": Meaning(
@@ -188,7 +188,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     ),
     "idempotency_key_reused": Meaning(
         "This `Idempotency-Key` came with another body or query within the last 72 hours.",
-        "Take a new key for a new request; repeat a request byte for byte to retry it.",
+        "Take a new key for a new request; a retry has the same values and asks for the same.",
     ),
     "too_many_requests": Meaning(
         "The key is over its rate.",

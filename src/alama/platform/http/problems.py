@@ -89,11 +89,14 @@ class InvalidFile(AlamaError):
 
 
 class UnsupportedMediaType(AlamaError):
-    """The body is said to be something other than plain JSON."""
+    """The body is said to be something other than JSON, or packed in a way that is not known."""
 
     kind = Kind(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Unsupported media type"
     )
+
+    codings: str | None = None
+    """What it may be packed in, where it is that which is wrong."""
 
 
 INTERNAL: Final = Kind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Internal error")
@@ -174,6 +177,8 @@ def _headers(error: Exception) -> Headers:
             return [(b"www-authenticate", b'Bearer realm="alama", error="invalid_token"')]
         case MethodNotAllowed():
             return [(b"allow", error.allowed.encode())]
+        case UnsupportedMediaType(codings=str(codings)):
+            return [(b"accept-encoding", codings.encode())]
         case _:
             wait_s = _retry_after_s(error)
             return [] if wait_s is None else [(b"retry-after", str(wait_s).encode())]
@@ -209,7 +214,10 @@ class Problem(msgspec.Struct, frozen=True):
     detail: Annotated[str, Meta(description="What happened, and what to do about it.")]
     instance: Annotated[str, Meta(description="The path that was asked for.")]
     code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]
-    request_id: Annotated[str, Meta(description="To quote when asking for help.")]
+    request_id: Annotated[
+        str,
+        Meta(description="To quote when asking for help: your `X-Request-Id`, or else ours."),
+    ]
     errors: Annotated[
         list[FieldFault] | UnsetType, Meta(description="Every broken rule, where fields are wrong.")
     ] = UNSET

@@ -110,6 +110,8 @@ class Exchange(Protocol):
     @property
     def request_id(self) -> str: ...
     @property
+    def own_request_id(self) -> str: ...
+    @property
     def route(self) -> str: ...
     @property
     def method(self) -> str: ...
@@ -186,12 +188,14 @@ class JsonLines:
         parts = self._parts.get(kind)
         if parts is None:
             parts = self._parts[kind] = self._parts_of(*kind)
-        # Ids of lenders and keys are given by us, of letters that need no escapes.
+        # Ids are given by us, or looked at, and of letters that need no escapes.
         caller = (
             ""
             if exchange.key_id is None
             else f',"lender":"{exchange.lender}","key_id":"{exchange.key_id}"'
         )
+        if exchange.own_request_id != exchange.request_id:
+            caller += f',"own_request_id":"{exchange.own_request_id}"'
         return (
             f'{{"time":"{self._stamp()}Z",{parts[0]}{exchange.request_id}'
             f"{parts[1]}{exchange.seconds * 1000:.3f}{caller}}}\n"
@@ -236,7 +240,7 @@ class TextLines:
         level = request_level(exchange.status)
         return (
             f"{self._head(level)} {what:<32} {exchange.seconds * 1000:8.1f} ms  "
-            f"{exchange.request_id}{_who(exchange)}{_why(exchange)}\n"
+            f"{exchange.request_id}{_own(exchange)}{_who(exchange)}{_why(exchange)}\n"
         )
 
     def event(self, event: Event) -> str:
@@ -263,6 +267,11 @@ COLOURS: Final[Paint] = {
     Level.WARNING: ("\x1b[33m", "\x1b[0m"),
     Level.ERROR: ("\x1b[1;31m", "\x1b[0m"),
 }
+
+
+def _own(exchange: Exchange) -> str:
+    own = exchange.own_request_id
+    return "" if own == exchange.request_id else f" {own}"
 
 
 def _who(exchange: Exchange) -> str:

@@ -42,8 +42,11 @@ def endpoint(notes: Notes) -> Endpoint:
     return Endpoint("/v1/{thing}", handlers, lambda: NOON_US, notes)
 
 
-def answer(endpoint: Endpoint, method: str, *body: bytes) -> Received:
-    received = asyncio.run(ask(endpoint, method, f"/v1/{MARK}?{MARK}", body=body or [b""]))
+def answer(
+    endpoint: Endpoint, method: str, *body: bytes, headers: dict[str, str] | None = None
+) -> Received:
+    target = f"/v1/{MARK}?{MARK}"
+    received = asyncio.run(ask(endpoint, method, target, headers, body or [b""]))
     assert received is not None
     return received
 
@@ -63,6 +66,67 @@ def test_no_two_requests_of_one_moment_share_an_id(endpoint: Endpoint) -> None:
 def test_a_handler_knows_the_id_that_the_reply_will_carry(endpoint: Endpoint) -> None:
     received = answer(endpoint, "GET")
     assert received.body.decode() == received.headers["request-id"]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "1",
+        "order-7",
+        "7f9c2ba4-e88f-4d27-a1c5-0b6a3c1d5e42",
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "Root=1-67891233-abcdef012345678912345678",
+        "aGVsbG8+/w==",
+        "a" * 128,
+    ],
+)
+def test_an_id_of_the_caller_is_told_in_problems_and_notes_and_sent_back(
+    endpoint: Endpoint, notes: Notes, named: str
+) -> None:
+    for method in ("GET", "PUT", "DELETE"):
+        received = answer(endpoint, method, headers={"X-Request-Id": named})
+        own = received.headers["request-id"]
+        assert received.headers["x-request-id"] == named
+        assert re.fullmatch(r"req_[0-9a-f]{28}", own)
+        told = own if method == "GET" else received.json()["request_id"]
+        assert told == (own if method == "GET" else named)
+        assert (notes.exchanges[-1].request_id, notes.exchanges[-1].own_request_id) == (named, own)
+
+
+def test_the_id_that_names_a_score_is_never_that_of_the_caller(endpoint: Endpoint) -> None:
+    received = answer(endpoint, "GET", headers={"X-Request-Id": "order-7"})
+    assert received.body.decode() == received.headers["request-id"]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "",
+        " ",
+        "a" * 129,
+        "two words",
+        'a"b',
+        "a\\b",
+        "a{b",
+        "caf\xe9",
+        "a\x1b[2J",
+        "a\x00",
+        "mutua@example.com",
+        "+254 700 000 000",
+        "254700000000",
+        "0700-000-000",
+        "req_065bfeda25e0005d1f0a9c3b7e42",
+        "alama_test_H2mZq8Tn0bXw4RyKc7VdL1eGf9JsPaM3kQzU",
+    ],
+)
+def test_what_no_log_should_hold_is_passed_over(
+    endpoint: Endpoint, notes: Notes, named: str
+) -> None:
+    received = answer(endpoint, "PUT", headers={"X-Request-Id": named})
+    assert "x-request-id" not in received.headers
+    assert received.json()["request_id"] == received.headers["request-id"]
+    (note,) = notes.exchanges
+    assert note.request_id == note.own_request_id == received.headers["request-id"]
 
 
 def test_head_is_answered_as_get(endpoint: Endpoint) -> None:

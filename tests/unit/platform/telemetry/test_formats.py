@@ -18,6 +18,7 @@ class Finished(NamedTuple):
     code: str | None = None
     lender: str | None = None
     key_id: str | None = None
+    own_request_id: str = "req_01"
 
 
 KNOWN = Finished(lender="umoja-sacco", key_id="key_4f1d2c7b9a035e68")
@@ -51,6 +52,16 @@ def test_the_line_of_a_request_names_the_key_its_lender_and_the_problem() -> Non
     refused = json.loads(form.request(REFUSED))
     assert refused == known | {"status": 422, "code": "invalid_application"}
     assert json.loads(form.request(Finished(status=422))).keys() == plain.keys()
+
+
+def test_the_line_of_a_request_that_its_caller_has_named_has_both_ids() -> None:
+    named = KNOWN._replace(request_id="order-7/1")
+    line = json.loads(JsonLines(at).request(named))
+    assert line == json.loads(JsonLines(at).request(KNOWN)) | {
+        "request_id": "order-7/1",
+        "own_request_id": "req_01",
+    }
+    assert "  order-7/1 req_01 umoja-sacco" in TextLines(at).request(named)
 
 
 def test_the_line_of_a_traced_request_ends_with_its_trace() -> None:
