@@ -44,28 +44,45 @@ public class Calls {
             .requestedTermDays(30);
         List<String> expand = List.of("base_score", "offer");
 
-        Health health = new StatusApi(client).getHealth();
-        ScoreReply score = scores.createScore(compact, expand, null, retried);
-        ScoreReply again = scores.createScore(compact, expand, null, retried);
-        List<String> locked = List.of("requested_amount", "requested_term_days");
-        ExplainReply explained = scores.explainApplication(declined, "B", null, locked, null);
-        ScorePage page = scores.listScores(null, 1, null);
-        ScoreRecord stored = scores.getScore(score.getRequestId());
-        Receipt receipt = scores.getReceipt(score.getRequestId());
-        NewOutcome outcome = new NewOutcome().requestId(score.getRequestId())
+        Health health = new StatusApi(client)
+            .getHealth(StatusApi.APIGetHealthRequest.newBuilder().build());
+        var once = ScoresApi.APICreateScoreRequest.newBuilder()
+            .application(compact).expand(expand).idempotencyKey(retried).build();
+        ScoreReply score = scores.createScore(once);
+        ScoreReply again = scores.createScore(once);
+        ExplainReply explained = scores.explainApplication(
+            ScoresApi.APIExplainApplicationRequest.newBuilder().application(declined).target("B")
+                .locked(List.of("requested_amount", "requested_term_days")).build());
+        ScorePage page =
+            scores.listScores(ScoresApi.APIListScoresRequest.newBuilder().limit(1).build());
+        String id = score.getRequestId();
+        ScoreRecord stored =
+            scores.getScore(ScoresApi.APIGetScoreRequest.newBuilder().requestId(id).build());
+        Receipt receipt =
+            scores.getReceipt(ScoresApi.APIGetReceiptRequest.newBuilder().requestId(id).build());
+        NewOutcome outcome = new NewOutcome().requestId(id)
             .outcome(NewOutcome.OutcomeEnum.REPAID).date(LocalDate.now(ZoneOffset.UTC));
-        OutcomeResults outcomes =
-            new OutcomesApi(client).recordOutcomes(new RecordOutcomesRequest(outcome));
-        MonitoringReport report = new MonitoringApi(client).getMonitoring(30, null);
-        WebhookEndpointCreated endpoint = webhooks.createWebhookEndpoint(new NewWebhookEndpoint()
-            .url("https://loans.example.com/hook")
-            .addKindsItem(NewWebhookEndpoint.KindsEnum.SCORE_CREATED));
-        TestSent test = webhooks.sendTestEvent(endpoint.getId());
-        Event event = webhooks.getEvent(test.getEvent());
-        webhooks.deleteWebhookEndpoint(endpoint.getId());
+        OutcomeResults outcomes = new OutcomesApi(client).recordOutcomes(
+            OutcomesApi.APIRecordOutcomesRequest.newBuilder()
+                .recordOutcomesRequest(new RecordOutcomesRequest(outcome)).build());
+        MonitoringReport report = new MonitoringApi(client).getMonitoring(
+            MonitoringApi.APIGetMonitoringRequest.newBuilder().days(30).build());
+        NewWebhookEndpoint hook = new NewWebhookEndpoint().url("https://loans.example.com/hook")
+            .addKindsItem(NewWebhookEndpoint.KindsEnum.SCORE_CREATED);
+        WebhookEndpointCreated endpoint = webhooks.createWebhookEndpoint(
+            WebhooksApi.APICreateWebhookEndpointRequest.newBuilder()
+                .newWebhookEndpoint(hook).build());
+        String hookId = endpoint.getId();
+        TestSent test = webhooks.sendTestEvent(
+            WebhooksApi.APISendTestEventRequest.newBuilder().endpointId(hookId).build());
+        Event event = webhooks.getEvent(
+            WebhooksApi.APIGetEventRequest.newBuilder().eventId(test.getEvent()).build());
+        webhooks.deleteWebhookEndpoint(
+            WebhooksApi.APIDeleteWebhookEndpointRequest.newBuilder().endpointId(hookId).build());
         String refused = "nothing";
         try {
-            scores.createScore(new Application().airtimeRegularity(0.5), null, null, null);
+            scores.createScore(ScoresApi.APICreateScoreRequest.newBuilder()
+                .application(new Application().airtimeRegularity(0.5)).build());
         } catch (ApiException error) {
             refused = new ObjectMapper().readTree(error.getResponseBody()).get("code").asText();
         }
