@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick quick-tests test test-long coverage check size format lint-api bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run quick quick-tests test test-long coverage check size format clients bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -53,15 +53,18 @@ quick-tests: setup
 test: setup .venv-deploy/.installed check ## The checks and all that proves the product: 8 minutes
 	$(BIN)/python $(PYTEST) -m "not long"
 
-test-long: setup .venv-api/.installed .venv-deploy/.installed ## Every other test, and all examples of each property: training, images, upgrades, fuzzing, outages
+CLIENTS := tests/clients
+LONG_TOOLS := .venv-api/.installed .venv-deploy/.installed $(CLIENTS)/node_modules/.installed
+
+test-long: setup $(LONG_TOOLS) ## Every other test, and all examples of each property: training, images, upgrades, fuzzing, clients, outages
 	HYPOTHESIS_PROFILE=ci $(BIN)/python $(PYTEST) -m "long or hypothesis"
 
 # Apart from the tests, which it makes half as slow again.
-coverage: setup .venv-api/.installed .venv-deploy/.installed ## All tests once more, and the lines that none of them reaches
+coverage: setup $(LONG_TOOLS) ## All tests once more, and the lines that none of them reaches
 	HYPOTHESIS_PROFILE=ci $(BIN)/python $(PYTEST) --cov --cov-report=term
 
 # Tools that tests run, each set apart: they have many packages that ours need not agree with.
-# Schemathesis in one; in the other what judges deploy/, and writes the bill of materials.
+# Schemathesis in one; in another what judges deploy/, and writes the bill of materials; generators of clients in the third.
 .venv-%/.installed: requirements/%.txt
 	echo "setting up $(@D), some seconds"
 	$(PYTHON) -m venv $(@D)
@@ -82,18 +85,12 @@ format: setup ## Format the code and mend what Ruff can mend safely
 size: setup ## How large the house is: files, lines, cases, words, import circles, edges between rooms
 	$(BIN)/python -m tools.size
 
-API_LINT := tools/api-lint
+clients: setup $(CLIENTS)/node_modules/.installed ## Make clients of the OpenAPI document, compile and call them, and lint it: some minutes
+	$(BIN)/python $(PYTEST) $(CLIENTS)
 
-# Not part of `make test`: it is the only thing here that is written in JavaScript.
-lint-api: setup ## Spectral's OpenAPI rules on the document of the service (needs npm)
-	command -v npm >/dev/null || { echo "npm is not here: install Node.js 20.17 or newer, then make lint-api"; exit 1; }
-	$(MAKE) --no-print-directory $(API_LINT)/node_modules/.installed
-	$(BIN)/alama openapi >$(VENV)/openapi.json
-	$(API_LINT)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset=$(API_LINT)/.spectral.yaml \
-		$(VENV)/openapi.json
-
-$(API_LINT)/node_modules/.installed: $(API_LINT)/package-lock.json
-	npm --prefix $(API_LINT) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+# Node.js comes with .venv-clients.
+$(CLIENTS)/node_modules/.installed: $(CLIENTS)/package-lock.json .venv-clients/.installed
+	PATH="$(CURDIR)/.venv-clients/bin:$$PATH" npm --prefix $(CLIENTS) ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 SIZE := quick
@@ -168,7 +165,7 @@ test-all: ## All tests on every supported Python that is found here
 	done; \
 	[ -z "$$failed" ] || { echo "failed on:$$failed"; exit 1; }
 
-test-3.%: .venvs/3.%/.installed .venv-api/.installed .venv-deploy/.installed
+test-3.%: .venvs/3.%/.installed $(LONG_TOOLS)
 	HYPOTHESIS_PROFILE=ci .venvs/3.$*/bin/python $(PYTEST) --quiet
 
 .PRECIOUS: .venvs/3.%/.installed
@@ -195,6 +192,8 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 		--output-file requirements/dice.txt >/dev/null
 	$(subst pyproject.toml,requirements/api.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/api.txt >/dev/null
+	$(subst pyproject.toml,requirements/clients.in,$(LOCK)) --constraints requirements/dev.txt \
+		--output-file requirements/clients.txt >/dev/null
 	$(subst pyproject.toml,requirements/deploy.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/deploy.txt >/dev/null
 
@@ -205,6 +204,6 @@ image-check: setup ## Build both images twice in a clean Debian, compare them fi
 	$(BIN)/python -m tests.images.check
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
-	rm -rf $(VENV) .venv-api .venv-deploy .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \
+	rm -rf $(VENV) .venv-api .venv-clients .venv-deploy .venv-dice .venv-peers .venvs $(CLIENTS)/node_modules build dist mutants \
 		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

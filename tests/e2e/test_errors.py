@@ -31,7 +31,7 @@ def require_problem(reply: httpx.Response, status: int, code: str) -> dict[str, 
     problem: dict[str, Any] = reply.json()
     assert [member for member in problem if member != "errors"] == MEMBERS
     assert problem["status"] == status
-    assert problem["type"] == f"urn:alama:problem:{code}"
+    assert problem["type"] == f"/docs/problems/{code}"
     assert problem["title"]
     assert problem["detail"].endswith(".")
     path, *_ = reply.request.url.raw_path.decode().split("?")

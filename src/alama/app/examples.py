@@ -33,7 +33,7 @@ from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
 from alama.platform.files import packaged
 from alama.platform.files.packaged import languages
-from alama.platform.http import operation, problems
+from alama.platform.http import documents, operation, problems
 from alama.platform.http.operation import Json, Mishap
 from alama.platform.http.problems import (
     BadParameter,
@@ -243,6 +243,7 @@ def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
         "/v1/score": _met_by_scores(),
         "/v1/explain": (platform_errors.Busy(),),
         "/v1/monitoring": (lenders_records.UnknownModel(),),
+        f"{problems.PAGES}/no_such_code": (documents.no_such_code(),),
         score: (scoring_records.UnknownScore(), platform_errors.Erased(AT_US)),
         f"{score}/receipt": (protection_receipts.NoReceipt(),),
         **reviews_api.refusals(),

@@ -20,7 +20,7 @@ from alama.platform.terminal.tables import ONE_LINE_WIDTH, plain_table, stacked
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -31,6 +31,22 @@ DESCRIPTION: Final = """\
 Issue, list, rotate and revoke the API keys of lenders. A key opens the book of one lender in one
 mode: a test key is answered by the built-in model, a live key by the lender's own, once one has
 been approved. Only a hash of a key is kept, so it is shown once, when it is made."""
+
+SCOPES: Final[Mapping[Scope, str]] = {
+    Scope.WRITE: "give scores and explain them",
+    Scope.READ: "read stored scores and their receipts",
+    Scope.OUTCOMES_WRITE: "say what became of loans",
+    Scope.REVIEWS_WRITE: "say what an officer decided on a score",
+    Scope.MONITORING_READ: "read how the book goes",
+    Scope.WEBHOOKS_WRITE: "add, change, test and remove endpoints; send again",
+    Scope.WEBHOOKS_READ: "read endpoints, attempts and events",
+    Scope.PILOT_WRITE: "terms, histories, training, signatures, roll backs",
+    Scope.PILOT_READ: "see how far an onboarding has come, and its reports",
+}
+
+_SCOPES_TOLD: Final = "scopes:\n" + "\n".join(
+    f"  {scope:<17}{told}" for scope, told in SCOPES.items()
+)
 
 ISSUE_DESCRIPTION: Final = """\
 Make a key and print it, alone, on standard output; the words about it go to
@@ -69,12 +85,13 @@ _OVERLAP_HOURS: Final = 24
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
+    parser.epilog = _SCOPES_TOLD
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     issued = actions.add_parser(
         "issue",
         help="make a key and print it, once",
         description=ISSUE_DESCRIPTION,
-        epilog=ISSUE_EXAMPLES,
+        epilog=f"{_SCOPES_TOLD}\n\n{ISSUE_EXAMPLES}",
     )
     add = issued.add_argument
     add("--lender", required=True, metavar="ID", help="whose key; `alama lenders list` shows them")
@@ -83,7 +100,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--scope",
         action="append",
         metavar="SCOPE",
-        help=f"one of {', '.join(Scope)}; may be repeated (default: all but "
+        help="what it may do, of the scopes below; may be repeated (default: all but "
         f"{' and '.join(PILOT_SCOPES)})",
     )
     add("--days", type=int, metavar="N", help="until it expires (default: never)")

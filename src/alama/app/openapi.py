@@ -14,7 +14,7 @@ import msgspec
 from alama import __version__
 from alama.app import examples, served
 from alama.app.served import OPERATIONS, PARAMETERS, REPLIES, REQUESTS
-from alama.core.application import HIDDEN
+from alama.core.application import CONTROLS, HIDDEN
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.intake import request_type
 from alama.core.product import PRODUCT
@@ -26,6 +26,7 @@ from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, S
 from alama.platform.http.problem_codes import FIELDS, OBSTACLES, PROBLEMS, RULES, Meaning
 from alama.scoring import api as scoring_api
 from alama.webhooks import examples as webhooks_examples
+from alama.webhooks.events_api import payload_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,10 +35,13 @@ if TYPE_CHECKING:
 
 
 WORD: Final = (
-    rf"^[{SPACE}]*[^{SPACE}{HIDDEN}]"
-    rf"([^{HIDDEN}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{HIDDEN}])?[{SPACE}]*$"
+    rf"^[{SPACE}]*[^{SPACE}{CONTROLS}]"
+    rf"([^{CONTROLS}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{CONTROLS}])?[{SPACE}]*$"
 )
-"""A word with space around it, which does not count (`may_be_word`, held by a test)."""
+"""A word with space around it, which does not count (`may_be_word`, held by a test).
+
+What else is hidden is refused too, and told in words (`printable`).
+"""
 
 NOT_PERSONAL: Final = (
     rf"@|^[{SPACE}]*(\+[\d{SPACE}().-]{{6,}}|[\d().-][\d{SPACE}().-]{{5,}})[\d().-][{SPACE}]*$"
@@ -84,7 +88,17 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
         tidy[name]["properties"]["rules"]["items"]["x-codes"] = _told(RULES)
     tidy["Obstacle"]["properties"]["code"]["x-codes"] = _told(OBSTACLES)
     tidy["Reason"]["properties"]["code"]["x-codes"] = reason_codes()
-    return tidy
+    for schema in tidy.values():
+        _tell_defaults(schema["properties"])
+    return tidy | payload_schemas()
+
+
+def _tell_defaults(properties: dict[str, Schema]) -> None:
+    """Tell of a default by a word of ours: by `default`, some generators make a field required."""
+    for told in properties.values():
+        default = told.pop("default", None)
+        if default is not None:
+            told["x-default"] = default
 
 
 def _inline(part: object, pointer: Schema, words: list[str]) -> None:
@@ -117,7 +131,12 @@ def problem_codes() -> dict[str, Schema]:
     every = [*problems.kinds().values(), problems.INTERNAL]
     kinds = sorted(every, key=lambda kind: (kind.status, order.index(kind.code)))
     return {
-        kind.code: {"status": int(kind.status), **PROBLEMS[kind.code]._asdict()} for kind in kinds
+        kind.code: {
+            "title": kind.title,
+            "status": int(kind.status),
+            **PROBLEMS[kind.code]._asdict(),
+        }
+        for kind in kinds
     }
 
 
@@ -134,9 +153,6 @@ def _application(schema: Schema, catalogue: Catalogue) -> Schema:
         **schema,
         "description": _APPLICATION,
         "required": [field.name for field in required if field.other_spelling is None],
-        "allOf": [
-            _either_spelling(field, properties) for field in required if field.other_spelling
-        ],
         "additionalProperties": False,
         "x-prohibited": list(catalogue.prohibited),
     }
@@ -168,24 +184,11 @@ def _meaning(name: str, field: Field) -> str:
     # A list of words is left as it is: they are values, to be spelled so.
     listed = field.meaning.endswith("...")
     sentence = field.meaning if listed else f"{field.meaning[:1].upper()}{field.meaning[1:]}."
-    return sentence if name == field.name else f"Compact spelling of `{field.name}`: {sentence}"
-
-
-def _either_spelling(field: Field, properties: dict[str, Schema]) -> Schema:
-    """Ask for one spelling or the other, so that the two cannot contradict each other."""
-    first, second = field.name, str(field.other_spelling)
-    return {
-        "anyOf": [
-            {
-                "required": [sent],
-                "properties": {
-                    sent: {"type": _given(properties[sent])["type"]},
-                    other: {"type": "null"},
-                },
-            }
-            for sent, other in ((first, second), (second, first))
-        ]
-    }
+    if name != field.name:
+        return f"Compact spelling of `{field.name}`: {sentence}"
+    if field.required and field.other_spelling:
+        return f"{sentence} Required, unless `{field.other_spelling}` is sent."
+    return sentence
 
 
 def _given(schema: Schema) -> Schema:
@@ -212,6 +215,34 @@ def _tidy(schema: Any) -> Any:  # noqa: ANN401  JSON has no better type
         case _:
             pass
     return {name: _tidy(part) for name, part in schema.items()}
+
+
+_INT32_MAX: Final = 2**31 - 1
+
+
+def printable(part: Any) -> Any:  # noqa: ANN401  as above
+    """Give schemas that generators of clients can turn into code that compiles and holds.
+
+    A number says how wide it is: most take 32 bits where nothing is said of a whole one, and any
+    number of digits for others. A pattern names no character by a code beyond a byte: some print
+    what the code stands for, be it the end of a line.
+    """
+    if isinstance(part, list):
+        return [printable(inner) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    told = {name: printable(inner) for name, inner in part.items()}
+    match told.get("type"):
+        case "integer" | ["integer", "null"]:
+            fits = told.get("maximum", _INT32_MAX + 1) <= _INT32_MAX
+            told = {"format": "int32" if fits else "int64"} | told
+        case "number" | ["number", "null"]:
+            told = {"format": "double"} | told
+        case _:
+            pass
+    if isinstance(told.get("pattern"), str):
+        told["pattern"] = told["pattern"].replace(HIDDEN, CONTROLS)
+    return told
 
 
 HEADERS: Final[dict[str, Json]] = {
@@ -301,6 +332,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
     "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
+    webhooks_examples.TAG_SENT: "What is sent to an endpoint, for whoever writes a receiver.",
     "Onboarding": "From a lender's loan history to a model of its own that answers live keys.",
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
@@ -375,9 +407,9 @@ def document() -> Json:
         },
         "webhooks": webhooks_examples.webhooks(said.model_id, said.policy_id),
         "components": {
-            "schemas": all_schemas(PRODUCT),
-            "parameters": {**PARAMETERS, **EVERYWHERE},
-            "headers": HEADERS,
+            "schemas": printable(all_schemas(PRODUCT)),
+            "parameters": printable({**PARAMETERS, **EVERYWHERE}),
+            "headers": printable(HEADERS),
             "examples": {
                 **served.request_examples(),
                 **served.reply_examples(said),

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+CONTROLS: Final = r"\x00-\x1f\x7f-\x9f"
 HIDDEN: Final = (
-    r"\x00-\x1f\x7f-\x9f"  # controls: escapes, newlines, tabs
+    f"{CONTROLS}"  # escapes, newlines, tabs
     r"\xad\u200b\u2060-\u2065\ufeff"  # no width: two words would look the same
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # the direction of writing, and its shapes
     r"\u2028\u2029\ufff9-\ufffb"  # separators of lines, marks around annotations

@@ -20,7 +20,7 @@ from alama.platform.errors import ModelUnavailable
 from alama.platform.files.packaged import jurisdictions
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Moment, Reply, encode_json, private_json
+from alama.platform.http.exchange import INT32, Call, Moment, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import BODY, FIELDS_TOLD, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
@@ -172,7 +172,9 @@ class OnboardingTerms(msgspec.Struct, frozen=True):
     """The terms of a lender, and who has set them."""
 
     days_past_due: DaysPastDue
-    approvers: Annotated[int, Meta(description="How many people approve a model.")]
+    approvers: Annotated[
+        int, Meta(description="How many people approve a model.", extra_json_schema=INT32)
+    ]
     jurisdiction: Annotated[str | None, Meta(description="Whose law holds; null: none was named.")]
     gates: Annotated[
         dict[str, float],

@@ -17,6 +17,7 @@ from alama.platform.days import moment
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import (
+    INT32,
     VARIES,
     Call,
     Moment,
@@ -129,17 +130,20 @@ class Signature(msgspec.Struct, frozen=True):
     signed_at: Moment
 
 
-class Signatures(msgspec.Struct, frozen=True):
+class SignedCandidate(msgspec.Struct, frozen=True):
     """Who has signed a candidate, and what came of it."""
 
     candidate_id: CandidateId
     model: Annotated[str, Meta(description="The model, by the hash of its content.")]
     signatures: Annotated[list[Signature], Meta(description="The first one first.")]
-    needed: Annotated[int, Meta(ge=1, description="How many signatures the terms ask for.")]
+    needed: Annotated[
+        int,
+        Meta(ge=1, description="How many signatures the terms ask for.", extra_json_schema=INT32),
+    ]
     live: Annotated[bool, Meta(description="Whether the model answers live applications.")]
 
 
-class Candidate(Signatures, frozen=True, kw_only=True):
+class Candidate(SignedCandidate, frozen=True, kw_only=True):
     """A model that was trained and validated, and may be signed."""
 
     history_id: HistoryId
@@ -162,7 +166,7 @@ class RolledBack(msgspec.Struct, frozen=True):
     model: Annotated[str, Meta(description="By the hash of its content.")]
 
 
-REPLIES: Final = (Candidate, Signatures, RolledBack)
+REPLIES: Final = (Candidate, SignedCandidate, RolledBack)
 
 
 def candidate_reply(judged: Judged) -> bytes:
@@ -190,7 +194,7 @@ def signed_reply(approved: Approved) -> bytes:
     found = approved.candidate
     signatures = _signatures(approved.signatures)
     return encode_json(
-        Signatures(found.id, found.model_id, signatures, approved.needed, approved.live)
+        SignedCandidate(found.id, found.model_id, signatures, approved.needed, approved.live)
     )
 
 
@@ -267,7 +271,7 @@ class CandidateEndpoints:
         body="NewSignature",
         body_told=FIELDS_TOLD,
         requests=("new_signature",),
-        replies={201: _created("It is signed.", "Signatures", "signed")},
+        replies={201: _created("It is signed.", "SignedCandidate", "signed")},
         refusals=(
             *BODY,
             records.UnknownCandidate,

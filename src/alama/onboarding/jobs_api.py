@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -30,7 +29,15 @@ from alama.platform.errors import ModelUnavailable
 from alama.platform.files.table import PARQUET, SENT, SPREADSHEET, check_csv_head
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import file_parts, file_type, optional_json_body
-from alama.platform.http.exchange import Call, Headers, Moment, Reply, encode_json, private_json
+from alama.platform.http.exchange import (
+    Call,
+    Headers,
+    Moment,
+    Reply,
+    Utc,
+    encode_json,
+    private_json,
+)
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
@@ -153,7 +160,7 @@ class Job(msgspec.Struct, frozen=True):
     error: Annotated[str | None, Meta(description="Why it failed; null: it has not.")]
     asked_by: Annotated[str, Meta(description="Who asked for it: a person, or the id of a key.")]
     created_at: Moment
-    ended_at: Annotated[datetime | None, Meta(description="In UTC; null: it is not over.")]
+    ended_at: Annotated[Utc | None, Meta(description="In UTC; null: it is not over.")]
     history_id: Annotated[str | None, Meta(description="The history that it reads, or trains on.")]
     candidate_id: Annotated[
         str | None, Meta(description="The candidate that it has made; null: it has made none.")
@@ -275,7 +282,7 @@ def _column_parameters(name: str, told: str, items: Json, example: list[str]) ->
         "in": "query",
         "description": f"{told} Separated by commas, or each as a parameter of its own.",
         "style": "form",
-        "explode": False,
+        "explode": True,
         "schema": {"type": "array", "maxItems": COLUMNS_MAX, "items": items},
         "example": example,
     }

@@ -21,7 +21,7 @@ from alama.platform.errors import Erased, ModelUnavailable
 from alama.platform.files.packaged import LANGUAGES
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, encode_json, private_json
+from alama.platform.http.exchange import INT32, Call, Reply, encode_json, private_json
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import RATE, Json, Link, Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
@@ -61,10 +61,17 @@ Decision = Annotated[
 ]
 Limit = Annotated[float, Meta(ge=0, description="In the lender's currency; 0 where declined.")]
 TermDays = Annotated[
-    int, Meta(ge=1, description="One of the terms on offer. Where declined it is no offer.")
+    int,
+    Meta(
+        ge=1,
+        description="One of the terms on offer. Where declined it is no offer.",
+        extra_json_schema=INT32,
+    ),
 ]
 Apr = Annotated[float, Meta(ge=0, description="Percent a year. Where declined it is no offer.")]
-ProcessingMs = Annotated[int, Meta(ge=1, description="Milliseconds taken, rounded up.")]
+ProcessingMs = Annotated[
+    int, Meta(ge=1, description="Milliseconds taken, rounded up.", extra_json_schema=INT32)
+]
 BaseScore = Annotated[float, Meta(description="What the contributions are added to.")]
 ModelHash = Annotated[str, Meta(description="Content hash of the model.")]
 PolicyHash = Annotated[str, Meta(description="Content hash of the policy.")]
@@ -284,9 +291,8 @@ EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
 IDEMPOTENCY_KEY_MAX: Final = 255
 """Bytes: what a header holds has no other length."""
 
-_SCORE: Final = "^([3-7][0-9][0-9]|8[0-4][0-9]|850)$"
-_TIER: Final = "^[A-Za-z0-9+-]{1,8}$"
-"""Which of the names that a tier may have are tiers, the policy of the key says."""
+_TARGET: Final = "^[A-Za-z0-9+-]{1,8}$"
+"""A score, or what a tier may be named; which names are tiers, the policy of the key says."""
 
 PARAMETERS: Final[dict[str, Json]] = {
     "expand": {
@@ -295,7 +301,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "description": "What to add to the ten fields of the reply, separated by commas, or each "
         "as a parameter of its own.",
         "style": "form",
-        "explode": False,
+        "explode": True,
         "schema": {
             "type": "array",
             "minItems": 1,
@@ -315,11 +321,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "in": "query",
         "description": f"What to lead to: `{TARGET_DEFAULT}`, a tier of the policy such as `B` "
         "(or a better one), or a score such as `700` (or more).",
-        "schema": {
-            "type": "string",
-            "anyOf": [{"const": TARGET_DEFAULT}, {"pattern": _SCORE}, {"pattern": _TIER}],
-            "default": TARGET_DEFAULT,
-        },
+        "schema": {"type": "string", "pattern": _TARGET, "default": TARGET_DEFAULT},
         "example": TARGET_DEFAULT,
     },
     "ways": {
@@ -342,7 +344,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "commas, or each as a parameter of its own. None where it is empty; space around a name "
         "does not count.",
         "style": "form",
-        "explode": False,
+        "explode": True,
         "schema": {
             "type": "array",
             "items": {"type": "string", "enum": list(PRODUCT.position)},
@@ -362,7 +364,6 @@ PARAMETERS: Final[dict[str, Json]] = {
             "maxLength": IDEMPOTENCY_KEY_MAX,
             "pattern": f"[^{SPACE}]",
         },
-        "example": "7f9c2ba4-e88f-4d27-a1c5-0b6a3c1d5e42",
     },
 }
 

@@ -15,7 +15,7 @@ from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, encode_json, private_json
+from alama.platform.http.exchange import INT32, Call, Reply, encode_json, private_json
 from alama.platform.http.operation import Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
 from alama.scoring.api import (
@@ -106,7 +106,12 @@ class Counterfactual(msgspec.Struct, frozen=True):
         ),
     ]
     within_days: Annotated[
-        int, Meta(ge=0, description="How long the slowest of the changes may take; 0 at once.")
+        int,
+        Meta(
+            ge=0,
+            description="How long the slowest of the changes may take; 0 at once.",
+            extra_json_schema=INT32,
+        ),
     ]
 
 

@@ -18,10 +18,12 @@ from alama.platform.events import EventKind
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body, optional_json_body
 from alama.platform.http.exchange import (
+    INT32,
     PRIVATE,
     Call,
     Moment,
     Reply,
+    Utc,
     created_json,
     encode_json,
     private_json,
@@ -208,7 +210,7 @@ class PendingDeliveries(msgspec.Struct, frozen=True):
         ),
     ]
     next_attempt_at: Annotated[
-        datetime | None,
+        Utc | None,
         Meta(
             description="When the next attempt is due, in UTC; a time that has passed: as soon as "
             "may be. null: nothing waits, or all of it is being sent right now."
@@ -229,14 +231,14 @@ class WebhookEndpoint(msgspec.Struct, frozen=True):
     enabled: Annotated[bool, Meta(description="Whether events are sent there.")]
     created_at: Moment
     failing_since: Annotated[
-        datetime | None,
+        Utc | None,
         Meta(
             description="Since when nothing has arrived, though it was tried; after five days of "
             "it the endpoint is disabled. null: what was tried last has arrived."
         ),
     ]
     disabled_at: Annotated[
-        datetime | None, Meta(description="Since when nothing is sent; null: it is enabled.")
+        Utc | None, Meta(description="Since when nothing is sent; null: it is enabled.")
     ]
     disabled_reason: Annotated[
         str | None,
@@ -275,7 +277,7 @@ class RotatedSecret(msgspec.Struct, frozen=True):
 
     secret: Secret
     previous_expires_at: Annotated[
-        datetime | None,
+        Utc | None,
         Meta(description="Until then the old secret signs too; null: it signs nothing more."),
     ]
 
@@ -291,10 +293,15 @@ class DeliveryAttempt(msgspec.Struct, frozen=True):
 
     id: Annotated[str, Meta(pattern=ATTEMPT_ID, description="Names the attempt.")]
     event: EventId
-    number: Annotated[int, Meta(ge=1, description="Of this event at this endpoint: 1, 2, ...")]
+    number: Annotated[
+        int,
+        Meta(
+            ge=1, description="Of this event at this endpoint: 1, 2, ...", extra_json_schema=INT32
+        ),
+    ]
     started_at: Moment
     took_ms: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
+        Annotated[int, Meta(ge=0, extra_json_schema=INT32)] | None,
         Meta(
             description="Milliseconds, to the end of the answer; null where the error is "
             "`address_refused`.",
@@ -302,7 +309,8 @@ class DeliveryAttempt(msgspec.Struct, frozen=True):
     ]
     delivered: Annotated[bool, Meta(description="Whether the answer was a 2xx.")]
     status: Annotated[
-        int | None, Meta(description="HTTP status of the answer; null: there was none.")
+        Annotated[int, Meta(extra_json_schema=INT32)] | None,
+        Meta(description="HTTP status of the answer; null: there was none."),
     ]
     error: Annotated[
         str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final
@@ -99,7 +100,7 @@ class Event(msgspec.Struct, frozen=True):
         msgspec.Raw,
         Meta(
             description="The body of each delivery: `type`, `timestamp` and `data`.",
-            extra_json_schema={"type": "object"},
+            extra_json_schema=reference("EventPayload"),
         ),
     ]
 
@@ -419,3 +420,57 @@ SUMMARIES: Final[Mapping[EventKind, str]] = {
     EventKind.ENDPOINT_DISABLED: "An endpoint was disabled",
     EventKind.TEST: "A test was asked for",
 }
+
+
+def camel(kind: EventKind) -> str:
+    """Give the name of a kind as types and methods are named: `ScoreCreated`."""
+    return "".join(word.capitalize() for word in re.split("[._]", kind.value))
+
+
+def schema_name(kind: EventKind) -> str:
+    """Give the name of the schema of a body: `ScoreCreatedEvent`."""
+    return f"{camel(kind)}Event"
+
+
+def payload_schemas() -> dict[str, Json]:
+    """Describe the body of a delivery: what all have, then each kind, which `type` leads to."""
+    names = {kind: schema_name(kind) for kind in DATA}
+    return {
+        "EventPayload": {
+            "title": "EventPayload",
+            "description": "What is sent to tell of an event; `data` is as the kind says.",
+            "type": "object",
+            "required": ["type", "timestamp"],
+            "properties": {
+                "type": {
+                    "description": "The kind of event. An open set: expect more.",
+                    "type": "string",
+                },
+                "timestamp": {
+                    "description": "When it happened, in UTC.",
+                    "type": "string",
+                    "format": "date-time",
+                },
+            },
+            "discriminator": {
+                "propertyName": "type",
+                "mapping": {kind.value: reference(name)["$ref"] for kind, name in names.items()},
+            },
+        },
+        **{name: _payload(kind, name) for kind, name in names.items()},
+    }
+
+
+def _payload(kind: EventKind, name: str) -> Json:
+    return {
+        "title": name,
+        "description": f"{SUMMARIES[kind]}.",
+        "allOf": [
+            reference("EventPayload"),
+            {
+                "type": "object",
+                "required": ["data"],
+                "properties": {"data": reference(DATA[kind].__name__)},
+            },
+        ],
+    }

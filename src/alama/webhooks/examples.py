@@ -22,7 +22,7 @@ from alama.webhooks.endpoints_api import (
     RULES,
     NewWebhookEndpoint,
 )
-from alama.webhooks.events_api import DATA, EVENT_ID_EXAMPLE, SUMMARIES
+from alama.webhooks.events_api import DATA, EVENT_ID_EXAMPLE, SUMMARIES, camel, schema_name
 from alama.webhooks.records import (
     ROTATION_OVERLAP_US,
     Attempt,
@@ -209,6 +209,9 @@ def _broken_rules() -> InvalidRequest:
     raise AssertionError("the body was not refused")
 
 
+TAG_SENT: Final = "Deliveries"
+"""No operation of ours has it: generators write a file a tag, and one would replace the other."""
+
 _HEADERS: Final = {
     "webhook-id": "The id of the event, the same at every attempt: what you have had before, drop.",
     "webhook-timestamp": "When this attempt was made, in seconds since 1970.",
@@ -230,8 +233,10 @@ def webhooks(model_id: str, policy_id: str) -> Json:
 
 def _sent(kind: EventKind, example: Delivery) -> Json:
     return {
-        "operationId": f"receive {kind.value}",
-        "tags": ["Webhooks"],
+        "operationId": f"receive{camel(kind)}",
+        "tags": [TAG_SENT],
+        "security": [],  # the signature is no scheme that a document has words for
+        "x-internal": True,  # no client sends it: generators make the types and no method
         "summary": SUMMARIES[kind],
         "description": _DESCRIPTION,
         "parameters": [
@@ -247,23 +252,7 @@ def _sent(kind: EventKind, example: Delivery) -> Json:
         ],
         "requestBody": {
             "required": True,
-            "content": {JSON: {"schema": _payload(kind), "example": example.body}},
+            "content": {JSON: {"schema": reference(schema_name(kind)), "example": example.body}},
         },
         "responses": {"2XX": {"description": "It has arrived."}},
-    }
-
-
-def _payload(kind: EventKind) -> Json:
-    return {
-        "type": "object",
-        "required": ["type", "timestamp", "data"],
-        "properties": {
-            "type": {"description": "The kind of event.", "type": "string", "const": kind.value},
-            "timestamp": {
-                "description": "When it happened, in UTC.",
-                "type": "string",
-                "format": "date-time",
-            },
-            "data": reference(DATA[kind].__name__),
-        },
     }

@@ -16,9 +16,9 @@ from alama.app import openapi
 from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
 from alama.platform.book import Book
-from alama.platform.http import problem_codes
+from alama.platform.http import endpoint, problem_codes
 from alama.platform.http.documents import DocumentEndpoints
-from alama.platform.http.endpoint import Endpoint, Exchanged
+from alama.platform.http.endpoint import Exchanged
 from alama.platform.http.reference import Reference
 
 DOCUMENT = openapi.document()
@@ -45,11 +45,10 @@ class Silent:
 
 def ask(path: str, **headers: str) -> httpx.Response:
     documents = DocumentEndpoints(openapi.document)
-    handler = {"/openapi.json": documents.openapi, "/docs": documents.reference}[path]
-    endpoint = Endpoint(path, {"GET": handler}, lambda: 0, Silent())
+    application = endpoint.application([documents], lambda: 0, Silent())
 
     async def exchange() -> httpx.Response:
-        transport = httpx.ASGITransport(app=endpoint)
+        transport = httpx.ASGITransport(app=application)
         async with httpx.AsyncClient(transport=transport, base_url="http://alama") as client:
             return await client.get(path, headers=headers)
 
@@ -80,7 +79,7 @@ def test_the_document_is_served_as_the_command_line_prints_it() -> None:
     assert reply.content == openapi.encoded()
 
 
-@pytest.mark.parametrize("path", ["/openapi.json", "/docs"])
+@pytest.mark.parametrize("path", ["/openapi.json", "/docs", "/docs/problems/key_missing"])
 def test_a_document_is_sent_once_and_then_asked_about(path: str) -> None:
     first = ask(path)
     assert first.headers["cache-control"] == "no-cache"
@@ -117,6 +116,38 @@ def test_the_page_names_nothing_outside_itself() -> None:
         if attribute in element.attrib
     ]
     assert [link for link in named if not re.match(r"#|openapi\.json$|data:,$", link)] == []
+
+
+# ------------------------------------------------------------------- the pages of problems
+
+
+@pytest.mark.parametrize("code", problem_codes.PROBLEMS)
+def test_the_type_of_a_problem_is_a_small_page_that_says_what_to_do(code: str) -> None:
+    reply = ask(f"/docs/problems/{code}")
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert len(reply.content) < 10_000
+    page = ET.fromstring(reply.text.removeprefix("<!DOCTYPE html>\n"))  # noqa: S314  our own text
+    written = "".join(page.itertext())
+    meaning = problem_codes.PROBLEMS[code]
+    status = openapi.problem_codes()[code]["status"]
+    for told in (code, str(status), meaning.when, meaning.remedy):
+        assert told.replace("`", "") in written
+    (style,) = re.findall("<style>(.*?)</style>", reply.text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = reply.headers["content-security-policy"]
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; ")
+    # Seen from the page, so that it holds below any prefix; there the code has an anchor.
+    (link,) = page.iter("a")
+    assert link.attrib["href"] == f"../../docs#code-{code}"
+    assert PAGE.find(f".//*[@id='code-{code}']") is not None
+
+
+def test_a_code_that_no_problem_has_is_no_page() -> None:
+    reply = ask("/docs/problems/no_such_code")
+    assert reply.status_code == httpx.codes.NOT_FOUND
+    assert reply.json()["code"] == "not_found"
+    assert "no_such_code" not in reply.json()["detail"]
+    assert ask(reply.json()["type"]).status_code == httpx.codes.OK
 
 
 # ------------------------------------------------------------------------------ the page
@@ -176,6 +207,12 @@ def test_every_field_of_a_request_is_told_in_both_spellings() -> None:
         assert (field.other_spelling or "") in written
         assert field.meaning[1:] in written
     assert written.count("required") >= len(PRODUCT.core_names)
+
+
+def test_how_wide_a_number_is_says_nothing_to_people() -> None:
+    rules = ["".join(small.itertext()) for small in PAGE.iter("small")]
+    assert any("0 to 600" in rule for rule in rules)
+    assert [rule for rule in rules if re.search("int32|int64|double", rule)] == []
 
 
 def test_every_field_of_the_reply_is_told() -> None:

@@ -229,6 +229,17 @@ def test_the_help_of_issue_names_every_scope(
     assert "(default: all but pilot:write and pilot:read)" in told
 
 
+@pytest.mark.parametrize("command", [["keys"], ["keys", "issue"]])
+def test_the_help_says_what_each_scope_opens(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    told = {line[0]: line[1] for line in lines if len(line) > 1 and line[0] in set(book.Scope)}
+    assert list(told) == list(book.Scope)
+
+
 def test_the_list_names_the_scopes_of_a_key_that_has_others_than_usual(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ import alama
 from alama.app import openapi
 from alama.app.served import ENDPOINTS, OPERATIONS
 from alama.core import receipts
-from alama.core.application import looks_personal, may_be_word
+from alama.core.application import CONTROLS, HIDDEN, looks_personal, may_be_word
 from alama.core.catalogue import Kind
 from alama.core.intake import Intake, request_type
 from alama.core.lending import policy_check
@@ -62,6 +62,13 @@ def resolve(pointer: str) -> Any:
     return target
 
 
+def fields_sent(kind: str) -> dict[str, Any]:
+    """The fields of the body that tells of a kind of event: what all have, and its own."""
+    content = DOCUMENT["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]
+    every, own = resolve(content["schema"]["$ref"])["allOf"]
+    return {**resolve(every["$ref"])["properties"], **own["properties"]}
+
+
 def operations() -> list[dict[str, Any]]:
     return [told for methods in DOCUMENT["paths"].values() for told in methods.values()]
 
@@ -94,11 +101,9 @@ def test_every_handler_serves_an_operation_and_no_operation_has_two() -> None:
 def test_every_kind_of_event_is_described_as_it_is_sent() -> None:
     assert DOCUMENT["webhooks"].keys() == set(EventKind)
     sent = EXAMPLES["event"]["value"]["payload"]
-    body = DOCUMENT["webhooks"]["score.created"]["post"]["requestBody"]["content"]
-    schema = body["application/json"]["schema"]
-    assert list(sent) == list(schema["properties"])
-    assert sent["type"] == schema["properties"]["type"]["const"]
-    assert sent["data"].keys() == resolve(schema["properties"]["data"]["$ref"])["properties"].keys()
+    fields = fields_sent("score.created")
+    assert list(sent) == list(fields)
+    assert sent["data"].keys() == resolve(fields["data"]["$ref"])["properties"].keys()
     msgspec.convert(sent["data"], ScoreCreated, strict=True)
 
 
@@ -129,7 +134,8 @@ def test_every_field_of_every_schema_says_what_it_means() -> None:
     silent = [
         f"{name}.{field}"
         for name, schema in DOCUMENT["components"]["schemas"].items()
-        for field, told in schema["properties"].items()
+        for part in schema.get("allOf", [schema])
+        for field, told in part.get("properties", {}).items()
         if not {**resolve(told.get("$ref", f"#/components/schemas/{name}")), **told}.get(
             "description"
         )
@@ -139,9 +145,8 @@ def test_every_field_of_every_schema_says_what_it_means() -> None:
 
 def test_every_kind_of_problem_is_an_answer_of_some_operation() -> None:
     told = {kind for operation in OPERATIONS for kind in operation.problems}
-    # A path that leads nowhere has no operation, nor has what is hardly a request.
+    # What is hardly a request has no operation.
     assert problems.kinds().keys() - told == {
-        problems.NoSuchPath,
         problems.MalformedHttp,
         problems.HeadTooLarge,
         problems.RequestTimeout,
@@ -207,12 +212,16 @@ def test_a_field_of_the_request_has_the_type_and_range_of_the_catalogue(
 
 
 def test_either_spelling_of_a_required_field_will_do() -> None:
-    choices = [
-        {name for choice in rule["anyOf"] for name in choice["required"]}
-        for rule in APPLICATION["allOf"]
-    ]
+    spellings = {
+        told["x-spelling-of"]: name
+        for name, told in APPLICATION["properties"].items()
+        if "x-spelling-of" in told
+    }
     twice = [field for field in PRODUCT.fields if field.required and field.other_spelling]
-    assert choices == [{field.name, field.other_spelling} for field in twice]
+    assert spellings == {field.name: field.other_spelling for field in twice}
+    for field in twice:  # the service refuses an application with neither
+        told = APPLICATION["properties"][field.name]["description"]
+        assert f"Required, unless `{field.other_spelling}` is sent." in told
     assert APPLICATION["required"] == ["airtime_regularity"]
 
 
@@ -223,13 +232,24 @@ def test_a_reference_is_refused_by_the_document_exactly_where_the_service_refuse
     told = APPLICATION["properties"]["applicant_ref"]
     refused = re.search(told["not"]["pattern"], reference) is not None
     assert refused == looks_personal(reference.strip())
-    assert bool(re.search(told["pattern"], reference)) == may_be_word(reference.strip())
+    assert bool(re.search(told["pattern"], reference)) == may_be_word(in_words(reference).strip())
 
 
 @given(st.text("a\u00e9\U0001f33e \t", min_size=60, max_size=70))
 def test_a_word_may_be_as_long_for_the_document_as_it_may_be_for_the_service(word: str) -> None:
     told = APPLICATION["properties"]["region"]
     assert bool(re.search(told["pattern"], word)) == may_be_word(word.strip())
+
+
+def in_words(text: str) -> str:
+    """The text without what no pattern tells of, since no generator prints it: words do."""
+    return re.sub(f"(?![{CONTROLS}])[{HIDDEN}]", "?", text)
+
+
+def test_what_no_pattern_tells_of_is_told_in_words() -> None:
+    assert "turn the direction of writing or have no width" in APPLICATION["description"]
+    for character in ("\u200b", "\u202e", "\u2028", "\xad"):
+        assert not may_be_word(f"a{character}b")
 
 
 @pytest.mark.parametrize("name", ["full", "compact", "declined"])
@@ -268,7 +288,7 @@ def test_an_example_reply_is_of_its_type_and_has_every_field_that_it_may(
 def test_the_example_of_what_is_sent_has_every_field_of_its_kind(kind: EventKind) -> None:
     content = DOCUMENT["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]
     sent = content["example"]
-    assert sent.keys() == content["schema"]["properties"].keys()
+    assert sent.keys() == fields_sent(kind).keys()
     assert sent["type"] == kind
     assert sent["data"].keys() == set(DATA[kind].__struct_fields__)
     msgspec.convert(sent["data"], DATA[kind], strict=True)
@@ -299,8 +319,8 @@ def test_every_code_of_a_reason_and_of_what_binds_is_listed() -> None:
 
 @given(st.text("0123456789+-ABab ", min_size=1, max_size=9))
 def test_a_target_that_the_document_refuses_is_no_name_for_a_tier_nor_a_score(text: str) -> None:
-    told = DOCUMENT["components"]["parameters"]["target"]["schema"]["anyOf"]
-    allowed = any(re.search(choice.get("pattern", "^$"), text) for choice in told)
+    told = DOCUMENT["components"]["parameters"]["target"]["schema"]
+    allowed = re.search(told["pattern"], text) is not None
     tier = msgspec.structs.replace(POLICY.tiers[0], name=text)
     policy = msgspec.structs.replace(POLICY, tiers=(tier,))
     faults = list(policy_check.faults(policy, PRODUCT))
@@ -323,6 +343,128 @@ def test_every_problem_says_what_to_do_about_it() -> None:
 
 def test_the_document_is_written_as_it_is() -> None:
     assert json.loads(openapi.encoded()) == DOCUMENT
+
+
+# -------------------------------------------------------- what generators of clients can read
+
+
+def named_schemas() -> list[tuple[str, dict[str, Any]]]:
+    """Every schema of a value that has a name: a field, a parameter, a header."""
+    components = DOCUMENT["components"]
+    return [
+        (field, told)
+        for schema in components["schemas"].values()
+        for part in (schema, *schema.get("allOf", ()))
+        for field, told in part.get("properties", {}).items()
+    ] + [
+        (part.get("name", name), part["schema"])
+        for kind in ("parameters", "headers")
+        for name, part in components[kind].items()
+    ]
+
+
+def types(told: dict[str, Any]) -> list[str]:
+    said = told.get("type", [])
+    return [said] if isinstance(said, str) else said
+
+
+def test_a_tag_is_of_what_is_asked_or_of_what_is_sent_never_of_both() -> None:
+    # A generator writes one file a tag, and of two files with one name the second stays.
+    asked = {tag for told in operations() for tag in told["tags"]}
+    sent = {tag for told in DOCUMENT["webhooks"].values() for tag in told["post"]["tags"]}
+    assert sent
+    assert asked.isdisjoint(sent)
+    assert asked | sent == {tag["name"] for tag in DOCUMENT["tags"]}
+
+
+def test_an_operation_has_a_name_that_can_be_that_of_a_method() -> None:
+    sent = [told["post"] for told in DOCUMENT["webhooks"].values()]
+    names = [told["operationId"] for told in (*operations(), *sent)]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch("[a-z][A-Za-z]+", name)] == []
+
+
+def test_a_parameter_has_one_schema_and_no_choice_of_them() -> None:
+    choices = {"anyOf", "oneOf", "allOf", "not"}
+    chosen = [
+        name
+        for name, told in DOCUMENT["components"]["parameters"].items()
+        if any(choices & node.keys() for node in nodes(told["schema"]))
+    ]
+    assert chosen == []
+
+
+def test_a_parameter_that_is_a_list_stands_once_for_each_of_it() -> None:
+    lists = [
+        (told["style"], told["explode"])
+        for told in DOCUMENT["components"]["parameters"].values()
+        if told["schema"]["type"] == "array"
+    ]
+    assert lists
+    assert set(lists) == {("form", True)}
+
+
+def test_a_number_says_how_wide_it_is() -> None:
+    most = 2**31 - 1
+    for node in nodes(DOCUMENT["components"]):
+        if types(node) in (["number"], ["number", "null"]):
+            assert node["format"] == "double", node
+        if "integer" in types(node):
+            assert node["format"] in {"int32", "int64"}, node
+            if node["format"] == "int32":
+                assert node.get("maximum", most) <= most
+            else:
+                assert node.get("maximum", 2**53) > most
+    entry = DOCUMENT["components"]["schemas"]["LogEntry"]["properties"]
+    assert entry["created_us"]["format"] == "int64"
+
+
+def test_a_moment_says_that_it_is_one_also_where_it_may_be_null() -> None:
+    moments = [told for name, told in named_schemas() if name.endswith(("_at", "_since"))]
+    days = [told for name, told in named_schemas() if name.endswith(("_on", "_day"))]
+    assert any("null" in types(told) for told in moments)
+    assert {told.get("format") for told in moments} == {"date-time"}
+    assert {told.get("format") for told in days} == {"date"}
+
+
+def test_a_pattern_can_be_printed_in_the_source_of_any_language() -> None:
+    """Some generators write what an escape stands for, and a line ends in the midst of code."""
+    patterns = {node["pattern"] for node in nodes(DOCUMENT) if type(node.get("pattern")) is str}
+    assert patterns
+    exotic = re.compile(r"\\u|\\[pPkK]|\(\?|[^ -~]")
+    assert [pattern for pattern in patterns if exotic.search(pattern)] == []
+
+
+def test_an_application_is_one_flat_object() -> None:
+    assert APPLICATION.keys() & {"allOf", "anyOf", "oneOf", "not", "$ref"} == set()
+    assert APPLICATION["type"] == "object"
+    kinds = {kind for told in APPLICATION["properties"].values() for kind in types(told)}
+    assert kinds == {"integer", "number", "string", "null"}
+
+
+def test_a_field_that_may_be_left_out_may_be_left_out_in_every_language() -> None:
+    # A generator takes a field with a default for one that is always there.
+    schemas = DOCUMENT["components"]["schemas"]
+    assert [
+        name for name, schema in schemas.items() for node in nodes(schema) if "default" in node
+    ] == []
+    assert schemas["NewWebhookEndpoint"]["properties"]["description"]["x-default"] == ""
+
+
+def test_a_body_that_is_sent_has_a_name_which_its_type_leads_to() -> None:
+    payload = DOCUMENT["components"]["schemas"]["EventPayload"]
+    assert payload["discriminator"]["propertyName"] == "type"
+    leads = payload["discriminator"]["mapping"]
+    assert leads.keys() == DOCUMENT["webhooks"].keys()
+    for kind, told in DOCUMENT["webhooks"].items():
+        schema = told["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert schema == {"$ref": leads[kind]}
+    event = DOCUMENT["components"]["schemas"]["Event"]["properties"]["payload"]
+    assert event["$ref"] == "#/components/schemas/EventPayload"
+
+
+def test_a_key_for_retries_has_no_example_that_everybody_would_send() -> None:
+    assert "example" not in DOCUMENT["components"]["parameters"]["Idempotency-Key"]
 
 
 # ------------------------------------------------------------------------------- a promise

@@ -96,6 +96,14 @@ def test_what_may_be_an_input_is_said_with_the_file(lender: Lender, query: str) 
     assert order.file_format is FileFormat.PARQUET
 
 
+def test_a_list_as_long_as_it_may_be_can_be_said_one_by_one(lender: Lender) -> None:
+    with_terms(lender)
+    names = [f"column_{number}" for number in range(jobs_api.COLUMNS_MAX)]
+    query = "&".join(f"groups={name}" for name in names)
+    reply = lender.ask("POST", f"{HISTORIES}?{query}", b"PAR1 and so on", PARQUET)
+    assert decode_read_order(job_of(lender, reply).order).wishes.groups == tuple(names)
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [

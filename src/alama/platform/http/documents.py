@@ -1,4 +1,4 @@
-"""This contract as documents: /openapi.json for machines, /docs for people."""
+"""This contract as documents: /openapi.json for machines, /docs and what is below for people."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.platform.http import operation
+from alama.platform.http import operation, problems
 from alama.platform.http.compression import packed_once, varying
 from alama.platform.http.exchange import JSON, Call, Headers, Reply
-from alama.platform.http.operation import HTML, Json, Operation, Schema, Success
-from alama.platform.http.reference import Reference
+from alama.platform.http.operation import (
+    HTML,
+    Json,
+    Operation,
+    Schema,
+    Success,
+    path_parameter,
+)
+from alama.platform.http.problems import NoSuchPath
+from alama.platform.http.reference import ProblemPage, Reference, problem_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +36,9 @@ PARAMETERS: Final[dict[str, Json]] = {
         "description": "The `ETag` of what you have: the answer is 304 while it is the newest.",
         "schema": {"type": "string"},
     },
+    "code": path_parameter(
+        "code", "The `code` of the problem.", "^[a-z_]{1,40}$", "invalid_application"
+    ),
 }
 
 _OF_UNCHANGED: Final = frozenset({b"cache-control", b"etag", b"vary"})
@@ -73,6 +84,29 @@ class DocumentEndpoints:
         published = await asyncio.to_thread(_reference, self._document)
         return published.to(call)
 
+    @Operation(
+        path=f"{problems.PAGES}/{{code}}",
+        method="GET",
+        id="getProblemPage",
+        tag="Documents",
+        summary="Read what a problem means",
+        description="A small page for each `code`: when it is given, and what to do. It is the "
+        "`type` of the problem.",
+        parameters=("code", "If-None-Match"),
+        replies=_document("The page.", {"type": "string"}, HTML),
+        refusals=(NoSuchPath,),
+    )
+    async def problem(self, call: Call) -> Reply:
+        pages = await asyncio.to_thread(_problem_pages, self._document)
+        code = call.path_part("code")
+        if code not in pages:
+            raise no_such_code()
+        return pages[code].to(call)
+
+
+def no_such_code() -> NoSuchPath:
+    return NoSuchPath("no problem has this code", hint="/docs lists those that there are")
+
 
 class Published(NamedTuple):
     """A document, ready to be sent, as it is or packed: anybody may ask for it, at any rate."""
@@ -111,7 +145,16 @@ def _openapi(document: Callable[[], Json]) -> Published:
 
 @cache
 def _reference(document: Callable[[], Json]) -> Published:
-    page = Reference(document())
+    return _page(Reference(json.loads(_openapi(document).plain.body)))
+
+
+@cache
+def _problem_pages(document: Callable[[], Json]) -> Mapping[str, Published]:
+    pages = problem_pages(json.loads(_openapi(document).plain.body))
+    return {page.code: _page(page) for page in pages}
+
+
+def _page(page: Reference | ProblemPage) -> Published:
     body = page.html.encode()
     headers = [
         (b"content-type", HTML.encode()),

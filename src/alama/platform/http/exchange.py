@@ -45,7 +45,11 @@ _PAGE: Final = [
 
 encode_json: Final = msgspec.json.Encoder().encode
 
-Moment = Annotated[datetime, msgspec.Meta(tz=True, description="In UTC.")]
+Utc = Annotated[datetime, msgspec.Meta(tz=True)]
+Moment = Annotated[Utc, msgspec.Meta(description="In UTC.")]
+
+INT32: Final = {"format": "int32"}
+"""Of a number without a bound of its own that no client needs more than 32 bits for."""
 
 
 class ClientLeft(Exception):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from alama.platform.http.exchange import Call
 
 
-PARAMETERS_MAX: Final = 20
+PARAMETERS_MAX: Final = 200
+"""Three lists of fifty names, each as a parameter of its own, and some more."""
 
 NAME_MAX: Final = 40
 """Letters of a name that are worth repeating."""

@@ -14,13 +14,15 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.core.errors import AlamaError, BrokenRules, InvalidApplication, MalformedDocument
 from alama.platform import errors
 from alama.platform.errors import Kind
-from alama.platform.http.exchange import Headers, Reply, encode_json
+from alama.platform.http.exchange import INT32, Headers, Reply, encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 MEDIA_TYPE: Final = b"application/problem+json"
+PAGES: Final = "/docs/problems"
+"""Where each kind of problem has a page."""
 
 
 # ------------------------------------------------------------------- errors of the HTTP side
@@ -131,7 +133,7 @@ def reply(error: Exception, path: str, request_id: str) -> Reply:
     """Put an error into the words of RFC 9457."""
     kind = kind_of(error)
     problem = Problem(
-        type=f"urn:alama:problem:{kind.code}",
+        type=f"{PAGES}/{kind.code}",
         title=kind.title,
         status=kind.status,
         detail=_detail(error, kind),
@@ -200,9 +202,15 @@ class FieldFault(msgspec.Struct, frozen=True):
 class Problem(msgspec.Struct, frozen=True):
     """What went wrong (RFC 9457)."""
 
-    type: Annotated[str, Meta(description="URI reference of the kind of problem.")]
+    type: Annotated[
+        str,
+        Meta(
+            description="Names the kind of problem: a page of this service that says what to do.",
+            extra_json_schema={"format": "uri-reference"},
+        ),
+    ]
     title: Annotated[str, Meta(description="The kind, for people.")]
-    status: Annotated[int, Meta(description="The HTTP status, again.")]
+    status: Annotated[int, Meta(description="The HTTP status, again.", extra_json_schema=INT32)]
     detail: Annotated[str, Meta(description="What happened, and what to do about it.")]
     instance: Annotated[str, Meta(description="The path that was asked for.")]
     code: Annotated[str, Meta(description="Stable name of the kind; more may come.")]

@@ -213,7 +213,23 @@ class Reader:
         for part in node["$ref"].removeprefix("#/").split("/"):
             target = target[part]
         found: Json = target
-        return found
+        return self._with_parents(found, node["$ref"])
+
+    def _with_parents(self, schema: Json, pointer: str) -> Json:
+        """Give a schema with the fields of those that it is made of; a mapping says its `type`."""
+        if "allOf" not in schema:
+            return schema
+        properties: Json = {}
+        required: list[str] = []
+        for part in schema["allOf"]:
+            inner = self.resolve(part)
+            properties |= inner["properties"]
+            required += inner.get("required", ())
+            leads = inner.get("discriminator", {})
+            for word in (word for word, to in leads.get("mapping", {}).items() if to == pointer):
+                name = leads["propertyName"]
+                properties[name] = {**properties[name], "const": word}
+        return {**schema, "properties": properties, "required": required}
 
     def schema(self, name: str) -> Json:
         """Give a schema by name."""
@@ -489,6 +505,13 @@ def value_rule(schema: Json) -> Markup:
     return join(kind, tag("small", said) if said else "")
 
 
+_WIDTHS: Final = (None, "int32", "int64", "double")
+"""Formats that say nothing to people."""
+
+_DEFAULTS: Final = ("default", "x-default")
+"""Of a parameter, and of a field."""
+
+
 def _bounds(schema: Json) -> Iterator[str]:
     match schema:
         case {"exclusiveMinimum": low, "maximum": high}:
@@ -507,9 +530,8 @@ def _bounds(schema: Json) -> Iterator[str]:
         yield f"always {schema['const']}"
     if "enum" in schema:
         yield f"one of {', '.join(schema['enum'])}"
-    if "default" in schema:
-        yield f"{_default(schema['default'])} by default"
-    if "format" in schema:
+    yield from (f"{_default(schema[name])} by default" for name in _DEFAULTS if name in schema)
+    if schema.get("format") not in _WIDTHS:
         yield str(schema["format"])
 
 
@@ -573,7 +595,7 @@ def _kind(reader: Reader, kind: str, told: Json) -> Markup:
         heading(kind),
         paragraph(f"{told['summary']}."),
         json_block("Body", content["example"]),
-        reply_fields(reader, content["schema"]),
+        reply_fields(reader, reader.resolve(content["schema"])),
     )
 
 
@@ -627,19 +649,7 @@ class Reference:
             tag("footer", self._footer()),
             tag("script", Markup(SCRIPT)),
         )
-        html = tag("html", self._head(), body, lang="en")
-        return str(join(Markup("<!DOCTYPE html>\n"), html, "\n"))
-
-    def _head(self) -> Markup:
-        return tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", name="color-scheme", content="light dark"),
-            tag("title", f"{self._info['title']} API reference"),
-            tag("link", rel="icon", href="data:,"),
-            tag("style", Markup(STYLE)),
-        )
+        return _whole(f"{self._info['title']} API reference", STYLE, body)
 
     @property
     def _info(self) -> Json:
@@ -672,7 +682,7 @@ class Reference:
     def _groups(self) -> dict[str, list[Section]]:
         """Give the sections by the heading under which the contents list them."""
         reader = self._reader
-        scores, webhooks, *others = [tag_["name"] for tag_ in reader.document["tags"]]
+        scores, *others = [tag_["name"] for tag_ in reader.document["tags"]]
         main, *further = reader.operations(scores)
         return {
             "Start": [self._start(main), self._authentication()],
@@ -688,12 +698,14 @@ class Reference:
                 self._retries(),
                 *(self._topic(title) for title in ("Limits", "Versions", "Paths")),
             ],
-            webhooks: [
-                *map(self._operation, reader.operations(webhooks)),
-                Section("what-is-sent", "What is sent to an endpoint", sent(reader)),
-            ],
-            **{name: list(map(self._operation, reader.operations(name))) for name in others},
+            **{name: self._tagged(name) for name in others},
         }
+
+    def _tagged(self, name: str) -> list[Section]:
+        """Give the operations of a tag; one that has none is that of what is sent to others."""
+        asked = list(map(self._operation, self._reader.operations(name)))
+        what = Section("what-is-sent", "What is sent to an endpoint", sent(self._reader))
+        return asked or [what]
 
     # ------------------------------------------------------------------------- sections
 
@@ -864,7 +876,7 @@ class Reference:
     def _retries(self) -> Section:
         section = self._topic("Retries and idempotency")
         key = self._reader.document["components"]["parameters"]["Idempotency-Key"]
-        option = f"-H '{key['name']}: {key['example']}'"
+        option = f'-H "{key["name"]}: $(uuidgen)"'
         shown = code_block("A new key for each new request, the same for its retries", text(option))
         return section._replace(body=join(section.body, shown))
 
@@ -873,7 +885,71 @@ class Reference:
         return Section(title.lower().replace(" ", "-"), title, paragraph(prose(topic.written)))
 
 
+# ------------------------------------------------------------------- one page a problem
+
+_PROBLEM_STYLE: Final = """
+:root { color-scheme: light dark; }
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 42em; margin: 0 auto; padding: 10vh 20px; }
+h1 { font-size: 1.5rem; line-height: 1.3; }
+h2 { font-size: 1rem; margin: 1.6em 0 0; }
+p { margin: 0.3em 0; }
+code { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.92em; }
+"""
+
+
+class ProblemPage(NamedTuple):
+    """What one code means, and what to do: where the `type` of a problem leads."""
+
+    code: str
+    told: Json
+
+    @property
+    def content_security_policy(self) -> str:
+        """Allow the page's own style, by its hash, and nothing else."""
+        return (
+            f"default-src 'none'; style-src {_hash(_PROBLEM_STYLE)}; img-src data:; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+
+    @property
+    def html(self) -> str:
+        """The page, whole."""
+        title, status = self.told["title"], self.told["status"]
+        body = tag(
+            "body",
+            tag("h1", title),
+            tag("p", "Code ", tag("code", self.code), f", HTTP status {status}."),
+            heading("When"),
+            tag("p", prose(self.told["when"])),
+            heading("What to do"),
+            tag("p", prose(self.told["remedy"])),
+            heading("More"),
+            # Seen from here: the service may stand below any prefix.
+            tag("p", tag("a", "All codes", href=f"../../docs#code-{self.code}")),
+        )
+        return _whole(f"{title} ({status})", _PROBLEM_STYLE, body)
+
+
+def problem_pages(document: Json) -> list[ProblemPage]:
+    """Give a page for each code that a problem may have."""
+    codes = Reader(document).schema("Problem")["properties"]["code"]["x-codes"]
+    return [ProblemPage(code, told) for code, told in codes.items()]
+
+
 # ------------------------------------------------------------------------------- pieces
+
+
+def _whole(title: str, style: str, body: Markup) -> str:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("link", rel="icon", href="data:,"),
+        tag("style", Markup(style)),
+    )
+    return str(join(Markup("<!DOCTYPE html>\n"), tag("html", head, body, lang="en"), "\n"))
 
 
 def _contents(groups: dict[str, list[Section]]) -> Markup:

@@ -114,7 +114,7 @@ def test_a_problem_has_every_member_and_agrees_with_its_status(subtests: pytest.
             members = ["type", "title", "status", "detail", "instance", "code", "request_id"]
             assert list(problem)[:7] == members
             assert reply.status == problem["status"] == KINDS[kind].status
-            assert problem["type"] == f"urn:alama:problem:{problem['code']}"
+            assert problem["type"] == f"/docs/problems/{problem['code']}"
             assert problem["instance"] == PATH
             assert problem["request_id"] == REQUEST_ID
             assert dict(reply.headers)[b"content-type"] == b"application/problem+json"
