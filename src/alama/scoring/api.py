@@ -285,7 +285,7 @@ IDEMPOTENCY_KEY_MAX: Final = 255
 """Bytes: what a header holds has no other length."""
 
 _SCORE: Final = "^([3-7][0-9][0-9]|8[0-4][0-9]|850)$"
-_TIER: Final = "^[A-Za-z0-9+-]{1,8}$"
+TIER_PATTERN: Final = "^[A-Za-z0-9+-]{1,8}$"
 """Which of the names that a tier may have are tiers, the policy of the key says."""
 
 PARAMETERS: Final[dict[str, Json]] = {
@@ -316,7 +316,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "(or a better one), or a score such as `700` (or more).",
         "schema": {
             "type": "string",
-            "anyOf": [{"const": TARGET_DEFAULT}, {"pattern": _SCORE}, {"pattern": _TIER}],
+            "anyOf": [{"const": TARGET_DEFAULT}, {"pattern": _SCORE}, {"pattern": TIER_PATTERN}],
             "default": TARGET_DEFAULT,
         },
         "example": TARGET_DEFAULT,
