@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from alama.core.application import HIDDEN, looks_personal, may_be_word
 from alama.core.calibration import SCORE_MAX, SCORE_MIN, TO_WHOLE
+from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import InvalidApplication, MalformedDocument
 from alama.core.product import PRODUCT
 from alama.core.reasons import tell
@@ -76,6 +78,34 @@ Rules = Annotated[
         "listed, the names of the rules of the lender's own policy."
     ),
 ]
+
+
+WORD: Final = (
+    rf"^[{SPACE}]*[^{SPACE}{HIDDEN}]"
+    rf"([^{HIDDEN}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{HIDDEN}])?[{SPACE}]*$"
+)
+"""A word with space around it, which does not count (`may_be_word`, held by a test)."""
+
+NOT_PERSONAL: Final = (
+    rf"@|^[{SPACE}]*(\+[\d{SPACE}().-]{{6,}}|[\d().-][\d{SPACE}().-]{{5,}})[\d().-][{SPACE}]*$"
+)
+"""What a reference must not look like, space around it aside (`looks_personal`, held by a test)."""
+
+REFERENCE: Final[Json] = {
+    "type": "string",
+    "pattern": WORD,
+    "not": {"type": "string", "pattern": NOT_PERSONAL},
+}
+REFERENCE_RULE: Final = (
+    f"must be an opaque reference of 1 to {WORD_LENGTH_MAX} characters, as it was sent as "
+    "applicant_ref"
+)
+
+
+def is_reference(text: str) -> bool:
+    """Say whether an application may have held this as its `applicant_ref`."""
+    reference = text.strip()
+    return may_be_word(reference) and not looks_personal(reference)
 
 
 class ShapValue(msgspec.Struct, frozen=True, gc=False):

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from alama.core.application import looks_personal, may_be_word
-from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.lending.policy import Decision as GivenDecision
 from alama.platform import ids
 from alama.platform.book import Book, Scope
@@ -32,6 +30,8 @@ from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import (
     GET_RECEIPT,
+    REFERENCE,
+    REFERENCE_RULE,
     REQUEST_ID_PATTERN,
     REVIEW_SCORE,
     TIER_PATTERN,
@@ -49,6 +49,7 @@ from alama.scoring.api import (
     TermDays,
     Tier,
     base_score,
+    is_reference,
     offer_detail,
     plain,
     shap_values,
@@ -305,7 +306,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "in": "query",
         "description": "Only scores of this applicant, by what was sent as `applicant_ref`. One "
         "who was erased has none.",
-        "schema": {"type": "string", "minLength": 1},
+        "schema": REFERENCE,
         "example": "customer-7f3a",
     },
     "cursor": cursor_parameter(REQUEST_ID_PATTERN, REQUEST_ID),
@@ -379,13 +380,9 @@ def _subject(caller: Caller, asked: str | None) -> bytes | None:
     """Give what the database knows an applicant by, of what the lender does."""
     if asked is None:
         return None
-    reference = asked.strip()
-    if not may_be_word(reference) or looks_personal(reference):
-        raise BadParameter(
-            f"applicant_ref must be an opaque reference of 1 to {WORD_LENGTH_MAX} characters",
-            hint="give what was sent as applicant_ref",
-        )
-    return caller.ring.subject(caller.book.mode.value, reference)
+    if not is_reference(asked):
+        raise BadParameter(f"applicant_ref {REFERENCE_RULE}")
+    return caller.ring.subject(caller.book.mode.value, asked.strip())
 
 
 def request_id_asked(call: Call) -> str:
