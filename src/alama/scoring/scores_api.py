@@ -367,7 +367,7 @@ def _moment_us(name: str, asked: Mapping[str, str]) -> int | None:
     if name not in asked:
         return None
     try:
-        at = _read_moment(encode_json(asked[name]))
+        at: datetime = _read_moment(encode_json(asked[name]))
     except msgspec.ValidationError:
         raise BadParameter(
             f"{name} must be a time with its zone, such as 2026-11-15T10:00:00Z",

@@ -12,8 +12,10 @@ from alama.lenders.installation import Installation
 from alama.platform.acts import REPLACES, ActKind, decode
 from alama.platform.book import Scope
 from alama.platform.clock import Leap
+from alama.platform.errors import KeyRefused, StoreUnavailable
 from alama.protection.audit.store import Trail
 from alama.scoring import keys_api
+from alama.scoring.admission import Admission
 from tests.audited import verdict_on
 from tests.callers import Lender
 from tests.clocks import HandClock
@@ -140,16 +142,16 @@ def test_no_key_is_made_by_one_that_was_revoked_meanwhile_or_by_a_wrong_clock(
     (key,) = installed.registry.keys(lender.book.lender)
     clock = HandClock(installed.clock())
     endpoint = keys_api.KeyEndpoint(
-        object.__new__(keys_api.KeyEndpoint),  # type: ignore[arg-type]  nobody is admitted here
+        object.__new__(Admission),  # nobody is admitted here
         installed.registry,
         clock,
         installed.pepper,
     )
     clock.leap = Leap(3_600_000_000)
-    with pytest.raises(keys_api.StoreUnavailable, match="clock"):
+    with pytest.raises(StoreUnavailable, match="clock"):
         endpoint._rotated(key.id, keys.Successor(days=3))
     clock.leap = None
     keys.revoke(installed.registry, clock, key.id)
-    with pytest.raises(keys_api.KeyRefused):
+    with pytest.raises(KeyRefused):
         endpoint._rotated(key.id, keys.Successor())
     assert len(installed.registry.keys(lender.book.lender)) == 1
