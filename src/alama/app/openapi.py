@@ -257,6 +257,22 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string"},
         "example": "accept",
     },
+    "Deprecation": {
+        "description": "Where the request used what is to go: since when there is something better "
+        "(RFC 9745).",
+        "schema": {"type": "string"},
+        "example": "@1794960000",
+    },
+    "Sunset": {
+        "description": "With `Deprecation`: until when it works, at the least (RFC 8594).",
+        "schema": {"type": "string"},
+        "example": "Sat, 01 Jan 2028 00:00:00 GMT",
+    },
+    "Link": {
+        "description": "With `Deprecation`: the page that says what to use instead.",
+        "schema": {"type": "string"},
+        "example": '<../docs>; rel="deprecation"; type="text/html"',
+    },
     "ETag": {
         "description": "Names this version of the document.",
         "required": True,
@@ -295,7 +311,8 @@ later, bit for bit.
 `/readyz`, which are for whoever runs the service.
 
 **Versions.** `/v1` changes by addition only: expect new fields in replies and new words in \
-`decision` and `code`.
+`decision` and `code`. What has a better successor says so in its replies (`Deprecation`, \
+`Sunset`), and works for a year more at the least.
 
 **Errors.** Every problem is `application/problem+json` (RFC 9457) with a stable `code`. It \
 reports every broken field at once, and no value that was sent is ever part of it.

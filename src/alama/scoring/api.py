@@ -5,6 +5,7 @@ Types here are for callers. They change by addition only, whatever happens to th
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -19,10 +20,11 @@ from alama.core.reasons import tell
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
 from alama.lenders.records import OnboardingIncomplete
 from alama.platform.book import Scope
-from alama.platform.errors import Erased, ModelUnavailable
+from alama.platform.errors import Busy, Erased, ModelUnavailable
 from alama.platform.files.packaged import LANGUAGES
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
+from alama.platform.http.deprecation import Deprecated
 from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import RATE, Json, Link, Operation, Success, reference
@@ -318,6 +320,9 @@ _SCORE: Final = "^([3-7][0-9][0-9]|8[0-4][0-9]|850)$"
 TIER_PATTERN: Final = "^[A-Za-z0-9+-]{1,8}$"
 """Which of the names that a tier may have are tiers, the policy of the key says."""
 
+LIMIT_OF_WAYS: Final = Deprecated(date(2026, 11, 18), date(2028, 1, 1))
+"""`limit` of /v1/explain, which is `ways`."""
+
 PARAMETERS: Final[dict[str, Json]] = {
     "expand": {
         "name": "expand",
@@ -352,7 +357,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "example": TARGET_DEFAULT,
     },
     "ways": {
-        "name": "limit",
+        "name": "ways",
         "in": "query",
         "description": "How many ways to the target are wanted, at most. No way holds all the "
         "fields of another.",
@@ -363,6 +368,14 @@ PARAMETERS: Final[dict[str, Json]] = {
             "default": COUNT_DEFAULT,
         },
         "example": COUNT_DEFAULT,
+    },
+    "ways_limit": {
+        "name": "limit",
+        "in": "query",
+        "deprecated": True,
+        "description": "The old spelling of `ways`: a limit is what may be lent. It works until "
+        f"{LIMIT_OF_WAYS.sunset} at the least; send one of the two.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": COUNT_MAX},
     },
     "locked": {
         "name": "locked",
@@ -420,7 +433,9 @@ class ScoreEndpoint:
         "field by field. The reply leaves when the score is stored, so a score that you have "
         "received is never lost. Send an `Idempotency-Key` and it is safe to send the same request "
         "again, whatever happened to the first. A test key is answered by the built-in model, "
-        "which was trained on a synthetic population; a live key by the lender's own.",
+        "which was trained on a synthetic population; a live key by the lender's own. For a test "
+        "key `applicant_ref` may name a fixture of the sandbox, such as `fixture-declined`: what "
+        "stands for it is answered and stored in the place of what was sent.",
         scope=Scope.WRITE,
         parameters=("expand", "language", "Idempotency-Key"),
         body="Application",
@@ -440,6 +455,7 @@ class ScoreEndpoint:
             OnboardingIncomplete,
             ModelUnavailable,
             IdempotencyInFlight,
+            Busy,
             BodyTooLarge,
             UnsupportedMediaType,
             InvalidApplication,

@@ -36,6 +36,7 @@ from alama.scoring.records import (
     pack,
 )
 from alama.scoring.replay import open_reply
+from alama.scoring.sandbox import Sandbox, may_name_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -92,6 +93,7 @@ class Scoring:
         self._intake = intake
         self._ledger = ledger
         self._vault = vault
+        self._sandbox = Sandbox(intake)
         self._in_flight: set[tuple[Book, bytes]] = set()
 
     async def score(
@@ -99,6 +101,8 @@ class Scoring:
     ) -> Answer:
         """Assess, keep, answer; or give the earlier answer to the same request."""
         if once is None:
+            if may_name_fixture(caller, body):
+                body = await self._sandbox.stand_in(caller, body)
             reply, kept = self._conclude(caller, arrival, body, render, None)
             await kept
             return Answer(reply, replayed=False)
@@ -109,6 +113,8 @@ class Scoring:
             raise IdempotencyInFlight
         self._in_flight.add(flight)
         try:
+            if may_name_fixture(caller, body):
+                body = await self._sandbox.stand_in(caller, body)
             reply, kept = self._conclude(caller, arrival, body, render, once)
             earlier = await kept
         finally:

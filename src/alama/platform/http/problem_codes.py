@@ -266,6 +266,11 @@ FIELDS: Final[Mapping[str, Meaning]] = {
         "`@`, or is seven or more digits alone.",
         "Send an opaque reference of your own. Put a letter in front of a customer number.",
     ),
+    "unknown_fixture": Meaning(
+        "In test mode a reference that begins with `fixture-` names one of the sandbox, and this "
+        "is none.",
+        "Take the nearest, which `detail` names, or a reference that begins otherwise.",
+    ),
 }
 """By the `code` of one of a problem's `errors`."""
 
