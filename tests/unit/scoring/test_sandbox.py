@@ -39,12 +39,8 @@ from tests.stored import CommitAtOnce
 from tools import fixtures
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text("utf-8")
-ROWS = {
-    name: (decision, told)
-    for name, decision, told in re.findall(
-        r"^\| `(fixture-.*?)` \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE
-    )
-}
+ROW = re.compile(r"^\| `(fixture-.*?)` \| (.*?) \| (.*?) \|$", re.MULTILINE)
+ROWS = {name: (decision, told) for name, decision, told in ROW.findall(PAGE)}
 NOT_BY_AN_APPLICATION = {*HOLDS, Rule.SELDOM_BOOKED, Rule.TOO_FEW_FIELDS}
 
 
@@ -85,7 +81,7 @@ def test_the_page_names_every_fixture_and_what_it_leads_to() -> None:
     for name, one in sandbox.fixtures().items():
         decision, told = ROWS[name]
         assert decision == f"`{one.decision}`"
-        if one.recourse is None and name != "fixture-approved" and name != "fixture-review":
+        if one.recourse is None and name not in {"fixture-approved", "fixture-review"}:
             assert told == f"`{one.reason}`"
     assert f"200, after {sandbox.SLOW_S:.0f} seconds" in ROWS[sandbox.SLOW][0]
     assert f"more than {sandbox.SLOW_AT_ONCE} at once" in ROWS[sandbox.SLOW][1]
