@@ -193,7 +193,7 @@ def _block(name: str, lines: list[str]) -> str:
 
 
 def _headers(call: ApiCall, tool: str) -> list[tuple[str, str]]:
-    """Give the headers; the tools write a body each in its own way, and so need keys of their own."""
+    """Give the headers; each tool writes a body in its own way, and so needs a key of its own."""
     return [(name, value.replace("TOOL", tool)) for name, value in call.headers]
 
 
