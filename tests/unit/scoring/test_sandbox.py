@@ -202,8 +202,9 @@ def test_while_a_slow_answer_is_awaited_its_idempotency_key_is_in_flight(
 
     async def twice() -> tuple[Any, Any]:
         scoring, caller = scoring_in(house)
-        first, second = (slow(scoring, caller, b"order-1") for _ in range(2))
-        return tuple(await asyncio.gather(first, second, return_exceptions=True))
+        two = (slow(scoring, caller, b"order-1") for _ in range(2))
+        first, second = await asyncio.gather(*two, return_exceptions=True)
+        return first, second
 
     first, second = asyncio.run(twice())
     assert first.replayed is False

@@ -144,8 +144,6 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
         lenders_records.UnknownLender,
         lenders_records.UnknownKey,
         lenders_records.UnknownPolicy,
-        applicants.UnknownApplicant,
-        applicants.UnderHold,
         applicants.UnknownHold,
         errors.ClockLeapt,
         retention.NoPeriod,
