@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import delete, select, tuple_, union_all
+from sqlalchemy import delete, func, select, tuple_, union_all
 
 from alama.core import chain
 from alama.core.chain import Head, Link, Signer
@@ -483,10 +483,17 @@ def _page(
     """Select a page by an index that has its scores in their order, whatever is wanted.
 
     The index of tiers has the scores of each decision in order: those of a tier are the newest of
-    what each decision has.
+    what each decision has. Those of an applicant are few: no other index may be tried for them.
     """
-    query = _newest_first(select(*_SUMMARY), book, before, limit).where(*_wanted(book, wanted))
-    decision, any_decision = schema.scores.c.decision, not (wanted.decision or wanted.waiting)
+    table = schema.scores
+    query = select(*_SUMMARY).where(*_wanted(book, wanted))
+    if wanted.subject is None:
+        query = _newest_first(query, book, before, limit)
+    else:
+        lender, mode = (func.coalesce(column, "") for column in (table.c.lender, table.c.mode))
+        query = query.where(lender == book.lender, mode == book.mode.value)
+        query = _ordered(query, before, limit)
+    decision, any_decision = table.c.decision, not (wanted.decision or wanted.waiting)
     if wanted.tier is None or wanted.subject is not None or not any_decision:
         return query
     newest = [query.where(decision == one.value).subquery() for one in Decision]
@@ -514,12 +521,12 @@ def _wanted(book: Book, wanted: Wanted) -> list[ColumnElement[bool]]:
 
 def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int) -> Select[Any]:
     """Narrow a query to the scores of a book, from just before a request id on."""
+    return _ordered(query.where(in_book(schema.scores, book)), before, limit)
+
+
+def _ordered(query: Select[Any], before: str | None, limit: int) -> Select[Any]:
     table = schema.scores
-    narrowed = (
-        query.where(table.c.lender == book.lender, table.c.mode == book.mode.value)
-        .order_by(table.c.request_id.desc())
-        .limit(limit)
-    )
+    narrowed = query.order_by(table.c.request_id.desc()).limit(limit)
     return narrowed if before is None else narrowed.where(table.c.request_id < before)
 
 
