@@ -13,6 +13,7 @@ from schemathesis.openapi.checks import (  # type: ignore[import-not-found]  # a
 )
 
 SHAPE = re.compile("we_[0-9a-f]{28}")
+NAME = re.compile("[a-z][a-z0-9-]{0,63}", re.IGNORECASE | re.ASCII)
 CONTRADICTIONS = (
     b'"detail":"From must be before to."',
     b'"detail":"Waiting=true lists scores that say REVIEW, and decision names another."',
@@ -42,17 +43,32 @@ def with_one_that_stands(context: Any, path_parameters: dict[str, Any] | None) -
     return path_parameters
 
 
-def without_an_end_at_once(_context: object, case: Any, _kwargs: object) -> None:
-    # The key that asks would end, and nothing more could be asked under it.
+def with_what_goes_on(_context: object, case: Any, _kwargs: object) -> None:
     body = case.body
-    if case.path == "/v1/keys/rotate" and isinstance(body, dict):
-        hours = body.get("overlap_hours")
-        if type(hours) in (int, float) and hours == 0:
-            case.body = {**body, "overlap_hours": 1}
+    if not isinstance(body, dict):
+        return
+    # The key that asks would end, and nothing more could be asked under it.
+    hours = body.get("overlap_hours")
+    if case.path == "/v1/keys/rotate" and type(hours) in (int, float) and hours == 0:
+        case.body = {**body, "overlap_hours": 1}
+    # Nobody is found by chance.
+    named = body.get("applicant_ref")
+    if case.path == "/v1/applicants/export" and isinstance(named, str) and NAME.fullmatch(named):
+        case.body = {**body, "applicant_ref": os.environ["FUZZ_APPLICANT"]}
+
+
+def without_contradictions(_context: object, query: dict[str, Any] | None) -> Any:
+    # Left to chance, every other list would be refused for what two parameters say together.
+    asked = dict(query or {})
+    for one, other in (("from", "to"), ("waiting", "decision"), ("ways", "limit")):
+        if one in asked:
+            asked.pop(other, None)
+    return asked if query is not None else None
 
 
 schemathesis.hook("filter_failure")(is_a_finding)
-schemathesis.hook("before_call")(without_an_end_at_once)
+schemathesis.hook("before_call")(with_what_goes_on)
+schemathesis.hook("map_query")(without_contradictions)
 schemathesis.hook("map_path_parameters")(with_one_that_stands)
 
 # Files of any content are taken: whoever reads them says what is wrong.

@@ -292,7 +292,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "in": "query",
         "description": "Only scores that say this, whatever a person decided since.",
         "schema": {"type": "string", "enum": list(GivenDecision)},
-        "example": GivenDecision.DECLINED.value,
+        "example": GivenDecision.REVIEW.value,
     },
     "tier": {
         "name": "tier",
