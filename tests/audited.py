@@ -70,8 +70,10 @@ def unwatched(what: str, total: int) -> Iterator[Callable[[int], None]]:
     assert sum(amounts) >= total, what
 
 
-def verdict_on(database: Database, wanted: frozenset[bytes] = frozenset()) -> Verdict:
+def verdict_on(
+    database: Database, wanted: frozenset[bytes] = frozenset(), vault: Vault | None = None
+) -> Verdict:
     """What a verification of the whole database says, by somebody who knows it from nowhere."""
-    vault = vault_of(database)
+    vault = vault or vault_of(database)
     lenders = Registry(database).lenders()
     return verify(Trail(database), vault, lenders, wanted, unwatched)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from sqlalchemy import select, update
 
+from alama.core.assess import Assessment
 from alama.core.document import encode
 from alama.core.monitoring.news import News, State
 from alama.monitoring.challengers import Challengers, Progress, Shadow
@@ -287,13 +288,13 @@ def test_an_export_holds_everything_on_one_applicant_and_reads_again(
     hold = house.applicants.hold(DEMO, "A-1", "complaint 7")
     house.applicants.release(hold.number)
     exported = house.applicants.export(DEMO, "A-1", by="W. Mutua")
-    again = msgspec.json.decode(applicants.encode(exported), type=applicants.Export)
+    again = msgspec.json.decode(applicants.encode(exported), type=applicants.ApplicantExport)
     assert [score.request_id for score in again.scores] == mine
     for score in again.scores:
         stored = house.scores.find(DEMO, score.request_id)
         opened = open_score(house.vault, stored)
         assert json.loads(bytes(score.application)) == json.loads(opened.application)
-        assert score.assessment == opened.assessment
+        assert msgspec.convert(score.assessment, Assessment) == opened.assessment
         columns = msgspec.structs.asdict(score)
         for name in ("score", "tier", "decision", "recommended_limit", "expected_loss"):
             assert columns[name] == getattr(stored.row, name)

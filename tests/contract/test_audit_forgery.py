@@ -176,7 +176,7 @@ def test_what_was_changed_past_the_acts_is_found(
     house.applicants.hold(DEMO, "HELD-1", "suit 12")
     _, old = keys.issue(house.registry, house.clock, b"pepper", DEMO, days=30)
     _, lost = keys.issue(house.registry, house.clock, b"pepper", DEMO)
-    keys.rotate(house.registry, house.clock, b"pepper", old.id, overlap_hours=1)
+    keys.rotate(house.registry, house.clock, b"pepper", old.id, keys.Successor(1))
     keys.revoke(house.registry, house.clock, lost.id)
     row = house.scores.find(DEMO, house.score()).row
     house.registry.deploy_policy(DEMO, row.policy_id, Signed(house.clock(), "W", "a note"))

@@ -234,7 +234,7 @@ def test_a_key_that_is_replaced_without_an_overlap_ends_at_once_in_a_leap(
     _, old = keys.issue(house.registry, clock, PEPPER, DEMO)
     clock.now_us += YEARS_US
     clock.leap = Leap(YEARS_US)
-    keys.rotate(house.registry, clock, PEPPER, old.id, overlap_hours=0)
+    keys.rotate(house.registry, clock, PEPPER, old.id, keys.Successor(0))
     assert house.registry.key(old.id).expired(clock.trusted())
 
 

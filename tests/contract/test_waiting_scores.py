@@ -13,6 +13,7 @@ from alama.monitoring.store import SqlMonitoring
 from alama.platform.book import Book
 from alama.platform.database.database import Database
 from alama.scoring import schema
+from alama.scoring.records import Wanted
 from alama.scoring.sequels import APPROVED, LEFT_OPEN, Judgement, ReviewReason
 from alama.scoring.store import Scores
 from tests.clocks import HandClock
@@ -27,7 +28,8 @@ DOUBTFUL: dict[str, Any] = {
     "airtime_regularity": 0.5,
 }
 SAID = Judgement(APPROVED, ReviewReason.KNOWN_CUSTOMER, "W. Mutua", "")
-INDEX = "ix_scores_lender_mode_request_id"
+WAITING = Wanted(waiting=True)
+INDEX = "ix_scores_lender_mode_decision_request_id"
 
 
 @pytest.fixture
@@ -36,12 +38,12 @@ def house(database: Database) -> House:
 
 
 def waiting(scores: Scores, book: Book = DEMO, before: str | None = None) -> list[str]:
-    return [row.request_id for row in scores.waiting(book, before, 100)]
+    return [row.request_id for row in scores.page(book, before, 100, WAITING)]
 
 
 def test_a_score_waits_until_it_is_reviewed(house: House) -> None:
     first, second = house.score(**DOUBTFUL), house.score("A-1", **DOUBTFUL)
-    assert [row.decision for row in house.scores.waiting(DEMO, None, 100)] == [LEFT_OPEN] * 2
+    assert [row.decision for row in house.scores.page(DEMO, None, 100, WAITING)] == [LEFT_OPEN] * 2
     assert waiting(house.scores) == [second, first]
     house.reviews.review(DEMO, second, SAID)
     assert waiting(house.scores) == [first]
@@ -69,7 +71,7 @@ def test_pages_of_what_waits_hold_every_such_score_of_the_book_once(database: Da
         expected = [row.request_id for row in reversed(rows) if row.decision == LEFT_OPEN]
         assert waiting(scores, book) == expected
         gathered: list[str] = []
-        while page := scores.waiting(book, gathered[-1] if gathered else None, 4):
+        while page := scores.page(book, gathered[-1] if gathered else None, 4, WAITING):
             gathered += [row.request_id for row in page]
         assert gathered == expected
         assert waiting(scores, book, expected[2]) == expected[3:]
@@ -99,7 +101,7 @@ def planned(database: Database, before: str | None) -> str:
         said.append((heard[2], heard[3]))
 
     event.listen(database.engine, "before_cursor_execute", listen)
-    scores_in(database).waiting(DEMO, before, 21)
+    scores_in(database).page(DEMO, before, 21, WAITING)
     event.remove(database.engine, "before_cursor_execute", listen)
     statement, parameters = said[-1]
     explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"

@@ -278,7 +278,7 @@ def test_a_key_does_no_more_than_its_scope(service: Service, subtests: pytest.Su
 def test_an_expired_key_is_told_so(service: Service) -> None:
     text, key = service.issue(DEMO)
     registry, pepper = service.installed.registry, service.installed.pepper
-    keys.rotate(registry, service.installed.clock, pepper, key.id, overlap_hours=0)
+    keys.rotate(registry, service.installed.clock, pepper, key.id, keys.Successor(0))
     problem = require_problem(service.score(key=text), 403, "key_expired")
     assert "expired" in problem["detail"]
 

@@ -23,6 +23,7 @@ from alama.platform import settings
 from alama.platform.book import Scope
 from alama.platform.files.packaged import builtin
 from tests.databases import sqlite_url
+from tests.e2e.service import COMPACT
 from tests.server import Server
 from tests.tries import TIMES
 
@@ -64,6 +65,19 @@ def an_endpoint(server: Server, key: str) -> str:
     )
     named: str = answer.raise_for_status().json()["id"]
     return named
+
+
+def an_applicant(server: Server, key: str) -> str:
+    """The reference of an applicant on whom something is held."""
+    reference = "fuzzed-applicant"
+    answer = httpx.post(
+        f"{server.url}/v1/score",
+        json=COMPACT | {"applicant_ref": reference},
+        headers={"Authorization": f"Bearer {key}"},
+        trust_env=False,
+    )
+    answer.raise_for_status()
+    return reference
 
 
 def onboard(server: Server) -> None:
@@ -141,6 +155,7 @@ def fuzz(server: Server, folder: Path) -> str:
                 | {
                     "FUZZ_KEY": key,
                     "FUZZ_ENDPOINT": an_endpoint(server, key),
+                    "FUZZ_APPLICANT": an_applicant(server, key),
                     "SCHEMATHESIS_HOOKS": str(HOOKS),
                 },
                 cwd=folder,

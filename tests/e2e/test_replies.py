@@ -217,9 +217,9 @@ def changed(service: Service) -> Changed:
 
     keys.revoke(registry, clock.wall_us, revoked_key.id)
     replaced, _ = keys.rotate(
-        registry, service.installed.clock, pepper, rotated_key.id, overlap_hours=1
+        registry, service.installed.clock, pepper, rotated_key.id, keys.Successor(1)
     )
-    keys.rotate(registry, service.installed.clock, pepper, ended_key.id, overlap_hours=0)
+    keys.rotate(registry, service.installed.clock, pepper, ended_key.id, keys.Successor(0))
     open_live(registry, live_book)
     time.sleep(1.05)
     return Changed(revoked, rotated, replaced, ended, live)

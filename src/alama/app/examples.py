@@ -31,6 +31,7 @@ from alama.monitoring import reviews_api
 from alama.onboarding import examples as onboarding_examples
 from alama.platform import errors as platform_errors
 from alama.platform.book import Scope
+from alama.platform.days import moment
 from alama.platform.files import packaged
 from alama.platform.files.packaged import languages
 from alama.platform.http import documents, operation, problems
@@ -41,6 +42,7 @@ from alama.platform.http.problems import (
     MethodNotAllowed,
     UnsupportedMediaType,
 )
+from alama.protection import applicants, applicants_api
 from alama.protection import receipts as protection_receipts
 from alama.scoring import api as scoring_api
 from alama.scoring import records as scoring_records
@@ -65,6 +67,7 @@ SALT: Final = bytes(range(SALT_BYTES))
 COMPACT: Final = b"""\
 {"mobile_money_months": 24, "monthly_inflow": 18500, "stability_score": 0.62, \
 "airtime_regularity": 0.71}"""
+NAMED: Final = COMPACT[:-1] + b', "applicant_ref": "customer-7f3a"}'
 DECLINED: Final = b"""\
 {"mm_months": 9, "avg_inflow": 14200, "avg_balance": 640, "balance_stability": 0.34, \
 "counterparties": 8, "airtime_regularity": 0.45, "requested_amount": 9000, \
@@ -124,6 +127,10 @@ class Replies:
             "page": {"summary": "One score a page", "value": self.page(full)},
             "record": {"summary": "A stored score", "value": self.record(COMPACT)},
             "receipt": {"summary": "Proof of a score", "value": self.receipt(COMPACT)},
+            "applicant_export": {
+                "summary": "All that is held on one applicant",
+                "value": self.export(NAMED),
+            },
         }
 
     def score(self, body: bytes) -> Any:  # noqa: ANN401  JSON has no better type
@@ -167,6 +174,23 @@ class Replies:
         entry = chain.follow_with_scores(chain.start("8d1c5f60a2b37e94"), AT_US, [ours], _Signer())
         receipt = receipts.make(KeptScore(**columns), record, entry, _Signer.public)
         return json.loads(receipts.encode(receipt))
+
+    def export(self, body: bytes) -> Any:  # noqa: ANN401  as above
+        """Give the reply of POST /v1/applicants/export."""
+        sealed = Sealed(body, self._given(body).assessment)
+        score = applicants.exported_score(self._row(body), sealed, reviews_api.SEQUEL, ())
+        exported = applicants.ApplicantExport(
+            format=applicants.FORMAT,
+            lender="demo",
+            mode="test",
+            applicant_ref=json.loads(body)["applicant_ref"],
+            exported_at=moment(AT_US),
+            held_since=moment(AT_US),
+            scores=[score],
+            legal_holds=[],
+            remarks=list(applicants.REMARKS),
+        )
+        return json.loads(applicants.encode(exported))
 
     def page(self, body: bytes) -> Any:  # noqa: ANN401  as above
         """Give the reply of GET /v1/scores, one line a page, with another page to come."""
@@ -247,6 +271,7 @@ def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
         score: (scoring_records.UnknownScore(), platform_errors.Erased(AT_US)),
         f"{score}/receipt": (protection_receipts.NoReceipt(),),
         **reviews_api.refusals(),
+        **applicants_api.refusals(),
         **webhooks_examples.refusals(),
         **onboarding_examples.refusals(),
     }

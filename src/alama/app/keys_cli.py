@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from alama.lenders import installation as wiring
 from alama.lenders import keys as lenders_keys
 from alama.lenders.installation import Installation, existing_installation, installation
-from alama.lenders.keys import is_open
+from alama.lenders.keys import Successor, is_open
 from alama.onboarding.approval import LiveKeys
 from alama.onboarding.commands import naming_commands
 from alama.platform import book as keys
-from alama.platform.book import PILOT_SCOPES, USUAL_SCOPES, Book, Mode, Scope
+from alama.platform.book import GIVEN_BY_NAME, USUAL_SCOPES, Book, Mode, Scope
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import ONE_LINE_WIDTH, plain_table, stacked
@@ -101,7 +101,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="SCOPE",
         help="what it may do, of the scopes below; may be repeated (default: all but "
-        f"{' and '.join(PILOT_SCOPES)})",
+        f"{', '.join(GIVEN_BY_NAME)})",
     )
     add("--days", type=int, metavar="N", help="until it expires (default: never)")
     add(
@@ -193,8 +193,9 @@ def show(args: argparse.Namespace) -> int:
 def rotate(args: argparse.Namespace) -> int:
     """Make the next key; nothing but the key goes to stdout."""
     with existing_installation() as opened:
+        asked = Successor(args.overlap_hours, args.days)
         text, new = lenders_keys.rotate(
-            opened.registry, opened.clock, opened.pepper, args.key, args.overlap_hours, args.days
+            opened.registry, opened.clock, opened.pepper, args.key, asked
         )
         old = opened.registry.key(args.key)
     _hand_over(text, new)

@@ -15,13 +15,12 @@ from alama import __version__
 from alama.app import examples, served
 from alama.app.served import OPERATIONS, PARAMETERS, REPLIES, REQUESTS
 from alama.core.application import CONTROLS, HIDDEN
-from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
+from alama.core.catalogue import Catalogue, Field, Kind, Use
 from alama.core.intake import request_type
 from alama.core.product import PRODUCT
 from alama.onboarding import jobs_api
 from alama.platform.files import packaged
 from alama.platform.http import documents, problems
-from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, Success, reference
 from alama.platform.http.problem_codes import FIELDS, OBSTACLES, PROBLEMS, RULES, Meaning
 from alama.scoring import api as scoring_api
@@ -33,20 +32,6 @@ if TYPE_CHECKING:
 
     from alama.platform.http.exchange import Reply
 
-
-WORD: Final = (
-    rf"^[{SPACE}]*[^{SPACE}{CONTROLS}]"
-    rf"([^{CONTROLS}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{CONTROLS}])?[{SPACE}]*$"
-)
-"""A word with space around it, which does not count (`may_be_word`, held by a test).
-
-What else is hidden is refused too, and told in words (`printable`).
-"""
-
-NOT_PERSONAL: Final = (
-    rf"@|^[{SPACE}]*(\+[\d{SPACE}().-]{{6,}}|[\d().-][\d{SPACE}().-]{{5,}})[\d().-][{SPACE}]*$"
-)
-"""What a reference must not look like, space around it aside (`looks_personal`, held by a test)."""
 
 EXAMPLES: Final = {
     "device_type": "smartphone",
@@ -80,7 +65,7 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind"):
+    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"):
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(FIELDS)
@@ -170,11 +155,11 @@ def _property(written: Schema, name: str, field: Field) -> Schema:
         # Decoded as a number, since 24.0 is a whole number too, in JSON as in JSON Schema.
         written = {**written, "type": ["integer", "null"]}
     if field.kind is Kind.WORD:
-        added["pattern"] = WORD
+        added["pattern"] = scoring_api.WORD
         # The pattern has it: space around a word does not count.
         written = {rule: told for rule, told in written.items() if rule != "maxLength"}
     if field.use is Use.REFERENCE:
-        added["not"] = {"type": "string", "pattern": NOT_PERSONAL}
+        added["not"] = {"type": "string", "pattern": scoring_api.NOT_PERSONAL}
     if field.required and field.other_spelling is None:
         written = _given(written)
     return {**added, **written}
@@ -305,6 +290,22 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string"},
         "example": "accept",
     },
+    "Deprecation": {
+        "description": "Where the request used what is to go: since when there is something better "
+        "(RFC 9745).",
+        "schema": {"type": "string"},
+        "example": "@1794960000",
+    },
+    "Sunset": {
+        "description": "With `Deprecation`: until when it works, at the least (RFC 8594).",
+        "schema": {"type": "string"},
+        "example": "Sat, 01 Jan 2028 00:00:00 GMT",
+    },
+    "Link": {
+        "description": "With `Deprecation`: the page that says what to use instead.",
+        "schema": {"type": "string"},
+        "example": '<../docs>; rel="deprecation"; type="text/html"',
+    },
     "ETag": {
         "description": "Names this version of the document.",
         "required": True,
@@ -330,10 +331,12 @@ EVERYWHERE: Final[dict[str, Json]] = {
 TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
+    "Applicants": "Give out or erase what is held on one applicant.",
     "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     webhooks_examples.TAG_SENT: "What is sent to an endpoint, for whoever writes a receiver.",
     "Onboarding": "From a lender's loan history to a model of its own that answers live keys.",
+    "Keys": "Follow a key by a new one.",
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
 }
@@ -358,7 +361,8 @@ later, bit for bit.
 `/readyz`, which are for whoever runs the service.
 
 **Versions.** `/v1` changes by addition only: expect new fields in replies and new words in \
-`decision` and `code`.
+`decision` and `code`. What has a better successor says so in its replies (`Deprecation`, \
+`Sunset`), and works for a year more at the least.
 
 **Errors.** Every problem is `application/problem+json` (RFC 9457) with a stable `code`. It \
 reports every broken field at once, and no value that was sent is ever part of it.

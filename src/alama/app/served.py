@@ -23,10 +23,11 @@ from alama.onboarding.remote import OnboardingApi
 from alama.platform.files import packaged
 from alama.platform.http import documents, problems, status
 from alama.platform.http.operation import Json, operations_of
-from alama.protection import receipts_api
+from alama.protection import applicants_api, receipts_api
+from alama.protection.applicants import Applicants
 from alama.protection.receipts import Receipts
 from alama.scoring import api as scoring_api
-from alama.scoring import explain_api, scores_api
+from alama.scoring import explain_api, keys_api, scores_api
 from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
 from alama.webhooks.endpoints import Endpoints
@@ -64,12 +65,14 @@ class Served(NamedTuple):
     receipts: receipts_api.ReceiptEndpoint
     reviews: reviews_api.ReviewEndpoints
     outcomes: outcomes_api.OutcomeEndpoints
+    applicants: applicants_api.ApplicantEndpoints
     monitoring: monitoring_api.MonitoringEndpoint
     webhooks: endpoints_api.WebhookEndpoints
     events: events_api.EventEndpoints
     onboarding: onboarding_api.OnboardingEndpoints
     jobs: jobs_api.JobEndpoints
     candidates: candidates_api.CandidateEndpoints
+    keys: keys_api.KeyEndpoint
     health: status.StatusEndpoints
     contract: documents.DocumentEndpoints
 
@@ -95,6 +98,7 @@ class Served(NamedTuple):
             receipts=receipts_api.ReceiptEndpoint(admission, Receipts.at(installed)),
             reviews=reviews_api.ReviewEndpoints(admission, reviews),
             outcomes=outcomes_api.OutcomeEndpoints(admission, Outcomes.at(installed)),
+            applicants=applicants_api.ApplicantEndpoints(admission, Applicants.at(installed)),
             monitoring=monitoring_api.MonitoringEndpoint(
                 admission, Monitoring.at(installed), running.reports
             ),
@@ -103,6 +107,7 @@ class Served(NamedTuple):
             onboarding=onboarding_api.OnboardingEndpoints(admission, remote),
             jobs=jobs_api.JobEndpoints(admission, remote),
             candidates=candidates_api.CandidateEndpoints(admission, remote, Approval.at(installed)),
+            keys=keys_api.KeyEndpoint.at(admission, installed),
             health=status.StatusEndpoints(running.health, model_id),
             contract=documents.DocumentEndpoints(document),
         )
@@ -118,11 +123,13 @@ OPERATIONS: Final = tuple(
 REQUESTS: Final = (
     *reviews_api.REQUESTS,
     *outcomes_api.REQUESTS,
+    *applicants_api.REQUESTS,
     *endpoints_api.REQUESTS,
     *events_api.REQUESTS,
     *onboarding_api.REQUESTS,
     *jobs_api.REQUESTS,
     *candidates_api.REQUESTS,
+    *keys_api.REQUESTS,
 )
 REPLIES: Final = (
     scoring_api.ScoreReply,
@@ -133,12 +140,14 @@ REPLIES: Final = (
     problems.Problem,
     Receipt,
     *outcomes_api.REPLIES,
+    *applicants_api.REPLIES,
     MonitoringReport,
     *endpoints_api.REPLIES,
     *events_api.REPLIES,
     *onboarding_api.REPLIES,
     *jobs_api.REPLIES,
     *candidates_api.REPLIES,
+    *keys_api.REPLIES,
     *dict.fromkeys(events_api.DATA.values()),
 )
 PARAMETERS: Final[dict[str, Json]] = {
@@ -157,8 +166,10 @@ def request_examples() -> dict[str, Json]:
         **examples.requests(),
         **reviews_api.requests(),
         **outcomes_api.requests(),
+        **applicants_api.requests(),
         **webhooks_examples.requests(),
         **onboarding_examples.requests(),
+        **keys_api.requests(),
     }
 
 
@@ -168,8 +179,10 @@ def reply_examples(said: examples.Replies) -> dict[str, Json]:
         **said.named(),
         **reviews_api.replies(),
         **outcomes_api.replies(),
+        **applicants_api.replies(),
         **monitoring_api.replies(said.model_id),
         **webhooks_examples.replies(said.model_id, said.policy_id),
         **onboarding_examples.replies(said.model_id),
+        **keys_api.replies(),
         **status.examples(said.model_id),
     }

@@ -30,9 +30,9 @@ def key_issued(key: Key) -> Act:
     return act_in_book(ActKind.KEY_ISSUED, key.book, key.id, _terms(key))
 
 
-def key_rotated(new: Key, old_id: str, old_expires_us: int) -> Act:
+def key_rotated(new: Key, old_id: str, old_expires_us: int, by: str | None) -> Act:
     replaced: dict[str, Detail] = {REPLACES: old_id, REPLACED_EXPIRES_US: old_expires_us}
-    return act_in_book(ActKind.KEY_ROTATED, new.book, new.id, replaced | _terms(new))
+    return act_in_book(ActKind.KEY_ROTATED, new.book, new.id, replaced | _terms(new), by)
 
 
 def key_revoked(key: Key) -> Act:

@@ -11,7 +11,7 @@ import hmac
 import re
 import secrets
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.lenders.records import Key, Lender, OnboardingIncomplete
@@ -129,18 +129,29 @@ def make(
     return text, key
 
 
+class Successor(NamedTuple):
+    """What is asked of a key that follows another, which goes on working for the overlap.
+
+    None stands for what the old one was given.
+    """
+
+    overlap_hours: int = 24
+    days: int | None = None
+    scopes: tuple[Scope, ...] | None = None
+
+
 def rotate(
     registry: Registry,
     clock: Time,
     pepper: bytes,
     key_id: str,
-    overlap_hours: int,
-    days: int | None = None,
+    asked: Successor,
+    by: str | None = None,
 ) -> tuple[str, Key]:
     """Make a key like another, which goes on working for the overlap and no longer.
 
-    The new key lives for so many days; without a number, for as long as the old one was given. The
-    old one ends by the time that keys expire by, so that without an overlap it ends at once.
+    The old one ends by the time that keys expire by, so that without an overlap it ends at once.
+    `by` is who says so, for the audit: the id of a key, or None for whoever runs this process.
     Raises `ClockLeapt` as `issue` does.
     """
     old = find(registry, key_id)
@@ -148,15 +159,16 @@ def rotate(
     if old.revoked_us is not None or old.expired(trusted_us):
         was = "has expired" if old.revoked_us is None else "was revoked"
         raise InvalidName(f"{key_id} {was}, so it cannot be rotated", hint="issue a new key")
-    if not 0 <= overlap_hours <= OVERLAP_HOURS_MAX:
+    if not 0 <= asked.overlap_hours <= OVERLAP_HOURS_MAX:
         raise InvalidName(
             f"the old key goes on for 0 to {OVERLAP_HOURS_MAX} hours",
             hint="0 ends it at once",
         )
-    _require_known_end(clock, days or old.days)
-    text, new = make(now_us, pepper, old.book, old.scopes, days or old.days)
-    ends_us = trusted_us + overlap_hours * US_PER_HOUR
-    registry.replace_key(key_id, min(ends_us, old.expires_us or ends_us), new)
+    days, scopes = asked.days or old.days, asked.scopes or old.scopes
+    _require_known_end(clock, days)
+    text, new = make(now_us, pepper, old.book, scopes, days)
+    ends_us = trusted_us + asked.overlap_hours * US_PER_HOUR
+    registry.replace_key(key_id, min(ends_us, old.expires_us or ends_us), new, by)
     return text, new
 
 

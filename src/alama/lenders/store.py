@@ -170,7 +170,7 @@ class Registry:
             connection.execute(insert(tables.keys), _row(key))
             self._note(connection, acts.key_issued(key))
 
-    def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
+    def replace_key(self, old_id: str, expires_us: int, new: Key, by: str | None = None) -> None:
         """Keep a new key and let an old one expire at a time, both or neither.
 
         `UnknownKey` if the old one is not there or was revoked.
@@ -182,7 +182,7 @@ class Registry:
             if connection.execute(end).rowcount == 0:
                 raise UnknownKey(old_id)
             connection.execute(insert(table), _row(new))
-            self._note(connection, acts.key_rotated(new, old_id, expires_us))
+            self._note(connection, acts.key_rotated(new, old_id, expires_us, by))
 
     @contextmanager
     def _adding(self, key: Key) -> Iterator[Connection]:

@@ -138,7 +138,7 @@ class MonitoringStore(Protocol):
         ...
 
     def waiting(self, book: Book) -> int:
-        """Count the scores on which a person has to decide yet: all that `Scores.waiting` lists."""
+        """Count the scores on which a person has to decide yet: all that lists of them have."""
         ...
 
     def overridden(self, book: Book, model_id: str, due_before: int) -> Sequence[OverrideRow]:

@@ -28,7 +28,14 @@ from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import replay as replaying
 from alama.scoring import waterfall
-from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, StoredScore, UnknownScore
+from alama.scoring.records import (
+    ScoreRow,
+    ScoreSummary,
+    Sealed,
+    StoredScore,
+    UnknownScore,
+    Wanted,
+)
 from alama.scoring.replay import Difference, Record, recall
 from alama.scoring.sequels import RULINGS, Judgement, Outcome, Review, ReviewReason, Sequel
 from alama.scoring.store import Scores
@@ -109,8 +116,8 @@ def show_list(args: argparse.Namespace) -> int:
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         # One more than asked for tells whether there are more.
-        pages = Scores.at(opened).waiting if args.waiting else Scores.at(opened).page
-        found = pages(Book(lender.id, Mode(args.mode)), before, args.limit + 1)
+        book, wanted = Book(lender.id, Mode(args.mode)), Wanted(waiting=args.waiting)
+        found = Scores.at(opened).page(book, before, args.limit + 1, wanted)
     shown = found[: args.limit]
     wait = "that wait for a person" if args.waiting else ""
     if not shown:

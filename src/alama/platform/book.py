@@ -32,9 +32,21 @@ class Scope(StrEnum):
     WEBHOOKS_READ = "webhooks:read"
     PILOT_WRITE = "pilot:write"
     PILOT_READ = "pilot:read"
+    APPLICANTS_WRITE = "applicants:write"
+    APPLICANTS_READ = "applicants:read"
+    KEYS_ROTATE = "keys:rotate"
 
 
 PILOT_SCOPES: Final = (Scope.PILOT_WRITE, Scope.PILOT_READ)
 """These decide by which model live applications are answered: a key has them on purpose alone."""
 
-USUAL_SCOPES: Final = tuple(scope for scope in Scope if scope not in PILOT_SCOPES)
+GIVEN_BY_NAME: Final = (
+    *PILOT_SCOPES,
+    Scope.APPLICANTS_WRITE,
+    Scope.APPLICANTS_READ,
+    Scope.KEYS_ROTATE,
+)
+"""A key has none of these unless it is named: they hand out or destroy more than a loan system
+needs."""
+
+USUAL_SCOPES: Final = tuple(scope for scope in Scope if scope not in GIVEN_BY_NAME)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Meta
 from sqlalchemy import Table, delete, insert, null, select, update
 
-from alama.core.assess import Assessment
+from alama.core.application import may_be_word
+from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import AlamaError
 from alama.monitoring.reviews import opened
 from alama.monitoring.sequels import sequels_of, shadows_of
@@ -22,7 +25,7 @@ from alama.platform.acts import ERASED_US, HOLD, Act, ActKind, ActLog, Detail, a
 from alama.platform.book import Book, Mode
 from alama.platform.database.books import in_book
 from alama.platform.days import date_of, moment, moment_if
-from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit, day_of_us
+from alama.platform.errors import InvalidName, Kind, StoreUnavailable, StoreUnfit, day_of_us
 from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
 from alama.scoring.records import StoredScore, reference_of
@@ -38,12 +41,15 @@ if TYPE_CHECKING:
     from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
+    from alama.scoring.records import ScoreRow, Sealed
     from alama.scoring.sequels import Outcome, Review, Sequel, Shadowed, StoredSequel
     from alama.vault.vault import Vault
 
 
 class UnknownApplicant(AlamaError):
     """Nothing is held on such an applicant in this book."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "unknown_applicant", "Unknown applicant")
 
     def __init__(self, book: Book) -> None:
         """Name the book, not the applicant: what is not held need not be repeated."""
@@ -56,6 +62,8 @@ class UnknownApplicant(AlamaError):
 
 class UnderHold(AlamaError):
     """A legal hold stands in the way of an erasure."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "under_hold", "Under a legal hold")
 
     def __init__(self, holds: Sequence[Hold]) -> None:
         standing = "; ".join(
@@ -76,7 +84,6 @@ class UnknownHold(AlamaError):
 
 
 REASON_MAX: Final = 200
-REFERENCE_MAX: Final = 64
 
 
 class Hold(NamedTuple):
@@ -369,13 +376,13 @@ class Applicants:
         store = ApplicantStore(installed.database, installed.log)
         return cls(store, installed.vault, installed.clock)
 
-    def export(self, book: Book, applicant_ref: str, by: str | None = None) -> Export:
+    def export(self, book: Book, applicant_ref: str, by: str | None = None) -> ApplicantExport:
         """Give everything that is held on an applicant, or raise `UnknownApplicant`."""
         reference = _reference(applicant_ref)
         subject = self._subject(book, reference)
         taken = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
         held = taken.held
-        return Export(
+        return ApplicantExport(
             format=FORMAT,
             lender=book.lender,
             mode=book.mode.value,
@@ -383,8 +390,9 @@ class Applicants:
             exported_at=moment(self._clock()),
             held_since=moment(held.since_us),
             scores=[
-                _with_sequel(
-                    self._opened(stored),
+                exported_score(
+                    stored.row,
+                    open_score(self._vault, stored),
                     opened(self._vault, taken.sequels[stored.row.request_id]),
                     taken.shadows.get(stored.row.request_id, ()),
                 )
@@ -455,34 +463,13 @@ class Applicants:
         except StoreUnfit:
             return None
 
-    def _opened(self, stored: StoredScore) -> ExportedScore:
-        row, sealed = stored.row, open_score(self._vault, stored)
-        return ExportedScore(
-            request_id=row.request_id,
-            given_at=moment(row.created_us),
-            key_id=row.key_id,
-            model=row.model_id,
-            policy=row.policy_id,
-            score=row.score,
-            tier=row.tier,
-            default_probability=row.default_probability,
-            decision=row.decision,
-            recommended_limit=row.recommended_limit,
-            recommended_term_days=row.recommended_term_days,
-            recommended_apr=row.recommended_apr,
-            expected_loss=row.expected_loss,
-            processing_ms=row.processing_ms,
-            application=msgspec.Raw(sealed.application),
-            assessment=sealed.assessment,
-        )
-
 
 def _reference(said: str) -> str:
     """Read a reference as the intake of applications does."""
     reference = said.strip()
-    if not (reference.isprintable() and 1 <= len(reference) <= REFERENCE_MAX):
+    if not may_be_word(reference):
         raise InvalidName(
-            f"a reference has 1 to {REFERENCE_MAX} characters, all on one line",
+            f"a reference has 1 to {WORD_LENGTH_MAX} characters, all on one line",
             hint="give what was sent as applicant_ref",
         )
     return reference
@@ -503,41 +490,43 @@ Day = date
 class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
     """A legal hold as the applicant reads of it."""
 
-    reason: str
-    placed_at: datetime
-    released_at: datetime | None
+    reason: Annotated[str, Meta(description="The case that it stands for.")]
+    placed_at: Annotated[datetime, Meta(description="In UTC.")]
+    released_at: Annotated[datetime | None, Meta(description="In UTC; null: it stands.")]
 
 
 class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
     """What an officer decided on a score, as the applicant reads of it."""
 
-    decision: str
-    reason: str
-    by: str
-    note: str
-    reviewed_at: datetime
+    decision: Annotated[str, Meta(description="APPROVED or DECLINED.")]
+    reason: Annotated[str, Meta(description="Why, as it is counted.")]
+    by: Annotated[str, Meta(description="Who decided.")]
+    note: Annotated[str, Meta(description="In the officer's own words.")]
+    reviewed_at: Annotated[datetime, Meta(description="In UTC.")]
 
 
 class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a loan went, as the applicant reads of it."""
 
-    outcome: str
-    date: Day
-    is_default: bool
-    defaulted_on: Day | None = None
-    disbursed_amount: float | None
-    repaid_amount: float | None
-    recorded_at: datetime
+    outcome: Annotated[str, Meta(description="The latest that is known.")]
+    date: Annotated[Day, Meta(description="Of the latest that is known.")]
+    is_default: Annotated[bool, Meta(description="Whether it was ever a default.")]
+    defaulted_on: Annotated[Day | None, Meta(description="Since when it was one; null: never.")] = (
+        None
+    )
+    disbursed_amount: Annotated[float | None, Meta(description="In money; null: nobody said.")]
+    repaid_amount: Annotated[float | None, Meta(description="In money; null: nobody said.")]
+    recorded_at: Annotated[datetime, Meta(description="In UTC.")]
 
 
 class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
     """What another model would have said, as the applicant reads of it."""
 
-    model: str
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
+    model: Annotated[str, Meta(description="Content hash of the model.")]
+    score: Annotated[int, Meta(description="In points.")]
+    tier: Annotated[str, Meta(description="Risk tier, A the safest.")]
+    default_probability: Annotated[float, Meta(description="Of this loan, as a fraction.")]
+    decision: Annotated[str, Meta(description="APPROVED, REVIEW or DECLINED.")]
 
 
 class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -546,40 +535,52 @@ class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
     Then what became of it, if anything is known.
     """
 
-    request_id: str
-    given_at: datetime
-    key_id: str
-    model: str
-    policy: str
-    score: int
-    tier: str
-    default_probability: float
-    decision: str
-    recommended_limit: float
-    recommended_term_days: int
-    recommended_apr: float
-    expected_loss: float
-    processing_ms: int
-    application: msgspec.Raw
-    """The body as it was sent."""
-    assessment: Assessment
-    review: ExportedReview | None = None
-    outcome: ExportedOutcome | None = None
-    shadow_scores: list[ExportedShadow] = []
+    request_id: Annotated[str, Meta(description="Names the score for ever.")]
+    given_at: Annotated[datetime, Meta(description="In UTC.")]
+    key_id: Annotated[str, Meta(description="The key that asked.")]
+    model: Annotated[str, Meta(description="Content hash of the model.")]
+    policy: Annotated[str, Meta(description="Content hash of the policy.")]
+    score: Annotated[int, Meta(description="In points.")]
+    tier: Annotated[str, Meta(description="Risk tier, A the safest.")]
+    default_probability: Annotated[float, Meta(description="Of this loan, as a fraction.")]
+    decision: Annotated[str, Meta(description="APPROVED, REVIEW or DECLINED.")]
+    recommended_limit: Annotated[float, Meta(description="In the lender's currency.")]
+    recommended_term_days: Annotated[int, Meta(description="In days.")]
+    recommended_apr: Annotated[float, Meta(description="Percent a year.")]
+    expected_loss: Annotated[float, Meta(description="Of the loan as offered, in money.")]
+    processing_ms: Annotated[int, Meta(description="Milliseconds taken.")]
+    application: Annotated[
+        msgspec.Raw,
+        Meta(description="The request body as it was sent.", extra_json_schema={"type": "object"}),
+    ]
+    assessment: Annotated[
+        dict[str, Any], Meta(description="All that was concluded from it, to the last digit.")
+    ]
+    review: Annotated[
+        ExportedReview | None, Meta(description="What an officer decided; null: nobody has.")
+    ] = None
+    outcome: Annotated[
+        ExportedOutcome | None, Meta(description="How the loan went; null: nothing is known.")
+    ] = None
+    shadow_scores: Annotated[
+        list[ExportedShadow], Meta(description="What other models would have said.")
+    ] = []
 
 
-class Export(msgspec.Struct, frozen=True, kw_only=True):
+class ApplicantExport(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is held on one applicant, as one document."""
 
-    format: int
-    lender: str
-    mode: str
-    applicant_ref: str
-    exported_at: datetime
-    held_since: datetime
-    scores: list[ExportedScore]
-    legal_holds: list[ExportedHold]
-    remarks: list[str]
+    format: Annotated[
+        int, Meta(description="Of this document; raised when a field changes its meaning.")
+    ]
+    lender: Annotated[str, Meta(description="Who holds it.")]
+    mode: Annotated[str, Meta(description="test or live.")]
+    applicant_ref: Annotated[str, Meta(description="What the lender calls the applicant.")]
+    exported_at: Annotated[datetime, Meta(description="In UTC.")]
+    held_since: Annotated[datetime, Meta(description="When the first of it came, in UTC.")]
+    scores: Annotated[list[ExportedScore], Meta(description="All of them, oldest first.")]
+    legal_holds: Annotated[list[ExportedHold], Meta(description="Those that stand or stood.")]
+    remarks: Annotated[list[str], Meta(description="How to read this, for people.")]
 
 
 REMARKS: Final = (
@@ -601,17 +602,33 @@ REMARKS: Final = (
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def encode(export: Export) -> bytes:
+def encode(export: ApplicantExport) -> bytes:
     """Write an export as JSON for people and programs; numbers stay what they are."""
     return msgspec.json.format(_encode(export), indent=_INDENT) + b"\n"
 
 
-def _with_sequel(
-    score: ExportedScore, sequel: Sequel, shadows: Sequence[Shadowed]
+def exported_score(
+    row: ScoreRow, sealed: Sealed, sequel: Sequel, shadows: Sequence[Shadowed]
 ) -> ExportedScore:
+    """Give a score as the applicant reads of it."""
     review, outcome = sequel
-    return msgspec.structs.replace(
-        score,
+    return ExportedScore(
+        request_id=row.request_id,
+        given_at=moment(row.created_us),
+        key_id=row.key_id,
+        model=row.model_id,
+        policy=row.policy_id,
+        score=row.score,
+        tier=row.tier,
+        default_probability=row.default_probability,
+        decision=row.decision,
+        recommended_limit=row.recommended_limit,
+        recommended_term_days=row.recommended_term_days,
+        recommended_apr=row.recommended_apr,
+        expected_loss=row.expected_loss,
+        processing_ms=row.processing_ms,
+        application=msgspec.Raw(sealed.application),
+        assessment=msgspec.to_builtins(sealed.assessment),
         review=None if review is None else _exported_review(review),
         outcome=None if outcome is None else _exported_outcome(outcome),
         shadow_scores=[_exported_shadow(one) for one in shadows],

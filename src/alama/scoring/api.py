@@ -5,22 +5,26 @@ Types here are for callers. They change by addition only, whatever happens to th
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from alama.core.application import HIDDEN, looks_personal, may_be_word
 from alama.core.calibration import SCORE_MAX, SCORE_MIN, TO_WHOLE
+from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import InvalidApplication, MalformedDocument
 from alama.core.product import PRODUCT
 from alama.core.reasons import tell
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
 from alama.lenders.records import OnboardingIncomplete
 from alama.platform.book import Scope
-from alama.platform.errors import Erased, ModelUnavailable
+from alama.platform.errors import Busy, Erased, ModelUnavailable
 from alama.platform.files.packaged import LANGUAGES
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
+from alama.platform.http.deprecation import Deprecated
 from alama.platform.http.exchange import INT32, Call, Reply, encode_json, private_json
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import RATE, Json, Link, Operation, Success, reference
@@ -83,6 +87,37 @@ Rules = Annotated[
         "listed, the names of the rules of the lender's own policy."
     ),
 ]
+
+
+WORD: Final = (
+    rf"^[{SPACE}]*[^{SPACE}{CONTROLS}]"
+    rf"([^{CONTROLS}]{{0,{WORD_LENGTH_MAX - 2}}}[^{SPACE}{CONTROLS}])?[{SPACE}]*$"
+)
+"""A word with space around it, which does not count (`may_be_word`, held by a test).
+
+What else is hidden is refused too, and told in words (`printable`).
+"""
+
+NOT_PERSONAL: Final = (
+    rf"@|^[{SPACE}]*(\+[\d{SPACE}().-]{{6,}}|[\d().-][\d{SPACE}().-]{{5,}})[\d().-][{SPACE}]*$"
+)
+"""What a reference must not look like, space around it aside (`looks_personal`, held by a test)."""
+
+REFERENCE: Final[Json] = {
+    "type": "string",
+    "pattern": WORD,
+    "not": {"type": "string", "pattern": NOT_PERSONAL},
+}
+REFERENCE_RULE: Final = (
+    f"must be an opaque reference of 1 to {WORD_LENGTH_MAX} characters, as it was sent as "
+    "applicant_ref"
+)
+
+
+def is_reference(text: str) -> bool:
+    """Say whether an application may have held this as its `applicant_ref`."""
+    reference = text.strip()
+    return may_be_word(reference) and not looks_personal(reference)
 
 
 class ShapValue(msgspec.Struct, frozen=True, gc=False):
@@ -291,8 +326,11 @@ EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
 IDEMPOTENCY_KEY_MAX: Final = 255
 """Bytes: what a header holds has no other length."""
 
-_TARGET: Final = "^[A-Za-z0-9+-]{1,8}$"
-"""A score, or what a tier may be named; which names are tiers, the policy of the key says."""
+TIER_PATTERN: Final = "^[A-Za-z0-9+-]{1,8}$"
+"""Which of the names that a tier may have are tiers, the policy of the key says."""
+
+LIMIT_OF_WAYS: Final = Deprecated(date(2026, 11, 18), date(2028, 1, 1))
+"""`limit` of /v1/explain, which is `ways`."""
 
 PARAMETERS: Final[dict[str, Json]] = {
     "expand": {
@@ -321,11 +359,11 @@ PARAMETERS: Final[dict[str, Json]] = {
         "in": "query",
         "description": f"What to lead to: `{TARGET_DEFAULT}`, a tier of the policy such as `B` "
         "(or a better one), or a score such as `700` (or more).",
-        "schema": {"type": "string", "pattern": _TARGET, "default": TARGET_DEFAULT},
+        "schema": {"type": "string", "pattern": TIER_PATTERN, "default": TARGET_DEFAULT},
         "example": TARGET_DEFAULT,
     },
     "ways": {
-        "name": "limit",
+        "name": "ways",
         "in": "query",
         "description": "How many ways to the target are wanted, at most. No way holds all the "
         "fields of another.",
@@ -336,6 +374,14 @@ PARAMETERS: Final[dict[str, Json]] = {
             "default": COUNT_DEFAULT,
         },
         "example": COUNT_DEFAULT,
+    },
+    "ways_limit": {
+        "name": "limit",
+        "in": "query",
+        "deprecated": True,
+        "description": "The old spelling of `ways`: a limit is what may be lent. It works until "
+        f"{LIMIT_OF_WAYS.sunset} at the least; send one of the two.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": COUNT_MAX},
     },
     "locked": {
         "name": "locked",
@@ -393,7 +439,9 @@ class ScoreEndpoint:
         "field by field. The reply leaves when the score is stored, so a score that you have "
         "received is never lost. Send an `Idempotency-Key` and it is safe to send the same request "
         "again, whatever happened to the first. A test key is answered by the built-in model, "
-        "which was trained on a synthetic population; a live key by the lender's own.",
+        "which was trained on a synthetic population; a live key by the lender's own. For a test "
+        "key `applicant_ref` may name a fixture of the sandbox, such as `fixture-declined`: what "
+        "stands for it is answered and stored in the place of what was sent.",
         scope=Scope.WRITE,
         parameters=("expand", "language", "Idempotency-Key"),
         body="Application",
@@ -413,6 +461,7 @@ class ScoreEndpoint:
             OnboardingIncomplete,
             ModelUnavailable,
             IdempotencyInFlight,
+            Busy,
             BodyTooLarge,
             UnsupportedMediaType,
             InvalidApplication,

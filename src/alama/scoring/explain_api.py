@@ -13,12 +13,13 @@ from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
 from alama.lenders.records import OnboardingIncomplete
 from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
-from alama.platform.http import parameters
+from alama.platform.http import deprecation, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import INT32, Call, Reply, encode_json, private_json
-from alama.platform.http.operation import Operation, Success, reference
+from alama.platform.http.operation import RATE, Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
 from alama.scoring.api import (
+    LIMIT_OF_WAYS,
     REQUEST_ID_PATTERN,
     Apr,
     BaseScore,
@@ -42,7 +43,7 @@ from alama.scoring.api import (
 from alama.scoring.explaining import TARGET_DEFAULT, Explained, Explaining, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from alama.core.application import Value
     from alama.core.assess import Contribution
@@ -154,7 +155,7 @@ class ExplainReply(Concluded, frozen=True):
     ]
     counterfactuals: Annotated[
         list[Counterfactual],
-        Meta(description="Ways to the target, the cheapest first; at most `limit`."),
+        Meta(description="Ways to the target, the cheapest first; at most `ways`."),
     ]
     binding: Annotated[
         list[Obstacle],
@@ -293,13 +294,14 @@ class ExplainEndpoint:
         "model and policy answer. Where nothing leads there, the reply says what stands in the "
         "way. Nothing is stored, and there is no need for an `Idempotency-Key`.",
         scope=Scope.WRITE,
-        parameters=("target", "ways", "locked", "language"),
+        parameters=("target", "ways", "ways_limit", "locked", "language"),
         body="Application",
         requests=("declined", "compact"),
         replies={
             200: Success(
                 "The explanation. Nothing is stored.",
                 reference("ExplainReply"),
+                headers=(*RATE, *deprecation.HEADERS),
                 examples=("declined_explained", "compact_explained", "locked_explained"),
             )
         },
@@ -316,7 +318,10 @@ class ExplainEndpoint:
     )
     async def explain(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.WRITE)
-        question = self._question(call)
+        asked = parameters.read(
+            call, ("target", "ways", "limit", "locked", "language"), lists=("locked",)
+        )
+        question = self._question(asked)
         body = await json_body(call)
         try:
             explained = await self._explaining.explain(caller, call.arrival, body, question)
@@ -325,14 +330,25 @@ class ExplainEndpoint:
         except UnknownField:
             known = caller.active_model().model.catalogue.position
             raise parameters.no_field("locked", question.locked, known) from None
+        if "limit" in asked:
+            headers = [*headers, *LIMIT_OF_WAYS.headers]
         return private_json(explain_reply(explained), headers)
 
-    def _question(self, call: Call) -> Question:
-        known = ("target", "limit", "locked", "language")
-        asked = parameters.read(call, known, lists=("locked",))
+    def _question(self, asked: Mapping[str, str]) -> Question:
+        if "ways" in asked and "limit" in asked:
+            raise BadParameter("limit is the old spelling of ways", hint="send ways alone")
         return Question(
             target=asked.get("target", TARGET_DEFAULT),
             locked=parameters.listed(asked.get("locked")),
-            limit=parameters.limit(asked.get("limit"), COUNT_DEFAULT, COUNT_MAX),
+            limit=_ways(asked),
             language=parameters.language(asked.get("language"), self._languages),
         )
+
+
+def _ways(asked: Mapping[str, str]) -> int:
+    """Read how many ways are wanted, in either spelling."""
+    name = "limit" if "limit" in asked else "ways"
+    try:
+        return parameters.limit(asked.get(name), COUNT_DEFAULT, COUNT_MAX)
+    except BadParameter:
+        raise BadParameter(f"{name} must be a whole number from 1 to {COUNT_MAX}") from None

@@ -22,6 +22,7 @@ from alama.core.recourse.ready import ReadyRecourse
 from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.timeouts import WorkQueue
 from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.sandbox import Sandbox, may_name_fixture
 
 if TYPE_CHECKING:
     from alama.core.intake import Intake
@@ -78,6 +79,7 @@ class Explaining:
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
+        self._sandbox = Sandbox(intake)
         self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
 
@@ -86,6 +88,8 @@ class Explaining:
     ) -> Explained:
         """Assess, tell why and search; raise `UnknownGoal`, `UnknownField` or `Busy` besides."""
         active = caller.active_model()
+        if may_name_fixture(caller, body):
+            body = await self._sandbox.stand_in(caller, body)
         application = self._intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)

@@ -18,6 +18,7 @@ from alama.platform.errors import RETRY_AFTER_S, Kind, StoreUnfit
 from alama.vault.vault import damaged
 
 if TYPE_CHECKING:
+    from alama.core.lending.policy import Decision
     from alama.core.tally import Seen
     from alama.vault.ring import ApplicantKey, Ring
 
@@ -117,6 +118,24 @@ class ScoreSummary(NamedTuple):
     recommended_limit: float
     recommended_term_days: int
     recommended_apr: float
+
+
+class Wanted(NamedTuple):
+    """Which scores of a book are listed: those of which all that is said here holds.
+
+    They were given from `from_us` on and before `to_us`. `subject` is whom they are about, as
+    `Ring.subject` has it. `waiting`: a person has to decide on them yet, and can.
+    """
+
+    from_us: int | None = None
+    to_us: int | None = None
+    decision: Decision | None = None
+    tier: str | None = None
+    subject: bytes | None = None
+    waiting: bool = False
+
+
+EVERY: Final = Wanted()
 
 
 class Sealed(msgspec.Struct, frozen=True):

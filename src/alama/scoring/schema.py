@@ -48,18 +48,13 @@ scores = Table(
 Index(
     None,
     scores.c.applicant_key_id,
+    scores.c.request_id,
     sqlite_where=scores.c.applicant_key_id.is_not(None),
     postgresql_where=scores.c.applicant_key_id.is_not(None),
 )
 # Those that wait for a person are looked for all day, and most scores never do.
-Index(
-    None,
-    scores.c.lender,
-    scores.c.mode,
-    scores.c.request_id,
-    sqlite_where=scores.c.decision == "REVIEW",
-    postgresql_where=scores.c.decision == "REVIEW",
-)
+Index(None, scores.c.lender, scores.c.mode, scores.c.decision, scores.c.request_id)
+Index(None, scores.c.lender, scores.c.mode, scores.c.tier, scores.c.decision, scores.c.request_id)
 
 approvals = Table(
     "approvals",

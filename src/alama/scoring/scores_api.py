@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+import re
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
+from alama.core.lending.policy import Decision as GivenDecision
 from alama.platform import ids
 from alama.platform.book import Book, Scope
 from alama.platform.days import date_of, moment
@@ -28,8 +30,11 @@ from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import (
     GET_RECEIPT,
+    REFERENCE,
+    REFERENCE_RULE,
     REQUEST_ID_PATTERN,
     REVIEW_SCORE,
+    TIER_PATTERN,
     Apr,
     BaseScore,
     Decision,
@@ -44,17 +49,19 @@ from alama.scoring.api import (
     TermDays,
     Tier,
     base_score,
+    is_reference,
     offer_detail,
     plain,
     shap_values,
 )
-from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, UnknownScore
+from alama.scoring.records import ScoreRow, ScoreSummary, Sealed, UnknownScore, Wanted
 from alama.scoring.replay import open_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from alama.scoring.admission import Admission
+    from alama.scoring.directory import Caller
     from alama.scoring.sequels import Outcome, Review, Sequel
     from alama.scoring.store import Scores
     from alama.vault.vault import Vault
@@ -265,6 +272,43 @@ PARAMETERS: Final[dict[str, Json]] = {
         "schema": {"type": "boolean", "default": False},
         "example": True,
     },
+    "from": {
+        "name": "from",
+        "in": "query",
+        "description": "Only scores that were given at this time or later. RFC 3339, with a zone; "
+        "a `+` in it is written `%2B`.",
+        "schema": {"type": "string", "format": "date-time"},
+        "example": "2026-11-01T00:00:00Z",
+    },
+    "to": {
+        "name": "to",
+        "in": "query",
+        "description": "Only scores that were given before this time, which is after `from`.",
+        "schema": {"type": "string", "format": "date-time"},
+        "example": "2026-12-01T00:00:00Z",
+    },
+    "decision": {
+        "name": "decision",
+        "in": "query",
+        "description": "Only scores that say this, whatever a person decided since.",
+        "schema": {"type": "string", "enum": list(GivenDecision)},
+        "example": GivenDecision.REVIEW.value,
+    },
+    "tier": {
+        "name": "tier",
+        "in": "query",
+        "description": "Only scores of this tier, as the policy of their day named it.",
+        "schema": {"type": "string", "pattern": TIER_PATTERN},
+        "example": "C",
+    },
+    "applicant_ref": {
+        "name": "applicant_ref",
+        "in": "query",
+        "description": "Only scores of this applicant, by what was sent as `applicant_ref`. One "
+        "who was erased has none.",
+        "schema": REFERENCE,
+        "example": "customer-7f3a",
+    },
     "cursor": cursor_parameter(REQUEST_ID_PATTERN, REQUEST_ID),
     "request_id": path_parameter(
         "request_id",
@@ -275,6 +319,70 @@ PARAMETERS: Final[dict[str, Json]] = {
 }
 
 LIST_SCORES: Final = Link("listScores", "Read the next page.", "cursor", "next_cursor")
+
+
+_LIST_PARAMETERS: Final = (
+    "from",
+    "to",
+    "decision",
+    "tier",
+    "applicant_ref",
+    "waiting",
+    "limit",
+    "cursor",
+)
+_TIER: Final = re.compile(TIER_PATTERN)
+_read_moment: Final = msgspec.json.Decoder(Annotated[datetime, Meta(tz=True)]).decode
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def _wanted(caller: Caller, asked: Mapping[str, str]) -> Wanted:
+    """Read which scores are wanted, or raise `BadParameter`."""
+    waiting = parameters.switch("waiting", asked.get("waiting"))
+    from_us, to_us = _moment_us("from", asked), _moment_us("to", asked)
+    if from_us is not None and to_us is not None and from_us >= to_us:
+        raise BadParameter("from must be before to")
+    decision, tier = asked.get("decision"), asked.get("tier")
+    if decision not in (None, *GivenDecision):
+        raise BadParameter(f"decision must be one of {', '.join(GivenDecision)}")
+    if waiting and decision not in (None, GivenDecision.REVIEW):
+        raise BadParameter(
+            f"waiting=true lists scores that say {GivenDecision.REVIEW}, and decision names another"
+        )
+    if tier is not None and not _TIER.fullmatch(tier):
+        raise BadParameter("tier must be 1 to 8 letters, digits, + and -")
+    return Wanted(
+        from_us,
+        to_us,
+        None if decision is None else GivenDecision(decision),
+        tier,
+        _subject(caller, asked.get("applicant_ref")),
+        waiting,
+    )
+
+
+def _moment_us(name: str, asked: Mapping[str, str]) -> int | None:
+    """Read a time with its zone; one that no score can be of stands for the nearest that can."""
+    if name not in asked:
+        return None
+    try:
+        at: datetime = _read_moment(encode_json(asked[name]))
+    except msgspec.ValidationError:
+        raise BadParameter(
+            f"{name} must be a time with its zone, such as 2026-11-15T10:00:00Z",
+            hint="a + in a query is written %2B",
+        ) from None
+    return min(max((at - _EPOCH) // _MICROSECOND, 0), ids.TIME_MAX_US)
+
+
+def _subject(caller: Caller, asked: str | None) -> bytes | None:
+    """Give what the database knows an applicant by, of what the lender does."""
+    if asked is None:
+        return None
+    if not is_reference(asked):
+        raise BadParameter(f"applicant_ref {REFERENCE_RULE}")
+    return caller.ring.subject(caller.book.mode.value, asked.strip())
 
 
 def request_id_asked(call: Call) -> str:
@@ -307,10 +415,11 @@ class StoredScoreEndpoints:
         tag="Scores",
         summary="List scores, newest first",
         description="Gives the stored scores of the key's lender and mode in pages. The pages stay "
-        "right while new scores come in: a cursor names a score, not a place in the list. "
-        "`waiting=true` gives those on which a person has to decide yet; send it with each page.",
+        "right while new scores come in: a cursor names a score, not a place in the list. The "
+        "filters can be combined: a score is listed where all of them hold. Send them with each "
+        "page. `waiting=true` gives those on which a person has to decide yet.",
         scope=Scope.READ,
-        parameters=("waiting", "limit", "cursor"),
+        parameters=_LIST_PARAMETERS,
         replies={
             200: Success(
                 "One page.", reference("ScorePage"), examples=("page",), links=(LIST_SCORES,)
@@ -320,13 +429,14 @@ class StoredScoreEndpoints:
     )
     async def page(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.READ)
-        asked = parameters.read(call, ("waiting", "limit", "cursor"))
-        waiting = parameters.switch("waiting", asked.get("waiting"))
-        pages = self._scores.waiting if waiting else self._scores.page
+        asked = parameters.read(call, _LIST_PARAMETERS)
+        wanted = _wanted(caller, asked)
         limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
         cursor = parameters.cursor(asked.get("cursor"), ids.PREFIX)
         # One row more than asked for tells whether there is a next page.
-        rows = await run_with_timeout(lambda: pages(caller.book, cursor, limit + 1))
+        rows = await run_with_timeout(
+            lambda: self._scores.page(caller.book, cursor, limit + 1, wanted)
+        )
         return private_json(score_page(rows, limit), headers)
 
     @Operation(

@@ -41,6 +41,7 @@ from alama.scoring.records import (
     pack,
 )
 from alama.scoring.replay import open_reply, open_score
+from alama.scoring.sandbox import Sandbox, may_name_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -130,6 +131,7 @@ class Scoring:
         self._ledger = ledger
         self._vault = vault
         self._stored = stored
+        self._sandbox = Sandbox(intake)
         self._in_flight: dict[_Flight, asyncio.Future[_Told | None]] = {}
 
     async def score(
@@ -137,6 +139,8 @@ class Scoring:
     ) -> Answer:
         """Assess, keep, answer; or give the earlier answer to the same request."""
         if once is None:
+            if may_name_fixture(caller, body):
+                body = await self._sandbox.stand_in(caller, body)
             reply, kept = self._conclude(caller, arrival, body, render, None)
             await kept
             return Answer(reply, replayed=False)
@@ -150,6 +154,8 @@ class Scoring:
             return Answer(told.reply, replayed=True)
         landed = self._in_flight[flight] = asyncio.get_running_loop().create_future()
         try:
+            if may_name_fixture(caller, body):
+                body = await self._sandbox.stand_in(caller, body)
             answer = await self._score_once(caller, arrival, body, render, once)
             told = _Told(once.request_digest, answer.reply)
         finally:

@@ -8,12 +8,14 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import delete, literal_column, select, tuple_
+from sqlalchemy import delete, func, select, tuple_, union_all
 
 from alama.core import chain
 from alama.core.chain import Head, Link, Signer
-from alama.platform import acts
+from alama.core.lending.policy import Decision
+from alama.platform import acts, ids
 from alama.platform.database import tables
+from alama.platform.database.books import in_book
 from alama.platform.database.database import Clash, Database
 from alama.platform.database.sqlite import BUSY_TIMEOUT_S, Busy
 from alama.platform.database.statements import Inserts
@@ -24,6 +26,7 @@ from alama.scoring import schema
 from alama.scoring.counts import Approvals, Tallies, approved_since, fold_counts, tally_of_days
 from alama.scoring.holds import Approved
 from alama.scoring.records import (
+    EVERY,
     Earlier,
     Entry,
     Fate,
@@ -33,6 +36,7 @@ from alama.scoring.records import (
     SealedEntry,
     StoredScore,
     UnknownScore,
+    Wanted,
 )
 from alama.scoring.sequels import LEFT_OPEN
 from alama.vault import schema as vault_schema
@@ -43,7 +47,7 @@ from alama.vault.store import ApplicantKeys, DataKey, FirstMet, LenderKeys, Subj
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Row, Select
+    from sqlalchemy import ColumnElement, CompoundSelect, Row, Select
     from sqlalchemy.engine.interfaces import DBAPICursor
 
     from alama.core.tally import Tally
@@ -352,20 +356,13 @@ class Scores:
             raise UnknownScore
         return stored_score(row)
 
-    def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
+    def page(
+        self, book: Book, before: str | None, limit: int, wanted: Wanted = EVERY
+    ) -> Sequence[ScoreSummary]:
         """Scores of a book, newest first, from just before a request id on."""
-        query = _newest_first(select(*_SUMMARY), book, before, limit)
         with self._database.reading() as connection:
-            return [ScoreSummary._make(row) for row in connection.execute(query)]
-
-    def waiting(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
-        """Those that `page` would go through which wait for a person: left open, not reviewed.
-
-        Without those of applicants that were erased: nobody can decide on them any more.
-        """
-        query = _newest_first(select(*_SUMMARY), book, before, limit).where(*still_waiting())
-        with self._database.reading() as connection:
-            return [ScoreSummary._make(row) for row in connection.execute(query)]
+            found = connection.execute(_page(book, before, limit, wanted))
+            return [ScoreSummary._make(row) for row in found]
 
     def applications(self, book: Book, before: str | None, limit: int) -> Sequence[StoredScore]:
         """What was sent for the scores that `page` would give."""
@@ -439,8 +436,8 @@ class Scores:
             self.chain.add(cursor, new)
         self._tallies.kept()
         if unfit:
-            ids = [entry.score.request_id for entry in entries]
-            return [fate or unfit.get(one) for one, fate in zip(ids, fates, strict=True)]
+            named = [entry.score.request_id for entry in entries]
+            return [fate or unfit.get(one) for one, fate in zip(named, fates, strict=True)]
         return fates
 
     def _announce(self, cursor: DBAPICursor, scores: Sequence[ScoreRow]) -> None:
@@ -506,22 +503,63 @@ def stored_score(row: Row[Any]) -> StoredScore:
     return StoredScore(score, ApplicantKey._make(key))
 
 
+def _page(
+    book: Book, before: str | None, limit: int, wanted: Wanted
+) -> Select[Any] | CompoundSelect[Any]:
+    """Select a page by an index that has its scores in their order, whatever is wanted.
+
+    The index of tiers has the scores of each decision in order: those of a tier are the newest of
+    what each decision has. Those of an applicant are few: no other index may be tried for them.
+    """
+    table = schema.scores
+    query = select(*_SUMMARY).where(*_wanted(book, wanted))
+    if wanted.subject is None:
+        query = _newest_first(query, book, before, limit)
+    else:
+        lender, mode = (func.coalesce(column, "") for column in (table.c.lender, table.c.mode))
+        query = query.where(lender == book.lender, mode == book.mode.value)
+        query = _ordered(query, before, limit)
+    decision, any_decision = table.c.decision, not (wanted.decision or wanted.waiting)
+    if wanted.tier is None or wanted.subject is not None or not any_decision:
+        return query
+    newest = [query.where(decision == one.value).subquery() for one in Decision]
+    together = union_all(*map(select, newest))
+    return together.order_by(together.selected_columns.request_id.desc()).limit(limit)
+
+
+def _wanted(book: Book, wanted: Wanted) -> list[ColumnElement[bool]]:
+    table, keys = schema.scores, vault_schema.applicant_keys
+    conditions = still_waiting() if wanted.waiting else []
+    if wanted.from_us is not None:
+        conditions.append(table.c.request_id >= ids.first_of(wanted.from_us))
+    if wanted.to_us is not None:
+        conditions.append(table.c.request_id < ids.first_of(wanted.to_us))
+    if wanted.decision is not None:
+        conditions.append(table.c.decision == wanted.decision.value)
+    if wanted.tier is not None:
+        conditions.append(table.c.tier == wanted.tier)
+    if wanted.subject is not None:
+        theirs = in_book(keys, book) & (keys.c.subject == wanted.subject)
+        key_id = select(keys.c.id).where(theirs).scalar_subquery()
+        conditions.append(table.c.applicant_key_id == key_id)
+    return conditions
+
+
 def _newest_first(query: Select[Any], book: Book, before: str | None, limit: int) -> Select[Any]:
     """Narrow a query to the scores of a book, from just before a request id on."""
+    return _ordered(query.where(in_book(schema.scores, book)), before, limit)
+
+
+def _ordered(query: Select[Any], before: str | None, limit: int) -> Select[Any]:
     table = schema.scores
-    narrowed = (
-        query.where(table.c.lender == book.lender, table.c.mode == book.mode.value)
-        .order_by(table.c.request_id.desc())
-        .limit(limit)
-    )
+    narrowed = query.order_by(table.c.request_id.desc()).limit(limit)
     return narrowed if before is None else narrowed.where(table.c.request_id < before)
 
 
 def still_waiting() -> list[ColumnElement[bool]]:
     """Give what is true of scores on which a person has to decide yet, and can.
 
-    The decision stands in the statement itself: an index of those that were left open is used only
-    where the planner can see that it holds them all. What else there is of a score is looked up for
+    Not of those of applicants that were erased. What else there is of a score is looked up for
     each: as a join, PostgreSQL may read all keys for a page.
     """
     scores, reviews, keys = schema.scores, tables.reviews, vault_schema.applicant_keys
@@ -529,5 +567,4 @@ def still_waiting() -> list[ColumnElement[bool]]:
     reviewed_us = select(reviews.c.reviewed_us).where(*same).scalar_subquery()
     its_key = keys.c.id == scores.c.applicant_key_id
     erased_us = select(keys.c.erased_us).where(its_key).scalar_subquery()
-    left_open = scores.c.decision == literal_column(f"'{LEFT_OPEN}'")
-    return [left_open, reviewed_us.is_(None), erased_us.is_(None)]
+    return [scores.c.decision == LEFT_OPEN, reviewed_us.is_(None), erased_us.is_(None)]

@@ -226,7 +226,10 @@ def test_the_help_of_issue_names_every_scope(
         main(["keys", "issue", "--help"])
     told = capsys.readouterr().out
     assert [scope for scope in book.Scope if scope not in told] == []
-    assert "(default: all but pilot:write and pilot:read)" in told
+    assert (
+        "(default: all but pilot:write, pilot:read, applicants:write, applicants:read, keys:rotate)"
+        in told
+    )
 
 
 @pytest.mark.parametrize("command", [["keys"], ["keys", "issue"]])
@@ -249,7 +252,7 @@ def test_the_list_names_the_scopes_of_a_key_that_has_others_than_usual(
     assert main(["keys", "list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert " test  scores:read,write " in lines[few.id]
-    assert " test  usual pilot:read,write " in lines[more.id]
+    assert " test  usual applicants:read,write keys:rotate pilot:read,write " in lines[more.id]
 
 
 def test_the_list_can_be_of_one_lender(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -421,7 +424,7 @@ def test_the_commands_of_the_page_of_keys_work_in_their_order(
         known = [last[0].id if part == PLACEHOLDER else part for part in arguments]
         assert main(known) == 0, f"{line}: {capsys.readouterr().err}"
         actions.append(arguments[1])
-    assert actions == ["issue", "issue", "issue", "issue", "list", "rotate", "revoke"]
+    assert actions == [*["issue"] * 4, "list", "rotate", "issue", "revoke"]
 
 
 def test_the_key_on_the_page_is_as_long_as_a_real_one() -> None:

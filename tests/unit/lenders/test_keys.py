@@ -152,7 +152,7 @@ def test_rotation_gives_a_key_like_the_old_one_which_ends_after_the_overlap(
     registry: Registry, clock: HandClock
 ) -> None:
     text, old = keys.issue(registry, clock, PEPPER, DEMO, (Scope.READ,))
-    new_text, new = keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=24)
+    new_text, new = keys.rotate(registry, clock, PEPPER, old.id, keys.Successor(24))
     assert new_text != text
     assert (new.book, new.scopes) == (old.book, old.scopes)
     assert registry.key(old.id).expires_us == NOON_US + 24 * HOUR_US
@@ -161,8 +161,9 @@ def test_rotation_gives_a_key_like_the_old_one_which_ends_after_the_overlap(
 class TakesNoNewKey(Registry):
     """A registry that lets the old key end, and then not the new one in."""
 
-    def replace_key(self, old_id: str, expires_us: int, new: Key) -> None:
-        super().replace_key(old_id, expires_us, msgspec.structs.replace(new, lender="nobody"))
+    def replace_key(self, old_id: str, expires_us: int, new: Key, by: str | None = None) -> None:
+        nobodys = msgspec.structs.replace(new, lender="nobody")
+        super().replace_key(old_id, expires_us, nobodys, by)
 
 
 def test_a_rotation_that_fails_leaves_everything_as_it_was(
@@ -171,13 +172,13 @@ def test_a_rotation_that_fails_leaves_everything_as_it_was(
     _, old = keys.issue(registry, clock, PEPPER, DEMO)
     takes_none = TakesNoNewKey(registry._database, registry._log)
     with pytest.raises(UnknownLender):
-        keys.rotate(takes_none, clock, PEPPER, old.id, overlap_hours=1)
+        keys.rotate(takes_none, clock, PEPPER, old.id, keys.Successor(1))
     assert registry.keys() == [old]
 
 
 def test_rotation_never_makes_a_key_live_longer(registry: Registry, clock: HandClock) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO, days=1)
-    keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=48)
+    keys.rotate(registry, clock, PEPPER, old.id, keys.Successor(48))
     assert registry.key(old.id).expires_us == old.expires_us
 
 
@@ -185,7 +186,7 @@ def test_a_key_that_ends_is_followed_by_one_that_lives_as_long(
     registry: Registry, clock: HandClock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO, days=90)
-    _, new = keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=0)
+    _, new = keys.rotate(registry, clock, PEPPER, old.id, keys.Successor(0))
     assert new.expires_us == NOON_US + 90 * US_PER_DAY
 
 
@@ -193,8 +194,8 @@ def test_a_key_in_its_overlap_is_rotated_into_one_that_lives_in_full(
     registry: Registry, clock: HandClock
 ) -> None:
     _, old = keys.issue(registry, clock, PEPPER, DEMO)
-    keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=1)
-    _, again = keys.rotate(registry, clock, PEPPER, old.id, overlap_hours=1)
+    keys.rotate(registry, clock, PEPPER, old.id, keys.Successor(1))
+    _, again = keys.rotate(registry, clock, PEPPER, old.id, keys.Successor(1))
     assert again.expires_us is None
 
 
@@ -204,7 +205,7 @@ def test_an_overlap_lasts_from_nothing_to_90_days(
 ) -> None:
     _, key = keys.issue(registry, clock, PEPPER, DEMO)
     with pytest.raises(InvalidName, match="hours"):
-        keys.rotate(registry, clock, PEPPER, key.id, overlap_hours=hours)
+        keys.rotate(registry, clock, PEPPER, key.id, keys.Successor(hours))
     assert registry.keys() == [key]
 
 
@@ -212,7 +213,7 @@ def test_a_revoked_key_cannot_be_rotated_back_to_life(registry: Registry, clock:
     _, key = keys.issue(registry, clock, PEPPER, DEMO)
     keys.revoke(registry, clock, key.id)
     with pytest.raises(InvalidName, match="revoked"):
-        keys.rotate(registry, clock, PEPPER, key.id, overlap_hours=24)
+        keys.rotate(registry, clock, PEPPER, key.id, keys.Successor(24))
 
 
 def test_only_a_key_that_exists_can_be_revoked(registry: Registry, clock: HandClock) -> None:
@@ -236,6 +237,6 @@ def test_no_key_that_is_to_end_is_made_in_a_leap(registry: Registry) -> None:
     with pytest.raises(ClockLeapt, match="no key was made"):
         keys.issue(registry, clock, PEPPER, DEMO, days=2)
     with pytest.raises(ClockLeapt, match="no key was made"):
-        keys.rotate(registry, clock, PEPPER, ends.id, overlap_hours=0)
+        keys.rotate(registry, clock, PEPPER, ends.id, keys.Successor(0))
     keys.issue(registry, clock, PEPPER, DEMO)
     assert len(registry.keys()) == 2

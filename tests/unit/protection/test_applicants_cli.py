@@ -48,7 +48,7 @@ def test_an_export_is_the_document_and_nothing_else(
 ) -> None:
     assert main(["applicants", "export", *BOOK, *REF]) == 0
     out, err = capsys.readouterr()
-    exported = msgspec.json.decode(out, type=applicants.Export)
+    exported = msgspec.json.decode(out, type=applicants.ApplicantExport)
     assert [score.request_id for score in exported.scores] == [request_id]
     assert err == ""
 
@@ -60,7 +60,10 @@ def test_an_exported_file_is_readable_by_its_owner_alone(
     file = home / "a-77.json"
     assert main(["applicants", "export", *BOOK, *REF, "--out", str(file)]) == 0
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert msgspec.json.decode(file.read_bytes(), type=applicants.Export).applicant_ref == "A-77"
+    assert (
+        msgspec.json.decode(file.read_bytes(), type=applicants.ApplicantExport).applicant_ref
+        == "A-77"
+    )
     out, err = capsys.readouterr()
     assert out == f"{file}: 1 score, readable by you alone.\n"
     assert err == "It holds what the applicant sent: pass it on safely, then remove it.\n"

@@ -2,14 +2,17 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from alama.app import examples
+from alama.app import examples, openapi
 from alama.platform.files.packaged import LANGUAGES
+from alama.scoring.api import LIMIT_OF_WAYS
 from alama.scoring.explaining import WAITING_MAX
 from tests.exchanges import Received
 from tests.served import BODY, Service
@@ -143,7 +146,7 @@ def test_where_nothing_helps_it_says_what_binds_by_the_callers_own_names(
         (f"locked={'Zq7' * 14}", "The parameter locked names what is no field."),
         ("language=Zq7", "Language knows en, sw, fr."),
         ("language=", "Language knows en, sw, fr."),
-        ("expand=model", "It knows target, limit, locked, language."),
+        ("expand=model", "It knows target, ways, limit, locked, language."),
         ("tarqet=A", "the nearest is target"),
     ],
 )
@@ -254,6 +257,69 @@ def test_the_page_shows_what_is_answered_to_the_request_on_it() -> None:
 
 
 def test_the_page_names_every_parameter_and_its_default() -> None:
-    for name, default in (("target", "`APPROVED`"), ("limit", "3"), ("language", "`en`")):
+    for name, default in (("target", "`APPROVED`"), ("ways", "3"), ("language", "`en`")):
         assert f"| `{name}` | {default} |" in PAGE
     assert f"when {WAITING_MAX} are under way" in PAGE
+
+
+# ------------------------------------------------------------------------------- what is to go
+
+GONE_ONE_DAY = ("deprecation", "sunset", "link")
+VERSIONS = (Path(__file__).parents[3] / "docs" / "versions.md").read_text("utf-8")
+
+
+def test_an_old_spelling_does_the_same_and_says_until_when(service: Service) -> None:
+    new = service.ask("/v1/explain?ways=1", body=BODY)
+    old = service.ask("/v1/explain?limit=1", body=BODY)
+    assert new.status == old.status == 200
+    assert len(new.json()["counterfactuals"]) == len(old.json()["counterfactuals"])
+    assert [name for name in GONE_ONE_DAY if name in new.headers] == []
+    since = int(old.headers["deprecation"].removeprefix("@"))
+    until = parsedate_to_datetime(old.headers["sunset"])
+    assert until - datetime.fromtimestamp(since, UTC) > timedelta(days=365)
+    assert 'rel="deprecation"' in old.headers["link"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("ways=0", "Ways must be a whole number from 1 to 5"),
+        ("limit=6", "Limit must be a whole number from 1 to 5"),
+        ("ways=1&limit=1", "Limit is the old spelling of ways"),
+    ],
+)
+def test_a_number_of_ways_that_cannot_be_is_refused_as_it_was_spelled(
+    service: Service, query: str, said: str
+) -> None:
+    received = service.ask(f"/v1/explain?{query}", body=BODY)
+    assert (received.status, received.json()["code"]) == (400, "invalid_parameter")
+    assert received.json()["detail"].startswith(said)
+
+
+def test_the_page_and_the_document_name_all_that_is_to_go() -> None:
+    document = openapi.document()
+    told = {
+        f"`{one['name']}` of `{method.upper()} {path}`"
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        for pointer in operation.get("parameters", ())
+        if (one := document["components"]["parameters"][pointer["$ref"].split("/")[-1]]).get(
+            "deprecated"
+        )
+    }
+    rows = re.findall(r"^\| (`.*?` of `.*?`) \| .* \| (\S+) \| (\S+) \|$", VERSIONS, re.MULTILINE)
+    assert rows == [
+        (name, LIMIT_OF_WAYS.since.isoformat(), LIMIT_OF_WAYS.sunset.isoformat()) for name in told
+    ]
+    for header in LIMIT_OF_WAYS.headers:
+        value = header[1].decode()
+        assert f": {value}`" in VERSIONS
+
+
+def test_nothing_of_the_first_interface_is_to_go() -> None:
+    document = openapi.document()
+    for path, method in (("/v1/score", "post"), ("/v1/explain", "post"), ("/v1/health", "get")):
+        assert "deprecated" not in document["paths"][path][method]
+    for name in ("Application", "ScoreReply"):
+        fields = document["components"]["schemas"][name]["properties"].values()
+        assert not any(field.get("deprecated") for field in fields)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BUILTIN: Final = "builtin/model.json"
 _SAMPLE: Final = "builtin/sample.json"
+_FIXTURES: Final = "builtin/fixtures.json"
 
 
 def read_model(path: Path) -> Model:
@@ -51,6 +52,11 @@ def model_at(path: Path | None) -> Model:
 def sample_application() -> bytes:
     """Give the application of somebody who does not exist, as JSON, money in KES."""
     return resources.files("alama").joinpath(_SAMPLE).read_bytes()
+
+
+def fixtures() -> bytes:
+    """Give the applications of the sandbox, as `alama.scoring.sandbox` reads them."""
+    return resources.files("alama").joinpath(_FIXTURES).read_bytes()
 
 
 def _hint(error: OSError) -> str | None:

@@ -62,6 +62,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "There is no score with this `request_id` for this lender and mode.",
         "Check the id, and that a test key asks for test scores and a live key for live ones.",
     ),
+    "unknown_applicant": Meaning(
+        "Nothing is held on this applicant for this lender and mode.",
+        "Send the `applicant_ref` letter by letter. One who was erased is not known any more.",
+    ),
     "no_receipt": Meaning(
         "The audit has no entry of this score, which was given before there was an audit.",
         "Read the score itself at `/v1/scores/{request_id}`.",
@@ -102,6 +106,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     "erased": Meaning(
         "What the applicant of this score sent was erased; `detail` says when.",
         "Nothing: it cannot be had again. Its decision is still listed at `/v1/scores`.",
+    ),
+    "under_hold": Meaning(
+        "A legal hold stands on the applicant, so nothing of theirs is erased; `detail` says why.",
+        "Ask the operator to release it once the case is over, and send the request again.",
     ),
     "already_reviewed": Meaning(
         "Somebody has reviewed this score before, and said something else; `detail` says when.",
@@ -257,6 +265,11 @@ FIELDS: Final[Mapping[str, Meaning]] = {
         "The reference looks like a phone number, an e-mail address or a national id: it holds an "
         "`@`, or is seven or more digits alone.",
         "Send an opaque reference of your own. Put a letter in front of a customer number.",
+    ),
+    "unknown_fixture": Meaning(
+        "In test mode a reference that begins with `fixture-` names one of the sandbox, and this "
+        "is none.",
+        "Take the nearest, which `detail` names, or a reference that begins otherwise.",
     ),
 }
 """By the `code` of one of a problem's `errors`."""

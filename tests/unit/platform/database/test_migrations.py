@@ -19,7 +19,9 @@ from alama.platform.database import migrate, tables
 from alama.platform.database.database import Database
 from alama.platform.database.migrate import SERVES_FACT, note_served, served_by
 from alama.platform.errors import StoreUnfit
+from tests.entries import an_entry
 from tests.migrated import Repeated
+from tests.stores import insert_scores
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
 
@@ -163,6 +165,37 @@ def test_a_step_outside_a_transaction_takes_nothing_away() -> None:
 def steps() -> list[Script]:
     """Every migration, the oldest first."""
     return list(reversed(list(ScriptDirectory(str(MIGRATIONS)).walk_revisions())))
+
+
+def stand_at(database: Database, revision: str) -> None:
+    """Make a database as the version of that schema did."""
+    with migrate.configured() as config, database.writing() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        note_served(connection, revision)
+
+
+@pytest.mark.parametrize("before", ["nothing", "a kill"])
+def test_lists_of_scores_get_their_indexes_beside_the_scores_there_are(
+    database: Database, before: str
+) -> None:
+    stand_at(database, "0008")
+    insert_scores(database, an_entry().score)
+    if before == "a kill" and not database.embedded:  # on SQLite a step stands whole or not at all
+        with database.writing() as connection:
+            connection.execute(
+                text(
+                    "CREATE INDEX ix_scores_applicant_key_id_request_id ON scores"
+                    " (applicant_key_id, request_id) WHERE applicant_key_id IS NOT NULL"
+                )
+            )
+    assert [step.id for step in migrate.plan(database).steps] == ["0009"]
+    assert migrate.upgrade(database) is True
+    with database.reading() as connection:
+        found = MigrationContext.configure(connection)
+        assert compare_metadata(found, tables.METADATA) == []
+        assert connection.execute(text("SELECT count(*) FROM scores")).scalar() == 1
+        assert served_by(connection) == "0008"
 
 
 def test_a_schema_that_was_never_released_is_not_touched(database: Database) -> None:

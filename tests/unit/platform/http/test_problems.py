@@ -28,7 +28,7 @@ from alama.protection import applicants, receipts, retention
 from alama.scoring import records as scoring_records
 from alama.scoring.scores_api import listed_reply
 from alama.webhooks import records as webhooks_records
-from tests.entries import NOON_US, an_entry
+from tests.entries import DEMO, NOON_US, an_entry
 
 KINDS = problems.kinds()
 ROOMS = (
@@ -53,6 +53,10 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     errors.ModelUnavailable: errors.ModelUnavailable(InvalidModel("the model is damaged")),
     scoring_records.UnknownScore: scoring_records.UnknownScore(),
     receipts.NoReceipt: receipts.NoReceipt(),
+    applicants.UnknownApplicant: applicants.UnknownApplicant(DEMO),
+    applicants.UnderHold: applicants.UnderHold(
+        [applicants.Hold(1, DEMO, "apk_1", "civil suit 12", NOON_US, None)]
+    ),
     webhooks_records.UnknownEndpoint: webhooks_records.UnknownEndpoint(),
     webhooks_records.UnknownEvent: webhooks_records.UnknownEvent(),
     lenders_records.UnknownModel: lenders_records.UnknownModel(),
@@ -140,8 +144,6 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
         lenders_records.UnknownLender,
         lenders_records.UnknownKey,
         lenders_records.UnknownPolicy,
-        applicants.UnknownApplicant,
-        applicants.UnderHold,
         applicants.UnknownHold,
         errors.ClockLeapt,
         retention.NoPeriod,

@@ -32,3 +32,9 @@ def create_index(name: str, table: str, columns: Sequence[str], **options: Any) 
         op.drop_index(name, table_name=table, postgresql_concurrently=True)
     if not is_valid:
         op.create_index(name, table, columns, postgresql_concurrently=True, **options)
+
+
+def drop_index(name: str, table: str) -> None:
+    """Take an index away without keeping anybody from writing, unless it is gone already."""
+    alone = op.get_bind().get_execution_options().get("isolation_level") == "AUTOCOMMIT"
+    op.drop_index(name, table_name=table, if_exists=True, postgresql_concurrently=alone)
