@@ -305,7 +305,7 @@ def read(kind: type[T], data: Json, raw: Json = None) -> T:
     """Make an answer of JSON; `ValueError`, `TypeError` or `KeyError` where that cannot be one."""
     known = {
         name: _value(hint, data[name.rstrip("_")])
-        for name, hint in _members(kind).items()
+        for name, hint in _members(kind).items()  # type: ignore[arg-type]  # classes can be hashed
         if name.rstrip("_") in data
     }
     return kind(**known, raw=raw or data)
@@ -321,7 +321,8 @@ def _value(hint: Json, value: Json) -> Json:
     """Make a value of the type that it was announced with."""
     origin: Json = get_origin(hint)
     if origin is UnionType:
-        return next(_value(choice, value) for choice in get_args(hint) if _fits(choice, value))
+        hint = next((choice for choice in get_args(hint) if _fits(choice, value)), hint)
+        return _value(hint, value)
     if not _fits(hint, value):
         raise ValueError(f"a value is no {hint}")
     if origin is tuple:

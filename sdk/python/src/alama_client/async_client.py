@@ -15,7 +15,7 @@ from alama_client.errors import AlamaError
 from alama_client.retries import TOO_MANY_REQUESTS, Pace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
     from datetime import date
 
     from alama_client.answers import (
@@ -53,6 +53,7 @@ class AsyncAlama(BaseClient):
         super().__init__(base_url, key, options)
         self._http = http or httpx.AsyncClient()
         self._owns_http = http is None
+        self._sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,7 +85,7 @@ class AsyncAlama(BaseClient):
         key_of: Callable[[AnApplication], str] | None = None,
         at_once: int = AT_ONCE,
     ) -> AsyncIterator[Scored]:
-        pace, wanted = Pace(), tuple(expand)
+        pace, wanted = Pace(self._now), tuple(expand)
 
         async def one(index: int, application: AnApplication) -> Scored:
             key = None if key_of is None else key_of(application)
@@ -105,6 +106,7 @@ class AsyncAlama(BaseClient):
         finally:
             for task in pending:
                 task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
 
     async def explain(
         self,
@@ -173,15 +175,22 @@ class AsyncAlama(BaseClient):
         await self._run(calls.delete_endpoint(endpoint_id))
 
     async def _run(self, call: Call[T], pace: Pace | None = None) -> T:
-        await _await_turn(pace)
+        await self._await_turn(pace)
         tries = self._tries(call)
         while True:
             try:
                 return call.read(await self._send(call, tries.timeout(), pace))
             except AlamaError as error:
                 refused = pace is not None and error.status == TOO_MANY_REQUESTS
-                await asyncio.sleep(tries.wait(error, for_free=refused))
-            await _await_turn(pace)
+                await self._sleep(tries.wait(error, for_free=refused))
+            await self._await_turn(pace)
+
+    async def _await_turn(self, pace: Pace | None) -> None:
+        if pace is not None:
+            wait_s = pace.take_turn()
+            while wait_s > 0:
+                await self._sleep(wait_s)
+                wait_s = pace.closed_s()
 
     async def _send(self, call: Call[Any], timeout: float, pace: Pace | None) -> Reply:  # noqa: ASYNC109  of one attempt
         reply = None
@@ -196,14 +205,6 @@ class AsyncAlama(BaseClient):
             if pace is not None:
                 pace.heard(reply)
         return reply
-
-
-async def _await_turn(pace: Pace | None) -> None:
-    if pace is not None:
-        wait_s = pace.take_turn()
-        while wait_s > 0:
-            await asyncio.sleep(wait_s)
-            wait_s = pace.closed_s()
 
 
 async def _next(pending: deque[asyncio.Task[Scored]], *, in_order: bool) -> Scored:

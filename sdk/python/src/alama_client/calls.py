@@ -9,6 +9,7 @@ import json
 import uuid
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE_MAX = 100
+GOOD = frozenset({200, 201, 204})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +57,38 @@ class Call(Generic[T]):
     idempotency_key: str | None = None
     repeatable: bool = True
     """Whether it does no harm to send it again when nobody knows what became of it."""
-    answers: frozenset[int] = frozenset({200, 201, 204})
+    answers: frozenset[int] = GOOD
     """The statuses of what was asked for."""
 
-    def headers(self) -> dict[str, bytes]:
-        named = {} if self.body is None else {"content-type": b"application/json"}
+    def headers(self) -> dict[str, str]:
+        named = {} if self.body is None else {"content-type": "application/json"}
         if self.idempotency_key is not None:
-            named["idempotency-key"] = self.idempotency_key.encode()
+            named["idempotency-key"] = header("idempotency key", self.idempotency_key)
         return named
 
     def read(self, reply: Reply) -> T:
         """Give what was asked for, or raise what came instead."""
         try:
             said = json.loads(reply.body) if reply.body else None
-        except ValueError:
-            said = reply.body
-        if reply.status in self.answers:
-            try:
+            if reply.status in self.answers:
                 return self.reader(said)
-            except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
+            if reply.status in GOOD:
                 raise errors.ConnectionFailed("what came is no answer of Alama") from error
+            said = None
         raise errors.problem_of(
             reply.status,
             said if isinstance(said, dict) else {},
             reply.headers.get("request-id"),
             retries.seconds(reply.headers.get("retry-after")),
         )
+
+
+def header(name: str, text: str) -> str:
+    """Give a text that can be sent as a header, or raise `ValueError`; never with the text."""
+    if not (text.strip() and text.isprintable()):
+        raise ValueError(f"the {name} is empty, or has characters that cannot be printed")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +132,7 @@ def explain(
 
 
 def health() -> Call[Health]:
-    return Call("GET", "/v1/health", lambda said: read(Health, said), answers=frozenset({200, 503}))
+    return Call("GET", "/v1/health", lambda said: read(Health, said), answers=GOOD | {503})
 
 
 def get_score(request_id: str) -> Call[StoredScore]:
@@ -196,7 +204,14 @@ def _query(**given: str | int | None) -> dict[str, str]:
 
 
 def _json(body: Mapping[str, object]) -> bytes:
-    return json.dumps(body, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+    return json.dumps(dict(body), separators=(",", ":"), allow_nan=False, default=_number).encode()
+
+
+def _number(value: object) -> float:
+    """Write an amount that was kept as a decimal."""
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent as JSON")
 
 
 def _part(text: str) -> str:

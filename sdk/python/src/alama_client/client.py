@@ -91,32 +91,35 @@ class BaseClient:
     """What both clients are made with."""
 
     def __init__(self, base_url: str, key: str | None, options: Options) -> None:
+        if not base_url.startswith(("https://", "http://")):
+            raise ValueError("the address of Alama begins with https:// or http://")
         self._base_url = base_url.rstrip("/")
         self._headers = {"accept": "application/json", "user-agent": f"alama-client/{VERSION}"}
         if key is not None:
-            self._headers["authorization"] = f"Bearer {key}"
+            self._headers["authorization"] = f"Bearer {calls.header('API key', key)}"
         self._timeout = options.get("timeout", TIMEOUT_S)
         self._total_timeout = options.get("total_timeout", TOTAL_TIMEOUT_S)
         self._retries = options.get("retries", RETRIES)
         self._traceparent = options.get("traceparent", lambda: None)
+        self._now: Callable[[], float] = time.monotonic
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._base_url!r})"
 
     def _tries(self, call: Call[Any]) -> Tries:
-        return Tries(call, self._retries, self._timeout, self._total_timeout)
+        return Tries(call, self._now, self._retries, self._timeout, self._total_timeout)
 
     def _request(
         self, http: httpx.Client | httpx.AsyncClient, call: Call[Any], timeout: float
     ) -> httpx.Request:
-        headers: dict[str, str | bytes] = {**self._headers, **call.headers()}
+        headers = self._headers | call.headers()
         if traceparent := self._traceparent():
             headers["traceparent"] = traceparent
         return http.build_request(
             call.method,
             self._base_url + call.path,
             params=call.query,
-            headers=headers,  # type: ignore[arg-type]  # text and bytes can stand side by side
+            headers=[(name.encode(), text.encode()) for name, text in headers.items()],
             content=call.body,
             timeout=timeout,
         )
@@ -150,6 +153,7 @@ class Alama(BaseClient):
         super().__init__(base_url, key, options)
         self._http = http or httpx.Client()
         self._owns_http = http is None
+        self._sleep: Callable[[float], None] = time.sleep
 
     def __enter__(self) -> Self:
         return self
@@ -191,7 +195,7 @@ class Alama(BaseClient):
         `applications` is read as it is needed, so it may be a file of millions. `key_of` gives each
         an idempotency key of your own, so that a run that was broken off can be done again.
         """
-        pace, wanted = Pace(), tuple(expand)
+        pace, wanted = Pace(self._now), tuple(expand)
 
         def one(index: int, application: AnApplication) -> Scored:
             key = None if key_of is None else key_of(application)
@@ -297,15 +301,22 @@ class Alama(BaseClient):
         self._run(calls.delete_endpoint(endpoint_id))
 
     def _run(self, call: Call[T], pace: Pace | None = None) -> T:
-        _await_turn(pace)
+        self._await_turn(pace)
         tries = self._tries(call)
         while True:
             try:
                 return call.read(self._send(call, tries.timeout(), pace))
             except AlamaError as error:
                 refused = pace is not None and error.status == TOO_MANY_REQUESTS
-                time.sleep(tries.wait(error, for_free=refused))
-            _await_turn(pace)
+                self._sleep(tries.wait(error, for_free=refused))
+            self._await_turn(pace)
+
+    def _await_turn(self, pace: Pace | None) -> None:
+        if pace is not None:
+            wait_s = pace.take_turn()
+            while wait_s > 0:
+                self._sleep(wait_s)
+                wait_s = pace.closed_s()
 
     def _send(self, call: Call[Any], timeout: float, pace: Pace | None) -> Reply:
         deadline = time.monotonic() + timeout
@@ -328,14 +339,6 @@ class Alama(BaseClient):
             if pace is not None:
                 pace.heard(reply)
         return reply
-
-
-def _await_turn(pace: Pace | None) -> None:
-    if pace is not None:
-        wait_s = pace.take_turn()
-        while wait_s > 0:
-            time.sleep(wait_s)
-            wait_s = pace.closed_s()
 
 
 def _next(pending: deque[Future[Scored]], *, in_order: bool) -> Scored:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import threading
-import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 from alama_client import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from alama_client.calls import Call, Reply
+
+    Now = Callable[[], float]
 
 TOO_MANY_REQUESTS = 429
 NOTHING_WAS_DONE = frozenset({TOO_MANY_REQUESTS, 503})
@@ -31,16 +34,19 @@ JITTER_MAX = 1.25
 class Tries:
     """The attempts of one call: how long each may take, and when the next may begin."""
 
-    def __init__(self, call: Call[Any], retries: int, timeout: float, total_timeout: float) -> None:
+    def __init__(
+        self, call: Call[Any], now: Now, retries: int, timeout: float, total_timeout: float
+    ) -> None:
         self._call = call
+        self._now = now
         self._left = retries
         self._timeout = timeout
-        self._deadline = time.monotonic() + total_timeout
+        self._deadline = now() + total_timeout
         self._backoff_s = FIRST_WAIT_S
 
     def timeout(self) -> float:
         """Seconds that the next attempt may take."""
-        return max(0.001, min(self._timeout, self._deadline - time.monotonic()))
+        return max(0.001, min(self._timeout, self._deadline - self._now()))
 
     def wait(self, error: errors.AlamaError, *, for_free: bool = False) -> float:
         """Seconds until the next attempt; raises the error where there is to be none."""
@@ -53,7 +59,7 @@ class Tries:
             wait_s = max(self._backoff_s, least_s)
         self._backoff_s = min(2 * self._backoff_s, WAIT_S_MAX)
         wait_s *= random.uniform(1, JITTER_MAX)  # noqa: S311  it keeps no secret
-        if time.monotonic() + wait_s >= self._deadline:
+        if self._now() + wait_s >= self._deadline:
             raise error
         return wait_s
 
@@ -68,7 +74,8 @@ class Tries:
 class Pace:
     """How fast many requests may go: as many as `RateLimit` says are left, then one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Now) -> None:
+        self._now = now
         self._lock = threading.Lock()
         self._left = 0.0
         self._left_at = 0.0
@@ -84,7 +91,7 @@ class Pace:
             self._on_their_way += 1
             if not self._per_s:
                 return self.closed_s()
-            now = time.monotonic()
+            now = self._now()
             come_back = (now - self._left_at) * self._per_s
             self._left = min(self._left_max, self._left + come_back) - 1
             self._left_at = now
@@ -92,7 +99,7 @@ class Pace:
 
     def closed_s(self) -> float:
         """Seconds until anybody may send, after somebody was refused."""
-        return max(0.0, self._closed_until - time.monotonic())
+        return max(0.0, self._closed_until - self._now())
 
     def heard(self, reply: Reply | None) -> None:
         """Count a request whose answer has come, or never will."""
@@ -106,10 +113,11 @@ class Pace:
                 self._left_max = float(policy[1])
                 self._per_s = self._left_max / float(policy[2])
                 self._left = float(left[1]) - self._on_their_way
-                self._left_at = time.monotonic()
+                self._left_at = self._now()
             if reply.status == TOO_MANY_REQUESTS:
-                wait_s = seconds(reply.headers.get("retry-after")) or ANSWERED_WAIT_S_MIN
-                self._closed_until = max(self._closed_until, time.monotonic() + wait_s)
+                told_s = seconds(reply.headers.get("retry-after"))
+                wait_s = ANSWERED_WAIT_S_MIN if told_s is None else told_s
+                self._closed_until = max(self._closed_until, self._now() + wait_s)
 
 
 _LEFT = re.compile(r";\s*r=(\d+)")
