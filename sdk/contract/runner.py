@@ -127,7 +127,8 @@ class Driver:
             answer: dict[str, Any] = json.loads(self._said.get(timeout=ANSWER_S_MAX))
         except (queue.Empty, ValueError) as error:
             self._complaints.seek(0)
-            raise AssertionError(f"the driver broke: {self._complaints.read()}") from error
+            said = self._complaints.read()
+            raise AssertionError(f"the driver broke (is it built? `make sdk`): {said}") from error
         assert answer["id"] == self._asked
         return answer
 
