@@ -109,8 +109,8 @@ def test_the_package_names_its_version_once_for_all() -> None:
 
 @pytest.mark.long
 def test_the_wheel_brings_every_module_and_says_that_it_is_typed(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, SDK]
-    done = subprocess.run(build, capture_output=True, text=True, check=False)
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir"]
+    done = subprocess.run([*build, tmp_path, SDK], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as inside:
