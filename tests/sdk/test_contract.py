@@ -19,8 +19,9 @@ from tests.databases import sqlite_url
 from tests.e2e.service import Service
 
 DRIVERS = [
-    pytest.param(path, id=path.parent.name + path.stem.removeprefix("driver"))
+    pytest.param(path, id=name, marks=pytest.mark.xdist_group(f"contract-{name}"))
     for path in sorted(SDK.glob("*/driver*.sh"))
+    for name in [path.parent.name + path.stem.removeprefix("driver")]
 ]
 PAGE = 100
 DAY_US = 86_400 * 1_000_000

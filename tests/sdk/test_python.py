@@ -34,7 +34,6 @@ from alama_client import (
     InvalidSignature,
     ModelDriftDetectedEvent,
     Problem,
-    Score,
     TimedOut,
     TooManyRequests,
     Unavailable,
@@ -433,7 +432,22 @@ def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: str
         verify_webhook(body, headers, secret)
 
 
-def test_a_score_of_the_fake_is_typed(alama: Alama) -> None:
-    assert isinstance(alama.score(COMPACT), Score)
-    assert alama.health().ok
-    assert alama.explain(COMPACT).recourse == "already_met"
+def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
+    score = alama.score(COMPACT)
+    answered: list[tuple[str, answers.Answer]] = [
+        ("ScoreReply", score),
+        ("ScoreReply", alama.score(COMPACT, expand=["offer", "reasons"])),
+        ("ScoreRecord", alama.get_score(score.request_id)),
+        ("ScoreListed", next(alama.list_scores())),
+        ("ExplainReply", alama.explain(COMPACT)),
+        ("ScoreReview", alama.review(score.request_id, "APPROVED", "other", name="W. Mutua")),
+        ("OutcomeResult", alama.record_outcome(score.request_id, "repaid", "2026-11-16")),
+        ("WebhookEndpointCreated", alama.make_endpoint("https://loans.example.com/hook")),
+        ("WebhookEndpoint", alama.list_endpoints()[0]),
+        ("Health", alama.health()),
+    ]
+    for schema, answer in answered:
+        assert set(SCHEMAS[schema]["required"]) <= set(answer.raw), schema
+        assert set(answer.raw) <= set(SCHEMAS[schema]["properties"]), schema
+    assert answered[0][1].raw.keys() == set(SCHEMAS["ScoreReply"]["required"])
+    assert answered[1][1].raw.keys() - answered[0][1].raw.keys() == {"offer", "reasons"}
