@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick quick-tests test test-long coverage check size format clients bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run quick quick-tests sdk test test-long coverage check size format clients bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -56,7 +56,11 @@ test: setup .venv-deploy/.installed check ## The checks and all that proves the 
 CLIENTS := tests/clients
 LONG_TOOLS := .venv-api/.installed .venv-deploy/.installed $(CLIENTS)/node_modules/.installed
 
-test-long: setup $(LONG_TOOLS) ## Every other test, and all examples of each property: training, images, upgrades, fuzzing, clients, outages
+# Each knows what it needs, and says so where it is missing.
+sdk: setup ## Build the SDKs that have to be built (TypeScript needs npm, Java a JDK)
+	set -e; for build in $(wildcard sdk/*/build.sh); do ./$$build; done
+
+test-long: setup sdk $(LONG_TOOLS) ## Every other test, and all examples of each property: training, images, upgrades, fuzzing, clients, outages
 	HYPOTHESIS_PROFILE=ci $(BIN)/python $(PYTEST) -m "long or hypothesis"
 
 # Apart from the tests, which it makes half as slow again.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from alama.core.application import HIDDEN, looks_personal, may_be_word
+from alama.core.application import CONTROLS, looks_personal, may_be_word
 from alama.core.calibration import SCORE_MAX, SCORE_MIN, TO_WHOLE
 from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import InvalidApplication, MalformedDocument

@@ -1,0 +1,453 @@
+"""The SDK for Python by itself; what it does on the wire, test_contract.py proves."""
+
+import asyncio
+import json
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+import time
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import alama_client
+from alama.app import openapi
+from alama.platform.http.problem_codes import PROBLEMS
+from alama.webhooks.examples import SECRET
+from alama_client import (
+    Alama,
+    AlamaError,
+    AsyncAlama,
+    ConnectionFailed,
+    InternalError,
+    InvalidApplication,
+    InvalidSignature,
+    ModelDriftDetectedEvent,
+    Problem,
+    TimedOut,
+    TooManyRequests,
+    Unavailable,
+    UnknownScore,
+    answers,
+    errors,
+    verify_webhook,
+    webhooks,
+)
+from alama_client.calls import Reply
+from alama_client.client import VERSION
+from alama_client.retries import Pace, seconds
+from alama_client.testing import FakeAlama
+from tests.e2e.service import COMPACT
+
+SDK = Path(__file__).parents[2] / "sdk" / "python"
+README = (SDK / "README.md").read_text("utf-8")
+DOCUMENT: dict[str, Any] = openapi.document()
+SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
+
+SCHEMA_OF: dict[type[answers.Answer], str] = {
+    answers.ShapValue: "ShapValue",
+    answers.Reason: "Reason",
+    answers.PriceParts: "PriceParts",
+    answers.Offer: "OfferDetail",
+    answers.Score: "ScoreReply",
+    answers.Review: "ScoreReview",
+    answers.Outcome: "ScoreOutcome",
+    answers.StoredScore: "ScoreRecord",
+    answers.ListedScore: "ScoreListed",
+    answers.OutcomeResult: "OutcomeResult",
+    answers.ExplainedValue: "ExplainedValue",
+    answers.Change: "Change",
+    answers.Counterfactual: "Counterfactual",
+    answers.Obstacle: "Obstacle",
+    answers.Explanation: "ExplainReply",
+    answers.Health: "Health",
+    answers.Pending: "PendingDeliveries",
+    answers.WebhookEndpoint: "WebhookEndpoint",
+    answers.NewWebhookEndpoint: "WebhookEndpointCreated",
+    webhooks.Drift: "DriftName",
+}
+
+
+@pytest.fixture
+def fake() -> FakeAlama:
+    return FakeAlama()
+
+
+@pytest.fixture
+def alama(fake: FakeAlama) -> Iterator[Alama]:
+    with fake.client() as client:
+        yield client
+
+
+# ------------------------------------------------------------------------------- beside the service
+
+
+def test_every_code_of_the_service_has_a_class_and_no_other_has() -> None:
+    named = {kind.code: kind.status for kind in Problem.__subclasses__()}
+    page = Path(__file__).parents[2] / "docs" / "generated" / "codes.md"
+    table = re.findall(r"^\| `(\w+)` \| (\d{3}) \|", page.read_text("utf-8"), re.MULTILINE)
+    assert named == {code: int(status) for code, status in table}
+    assert set(named) == set(PROBLEMS)
+
+
+def test_the_package_names_its_version_once_for_all() -> None:
+    project = tomllib.loads((SDK / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] == VERSION
+    assert project["dependencies"] == ["httpx>=0.27"]
+
+
+@pytest.mark.long
+def test_the_wheel_brings_every_module_and_says_that_it_is_typed(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir"]
+    done = subprocess.run([*build, tmp_path, SDK], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as inside:
+        held = {name for name in inside.namelist() if "dist-info" not in name}
+    ours = SDK / "src" / "alama_client"
+    assert held == {f"alama_client/{path.name}" for path in ours.iterdir() if path.is_file()}
+    assert "alama_client/py.typed" in held
+
+
+def test_every_error_can_be_imported_from_the_top() -> None:
+    assert all(getattr(alama_client, name) is getattr(errors, name) for name in errors.__all__)
+    assert set(alama_client.__all__) >= {kind.__name__ for kind in Problem.__subclasses__()}
+
+
+@pytest.mark.parametrize(("kind", "schema"), SCHEMA_OF.items(), ids=SCHEMA_OF.values())
+def test_answers_have_the_members_of_the_document(kind: type[answers.Answer], schema: str) -> None:
+    ours = [each for each in fields(kind) if each.name != "raw"]
+    assert {each.name.rstrip("_") for each in ours} >= set(SCHEMAS[schema]["properties"])
+    required = {each.name.rstrip("_") for each in ours if each.default is MISSING}
+    assert required <= set(SCHEMAS[schema]["required"])
+
+
+def test_applications_have_the_fields_of_the_document() -> None:
+    assert set(answers.Application.__annotations__) == set(SCHEMAS["Application"]["properties"])
+
+
+@pytest.mark.parametrize("kind", DOCUMENT["webhooks"])
+def test_every_event_of_the_document_is_typed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = DOCUMENT["webhooks"][kind]["post"]
+    headers = {header["name"]: header["example"] for header in told["parameters"]}
+    example = told["requestBody"]["content"]["application/json"]["example"]
+    body = json.dumps(example, separators=(",", ":")).encode()
+    monkeypatch.setattr(time, "time", lambda: float(headers["webhook-timestamp"]))
+    event = verify_webhook(body, headers, SECRET)
+    words = re.split(r"[._]", kind)
+    assert type(event).__name__ == "".join(word.capitalize() for word in words) + "Event"
+    assert (event.type, event.id) == (kind, headers["webhook-id"])
+    assert set(example["data"]) <= {each.name for each in fields(event)}
+
+
+# ------------------------------------------------------------------------------- what is promised
+
+
+def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeAlama().answer(decision="REVIEW", when=lambda a: a.get("region") == "Nyeri")
+    monkeypatch.setattr(alama_client, "Alama", lambda *_, **__: fake.client())
+    monkeypatch.setattr(alama_client, "AsyncAlama", lambda *_, **__: fake.async_client())
+    kept: list[str] = []
+    given: dict[str, Any] = {
+        "application": COMPACT,
+        "applications": [COMPACT, COMPACT | {"region": "Nyeri"}],
+        "date": date,
+        "keep": kept.append,
+    }
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 9
+    for block in blocks:
+        exec(compile(textwrap.dedent(block), "README.md", "exec"), given)  # noqa: S102  our own page
+    headers, body = fake.webhook("score.created", **SCORE_CREATED)
+    assert kept == [fake.secret]
+    assert given["receive"](body, headers) == 204
+    assert given["receive"](body + b" ", headers) == 400
+    asyncio.run(given["main"]())
+    assert fake.scores
+
+
+SCORE_CREATED = {
+    "request_id": "req_1",
+    "score": 644,
+    "tier": "C",
+    "decision": "APPROVED",
+    "model": "m",
+    "policy": "p",
+}
+
+
+def test_a_score_is_asked_for_again_with_the_same_bytes_and_key(
+    fake: FakeAlama, alama: Alama
+) -> None:
+    fake.fail(TimedOut).fail(Unavailable, retry_after=2).fail(InternalError)
+    score = alama.score(COMPACT)
+    assert list(fake.scores) == [score.request_id]
+    assert len({request.body for request in fake.requests}) == 1
+    keys = [request.headers["idempotency-key"] for request in fake.requests]
+    assert fake.waited_s >= 0.5 + 2 + 0
+    assert len(keys) == 4
+    assert len(set(keys)) == 1
+
+
+def test_retries_end(fake: FakeAlama) -> None:
+    fake.fail(ConnectionFailed, times=9)
+    with fake.client(retries=2) as alama, pytest.raises(ConnectionFailed):
+        alama.score(COMPACT)
+    assert len(fake.requests) == 3
+
+
+def test_a_wait_that_is_too_long_is_not_begun(fake: FakeAlama, alama: Alama) -> None:
+    fake.fail(Unavailable, retry_after=61)
+    with pytest.raises(Unavailable) as raised:
+        alama.score(COMPACT)
+    assert raised.value.retry_after == 61
+    assert len(fake.requests) == 1
+
+
+def test_an_endpoint_is_not_made_twice(fake: FakeAlama, alama: Alama) -> None:
+    fake.fail(InternalError)
+    with pytest.raises(InternalError):
+        alama.make_endpoint("https://loans.example.com/hook")
+    fake.fail(TooManyRequests)
+    assert alama.make_endpoint("https://loans.example.com/hook").secret == fake.secret
+    assert len(alama.list_endpoints()) == 1
+
+
+def test_pages_are_read_to_the_end(fake: FakeAlama, alama: Alama) -> None:
+    given = [alama.score(COMPACT).request_id for _ in range(7)]
+    listed = [each.request_id for each in alama.list_scores(page_size=3)]
+    assert listed == given[::-1]
+    assert [request.path for request in fake.requests].count("/v1/scores") == 3
+
+
+def test_rows_come_in_order_whatever_happens_to_them(fake: FakeAlama, alama: Alama) -> None:
+    fake.fail(TooManyRequests, times=30).fail(ConnectionFailed, times=3)
+    rows = list(alama.score_many(COMPACT | {"counterparties": n} for n in range(50)))
+    assert [row.index for row in rows] == list(range(50))
+    stored = {s["request_id"]: s["application"]["counterparties"] for s in fake.scores.values()}
+    assert [stored[row.result().request_id] for row in rows] == list(range(50))
+    assert len(stored) == 50
+
+
+def test_a_row_that_fails_is_told_in_its_place(fake: FakeAlama) -> None:
+    async def many() -> list[alama_client.Scored]:
+        async with fake.async_client() as alama:
+            rows = alama.score_many([COMPACT] * 5, key_of=lambda _: "one", in_order=False)
+            return [row async for row in rows]
+
+    fake.fail(InvalidApplication)
+    rows = asyncio.run(many())
+    (failed,) = [row for row in rows if row.error is not None]
+    with pytest.raises(InvalidApplication):
+        failed.result()
+    assert len({row.result().request_id for row in rows if row.error is None}) == 1
+
+
+def test_leaving_many_in_the_middle_leaves_nothing_running(fake: FakeAlama, alama: Alama) -> None:
+    rows = alama.score_many([COMPACT] * 1_000, at_once=2)
+    next(rows)
+    rows.close()  # type: ignore[attr-defined]  # a generator
+    sent = len(fake.requests)
+    assert sent < 50
+    time.sleep(0.05)
+    assert len(fake.requests) == sent
+
+
+def test_members_that_are_not_known_are_kept(fake: FakeAlama, alama: Alama) -> None:
+    fake.answer(added={"deep": [1]}, shap_values=[{"feature": "f", "contribution": 1, "unit": "p"}])
+    score = alama.score(COMPACT)
+    assert score.raw["added"] == {"deep": [1]}
+    assert score.shap_values[0].raw["unit"] == "p"
+
+
+@pytest.mark.parametrize("wrong", [{"score": "700"}, {"shap_values": {}}, {"tier": None}])
+def test_what_is_no_score_is_no_answer(fake: FakeAlama, wrong: dict[str, Any]) -> None:
+    fake.answer(**wrong)
+    with (
+        fake.client(retries=0) as alama,
+        pytest.raises(ConnectionFailed, match="no answer of Alama"),
+    ):
+        alama.score(COMPACT)
+
+
+def test_decimals_and_dates_can_be_sent(fake: FakeAlama, alama: Alama) -> None:
+    score = alama.score(COMPACT | {"requested_amount": Decimal("1500.50")})
+    assert fake.scores[score.request_id]["application"]["requested_amount"] == 1500.5
+    alama.record_outcome(score.request_id, "repaid", date(2026, 11, 16), defaulted_on=None)
+    assert fake.outcomes[0]["date"] == "2026-11-16"
+
+
+def test_numbers_that_are_none_are_refused_before_they_are_sent(
+    fake: FakeAlama, alama: Alama
+) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        alama.score(COMPACT | {"avg_balance": float("nan")})
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize("key", ["", " ", "alama_test_1\n", "a\r\nb: c"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ValueError, match="the API key is empty, or has characters") as raised:
+        Alama("https://scores.example.com", key)
+    assert key not in {"", " "} or "alama" not in str(raised.value)
+
+
+def test_an_address_without_a_scheme_is_refused() -> None:
+    with pytest.raises(ValueError, match="https://"):
+        AsyncAlama("scores.example.com")
+
+
+def test_neither_a_client_nor_an_endpoint_shows_its_secret(alama: Alama) -> None:
+    assert repr(alama) == "Alama('https://alama.invalid')"
+    made = alama.make_endpoint("https://loans.example.com/hook")
+    assert "whsec_" not in repr(made)
+
+
+def test_a_problem_says_what_is_wrong_and_survives_another_process() -> None:
+    said = {
+        "code": "invalid_application",
+        "detail": "1 rule is broken: see errors.",
+        "request_id": "req_1",
+        "errors": [{"pointer": "/a~1b", "code": "wrong_type", "detail": "must be a number"}, 7],
+    }
+    error = InvalidApplication(422, said, None, None)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own
+    assert str(again) == str(error)
+    assert str(error).splitlines() == [
+        "422 invalid_application 1 rule is broken: see errors. (req_1)",
+        "  /a~1b must be a number",
+    ]
+    assert [each.field for each in again.errors] == ["a/b"]
+
+
+def test_whatever_a_proxy_answers_is_a_problem() -> None:
+    for said in ({}, {"code": 5}, {"errors": "none"}, {"request_id": None}):
+        problem = errors.problem_of(502, said, "req_1", None)
+        assert type(problem) is Problem
+        assert (problem.code, problem.request_id, problem.errors) == (None, "req_1", ())
+
+
+def test_a_score_that_is_not_there(alama: Alama) -> None:
+    with pytest.raises(UnknownScore) as raised:
+        alama.get_score("req_0/../health")
+    assert isinstance(raised.value, AlamaError)
+
+
+# ------------------------------------------------------------------------------- waits and paces
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    assert seconds("7") == 7
+    soon = datetime.now().astimezone() + timedelta(seconds=30)
+    assert 28 < (seconds(format_datetime(soon)) or 0) <= 30
+    assert seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert [seconds(text) for text in (None, "", "soon", "-1", "²")] == [None] * 5
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def told(left: int, status: int = 200, **more: str) -> Reply:
+    headers = {"ratelimit": f'"key";r={left};t=1', "ratelimit-policy": '"key";q=20;w=2', **more}
+    return Reply(status, headers, b"")
+
+
+def test_as_many_go_at_once_as_are_left_and_then_one_by_one() -> None:
+    pace = Pace(clock := Clock())
+    assert [pace.take_turn() for _ in range(3)] == [0, 0, 0]  # nothing is known yet
+    for _ in range(3):
+        pace.heard(told(2))
+    assert [pace.take_turn() for _ in range(4)] == pytest.approx([0, 0, 0.1, 0.2])
+    clock.now += 0.3
+    assert pace.take_turn() == pytest.approx(0)
+
+
+def test_what_is_on_its_way_is_no_longer_left() -> None:
+    pace = Pace(Clock())
+    for _ in range(5):
+        pace.take_turn()
+    pace.heard(told(6))  # the four others take four of these
+    assert [pace.take_turn() > 0 for _ in range(3)] == [False, False, True]
+
+
+def test_nobody_sends_while_one_was_told_to_wait() -> None:
+    pace = Pace(clock := Clock())
+    pace.take_turn()
+    pace.heard(told(0, 429, **{"retry-after": "3"}))
+    assert pace.take_turn() == 3
+    clock.now += 2
+    assert pace.closed_s() == 1
+    clock.now += 1
+    assert pace.closed_s() == 0
+
+
+# ------------------------------------------------------------------------------- webhooks
+
+
+def test_a_webhook_is_verified_over_its_bytes(fake: FakeAlama) -> None:
+    headers, body = fake.webhook(
+        "model.drift_detected",
+        model="m",
+        card="full",
+        names=[{"name": "score", "psi": 0.3, "limit": 0.2}],
+        first_day="2026-11-01",
+        last_day="2026-11-14",
+        scores=900,
+    )
+    event = verify_webhook(
+        body, {name.title(): text for name, text in headers.items()}, fake.secret
+    )
+    assert isinstance(event, ModelDriftDetectedEvent)
+    assert event.names[0].psi == 0.3
+    with pytest.raises(InvalidSignature):
+        verify_webhook(body.replace(b" ", b""), headers, fake.secret)
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"type": "score.created", "data": {}}'])
+def test_what_is_signed_and_no_event_is_refused(fake: FakeAlama, body: bytes) -> None:
+    headers = webhooks.sign_webhook(body, "evt_1", fake.secret)
+    with pytest.raises(InvalidSignature, match="no event all the same"):
+        verify_webhook(body, headers, fake.secret)
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_###"])
+def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: str) -> None:
+    headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
+    with pytest.raises(ValueError, match=r"secret|base64"):
+        verify_webhook(body, headers, secret)
+
+
+def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
+    score = alama.score(COMPACT)
+    answered: list[tuple[str, answers.Answer]] = [
+        ("ScoreReply", score),
+        ("ScoreReply", alama.score(COMPACT, expand=["offer", "reasons"])),
+        ("ScoreRecord", alama.get_score(score.request_id)),
+        ("ScoreListed", next(alama.list_scores())),
+        ("ExplainReply", alama.explain(COMPACT)),
+        ("ScoreReview", alama.review(score.request_id, "APPROVED", "other", name="W. Mutua")),
+        ("OutcomeResult", alama.record_outcome(score.request_id, "repaid", "2026-11-16")),
+        ("WebhookEndpointCreated", alama.make_endpoint("https://loans.example.com/hook")),
+        ("WebhookEndpoint", alama.list_endpoints()[0]),
+        ("Health", alama.health()),
+    ]
+    for schema, answer in answered:
+        assert set(SCHEMAS[schema]["required"]) <= set(answer.raw), schema
+        assert set(answer.raw) <= set(SCHEMAS[schema]["properties"]), schema
+    assert answered[0][1].raw.keys() == set(SCHEMAS["ScoreReply"]["required"])
+    assert answered[1][1].raw.keys() - answered[0][1].raw.keys() == {"offer", "reasons"}
