@@ -186,9 +186,7 @@ def refitted(
     made = Refitted(
         folds=len(again.without),
         served=again.validation.served,
-        lead=lead_of(
-            holdout.labels, unseen, before, seed=order.seed, draws=DRAWS, people=holdout.people
-        ),
+        lead=lead_of(holdout.labels, unseen, before, folds),
         agreement=agreement_of(laid_out, shown, laid_out_before, shown_before),
     )
     told = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""A refit beside the model that was judged: paired on loans that neither has seen."""
+"""A refit beside the model that was judged, fold by fold on loans that neither has seen."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from alama.training.validation.refit import agreement_of, lead_of
 from alama.training.validation.tiers import tier_places
 
 ROWS = 3_000
+FOLDS = (np.arange(ROWS) % 6).astype(np.int8)
 Loans = tuple[Labels, Floats]
 
 
@@ -29,7 +30,7 @@ def loans() -> Loans:
 
 def test_a_refit_that_says_the_same_is_neither_ahead_nor_behind(loans: Loans) -> None:
     labels, points = loans
-    lead = lead_of(labels, points, points, seed=1, draws=50)
+    lead = lead_of(labels, points, points, FOLDS)
     assert (lead.auc_ahead, lead.log_loss_added) == (0.0, 0.0)
     gate = judge_refit(lead)
     assert gate.passed
@@ -40,7 +41,7 @@ def test_a_refit_that_says_the_same_is_neither_ahead_nor_behind(loans: Loans) ->
 def test_a_refit_that_ranks_worse_than_chance_allows_is_blocked_by_its_gate(loans: Loans) -> None:
     labels, points = loans
     noisy = points + np.random.default_rng(6).normal(0.0, 80.0, ROWS)
-    lead = lead_of(labels, noisy, points, seed=1, draws=100)
+    lead = lead_of(labels, noisy, points, FOLDS)
     assert lead.auc == pytest.approx(lead.judged_auc + lead.auc_ahead)
     assert lead.auc_interval.high < 0.0
     gate = judge_refit(lead)
@@ -51,7 +52,7 @@ def test_a_refit_that_ranks_worse_than_chance_allows_is_blocked_by_its_gate(loan
 
 def test_a_refit_that_ranks_alike_at_another_level_is_blocked_too(loans: Loans) -> None:
     labels, points = loans
-    lead = lead_of(labels, points - 40.0, points, seed=1, draws=100)
+    lead = lead_of(labels, points - 40.0, points, FOLDS)
     assert lead.auc_ahead == 0.0
     assert lead.log_loss_interval.low > 0.0
     gate = judge_refit(lead)
@@ -64,20 +65,26 @@ def test_a_refit_that_is_worse_within_chance_or_better_passes(loans: Loans) -> N
     one, other = points + np.random.default_rng(8).normal(0.0, 20.0, (2, ROWS))
     leads = []
     for refit, judged in ((one, other), (other, one), (points, one), (points, points - 40.0)):
-        leads.append(lead_of(labels, refit, judged, seed=1, draws=100))
+        leads.append(lead_of(labels, refit, judged, FOLDS))
         assert judge_refit(leads[-1]).passed
     assert min(leads[0].auc_ahead, leads[1].auc_ahead) < 0.0, "one of the two is worse by chance"
 
 
-def test_intervals_are_those_of_drawing_people(loans: Loans) -> None:
+def test_what_is_worse_in_one_fold_alone_is_the_luck_of_its_tables(loans: Loans) -> None:
     labels, points = loans
-    noisy = points + np.random.default_rng(6).normal(0.0, 20.0, ROWS)
-    people = np.arange(ROWS) // 30
-    alone, together = (
-        lead_of(labels, noisy, points, seed=1, draws=100, people=whose) for whose in (None, people)
-    )
-    assert together.auc_ahead == alone.auc_ahead
-    assert together.auc_interval != alone.auc_interval
+    noise = np.random.default_rng(6).normal(0.0, 120.0, ROWS)
+    lead = lead_of(labels, points + noise * (FOLDS == 0), points, FOLDS)
+    assert lead.auc_ahead < -0.01
+    assert lead.auc_interval.low < lead.auc_ahead < lead.auc_interval.high
+    assert judge_refit(lead).passed
+
+
+def test_a_fold_without_both_outcomes_says_nothing(loans: Loans) -> None:
+    labels, points = loans
+    repaid = np.where(FOLDS == 0, np.int8(0), labels)
+    found = lead_of(repaid, points, points - 40.0, FOLDS)
+    rest = FOLDS != 0
+    assert found == lead_of(labels[rest], points[rest], points[rest] - 40.0, FOLDS[rest])
 
 
 def test_agreement_is_of_scores_as_they_are_shown_and_of_tiers() -> None:
