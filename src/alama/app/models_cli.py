@@ -273,6 +273,8 @@ def _header(model: Model, card: Card, rows: Listing) -> RenderableType:
         + (f" (the model also has {', '.join(others)})" if others else ""),
     )
     facts.add_row("trained on", f"{lineage.rows:,} loans, of which {rate:.1%} defaulted")
+    if lineage.refit_of is not None:
+        facts.add_row("refitted", f"on every loan, judged before as {lineage.refit_of}")
     if (moved := lineage.recalibrated) is not None:
         on = f"{moved.on}, by {moved.points:+.1f} points, on {moved.loans:,} loans"
         facts.add_row("recalibrated", f"{on}, from {moved.model_id}")

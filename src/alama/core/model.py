@@ -105,6 +105,8 @@ class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Where the tables come from: the data, the recipe, the libraries, the figures on unseen rows.
 
     Of a model that was recalibrated all of this is still of the data that its tables are from.
+    `refit_of` is the model that was judged before this one was fitted on all rows, those that
+    judged it included.
     """
 
     label: str
@@ -115,6 +117,7 @@ class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     versions: dict[str, str]
     metrics: dict[str, tuple[Metric, ...]]
     recalibrated: Recalibrated | None = None
+    refit_of: str | None = None
 
 
 class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -139,6 +139,11 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--seed", type=whole(0), metavar="N", help="equal seed, equal model (default: 0)")
     add("--jobs", type=whole(1), metavar="N", help="bags boosted at once (default: all cores)")
+    add(
+        "--refit",
+        action="store_true",
+        help="where every gate is passed, fit it once more on every loan; that model is to answer",
+    )
 
 
 def options_from(args: argparse.Namespace) -> Options:
@@ -161,6 +166,7 @@ def decided_from(args: argparse.Namespace) -> Decided:
         exclude=tuple(args.exclude),
         keep=tuple(args.keep),
         seed=args.seed or 0,
+        refit=args.refit,
     )
 
 

@@ -118,13 +118,17 @@ kept as a candidate; nothing answers by it before it is approved. Exits with 1 w
 
 What the model may learn from stays as the history was read, but for what is said here: --exclude
 takes fields out, --keep leaves one in that gives the outcome away, and blocks approval. The region
-is no input unless asked for; then the pack shows what it buys and what it does to groups."""
+is no input unless asked for; then the pack shows what it buys and what it does to groups.
+
+The last loans judge, and teach nothing. With --refit a model that has passed every gate is fitted
+once more, on every loan: that one is the candidate, and the pack shows both."""
 
 TRAIN_EXAMPLES: Final = """\
 examples:
   alama onboard train umoja
   alama onboard train umoja --region --seed 1
-  alama onboard train umoja --exclude avg_balance"""
+  alama onboard train umoja --exclude avg_balance
+  alama onboard train umoja --refit"""
 
 VALIDATE_DESCRIPTION: Final = """\
 Show the gates of the newest candidate: what was measured, what is asked for, and why one blocks
@@ -486,7 +490,11 @@ def _stand_by(
     """
     anew = f"alama onboard train {args.lender}, with the same options"
     document = Stores.at(opened).candidates.document(candidate.lender, candidate.id)
-    if (conflict := _conflict(args, models.stored(document, candidate.model_id))) is not None:
+    model = models.stored(document, candidate.model_id)
+    conflict = _conflict(args, model)
+    if args.refit and candidate.passed and model.lineage.refit_of is None:
+        conflict = "it is no refit"
+    if conflict is not None:
         raise InvalidName(
             f"a model was trained before, and {conflict}: candidate {candidate.id}",
             hint=f"for another one: {anew}",
@@ -510,7 +518,7 @@ def _conflict(args: argparse.Namespace, model: Model) -> str | None:
 
 def _said_of_training(args: argparse.Namespace) -> dict[str, bool]:
     """Say which options were given that decide what a model becomes."""
-    return arguments.inputs_given(args) | {"--seed": args.seed is not None}
+    return arguments.inputs_given(args) | {"--seed": args.seed is not None, "--refit": args.refit}
 
 
 def _answers(opened: Installation, candidate: Candidate) -> bool:

@@ -100,6 +100,7 @@ RULES: Final = {
     "exclude": Rule(list, f"must be a list of at most {COLUMNS_MAX} fields of a request", FIELDS),
     "keep": Rule(list, f"must be a list of at most {COLUMNS_MAX} fields of a request", FIELDS),
     "seed": Rule(int, f"must be a whole number from 0 to {SEED_MAX}"),
+    "refit": Rule(bool, "must be true or false"),
 }
 """What the fields of bodies must be, by their names."""
 
@@ -135,6 +136,13 @@ class NewTraining(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[
         int, Meta(ge=0, le=SEED_MAX, description="Equal seed and history, equal model.")
     ] = 0
+    refit: Annotated[
+        bool,
+        Meta(
+            description="Where every gate is passed, fit the model once more on every loan: that "
+            "one is the candidate, and the pack shows both."
+        ),
+    ] = False
 
 
 REQUESTS: Final = (NewTraining,)
@@ -468,7 +476,13 @@ class JobEndpoints:
         parameters.read(call, ())
         sent = fields.read(NewTraining, await optional_json_body(call), RULES)
         history_id = None if sent.history_id is UNSET else sent.history_id
-        decided = Decided(region=sent.region, exclude=sent.exclude, keep=sent.keep, seed=sent.seed)
+        decided = Decided(
+            region=sent.region,
+            exclude=sent.exclude,
+            keep=sent.keep,
+            seed=sent.seed,
+            refit=sent.refit,
+        )
         lender, by = caller.book.lender, caller.key.id
         job = await run_with_timeout(lambda: self._remote.train(lender, history_id, decided, by))
         return _accepted(job, headers)

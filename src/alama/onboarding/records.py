@@ -267,12 +267,16 @@ class ReadOrder(msgspec.Struct, frozen=True):
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """What is decided about a training run since its history was read; see `Wishes`."""
+    """What is decided about a training run since its history was read; see `Wishes`.
+
+    With a `refit` the model is fitted once more, on every loan, after it has passed its gates.
+    """
 
     region: bool = False
     exclude: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     seed: int = 0
+    refit: bool = False
 
 
 class TrainOrder(Decided, frozen=True):

@@ -159,7 +159,7 @@ class Tasks:
         refuse_open_suspects(history.report)
         if history.report.enough is Enough.NOTHING:
             raise TrainingProblem(" ".join(history.report.advice))
-        made = self._trained(record, pilot, history, order.seed, watch)
+        made = self._trained(record, pilot, history, order, watch)
         self._keep_candidate(job, record, pilot, made)
 
     def _options(self, record: HistoryRecord, order: TrainOrder) -> Options:
@@ -177,16 +177,17 @@ class Tasks:
         )
 
     def _trained(
-        self, record: HistoryRecord, pilot: Pilot, history: History, seed: int, watch: Watch
+        self, record: HistoryRecord, pilot: Pilot, history: History, order: TrainOrder, watch: Watch
     ) -> Made:
         lender = self._stores.registry.lender(record.lender)
         asked = PilotOrder(
             name=f"{lender.name}, history of {_day(record)}",
             currency=lender.currency,
             days_past_due=pilot.days_past_due,
-            seed=seed,
+            seed=order.seed,
             jobs=self._cores,
             limits=limits_of(pilot),
+            refit=order.refit,
         )
         current, policy_for = self._answering(Book(record.lender, Mode.LIVE))
         return train_pilot(history, asked, _after_reading(watch), current, policy_for)

@@ -150,6 +150,12 @@ class ShownGate(msgspec.Struct, frozen=True):
     shown: str | None = None
 
 
+class ShownRefit(msgspec.Struct, frozen=True):
+    """That a refit was asked for. Where none was made, the judged model is the candidate."""
+
+    judged_model_id: str
+
+
 class ShownPack(msgspec.Struct, frozen=True):
     """The part of a pack that this page shows; the rest needs no reading for it."""
 
@@ -157,6 +163,7 @@ class ShownPack(msgspec.Struct, frozen=True):
     name: str
     gates: tuple[ShownGate, ...]
     questions: tuple[str, ...] = ()
+    refit: ShownRefit | None = None
 
 
 class Wording(NamedTuple):
@@ -335,9 +342,18 @@ def train_in_sight(opened: Installation, args: argparse.Namespace) -> Candidate:
 
 def show_judged(opened: Installation, candidate: Candidate) -> None:
     """Print the gates of a candidate, and what it is called."""
-    pack = Stores.at(opened).candidates.pack(candidate.lender, candidate.id)
-    show_gates(msgspec.json.decode(pack, type=ShownPack))
+    found = Stores.at(opened).candidates.pack(candidate.lender, candidate.id)
+    pack = msgspec.json.decode(found, type=ShownPack)
+    show_gates(pack)
     terminal.remark(f"\ncandidate {candidate.id}\nmodel {candidate.model_id}")
+    if pack.refit is not None:
+        judged = pack.refit.judged_model_id
+        was_made = judged != pack.model_id
+        terminal.remark(
+            f"fitted once more on every loan, judged as {judged}"
+            if was_made
+            else "no refit was made: it takes a model that has passed its gates"
+        )
 
 
 def show_candidate(opened: Installation, candidate: Candidate) -> None:

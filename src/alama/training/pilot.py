@@ -3,6 +3,7 @@
 history -> split by time and by borrower -> trained on the earlier loans
         -> judged on the later ones of people whom it has not met
         -> tiers, fairness, selection, rivals -> gates -> Candidate
+        -> where a refit is asked for and every gate is passed: trained once more on every loan
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from alama.training.making.make import Part, Watch
 from alama.training.pipeline import Judged, Order, Split, Trained, judge, shuffle, train_on
 from alama.training.recipe import Recipe
 from alama.training.validation.figures import served_points
-from alama.training.validation.gates import FOR_EVERYONE, Gates
+from alama.training.validation.gates import FOR_EVERYONE, Gates, judge_refit
 from alama.training.validation.pack import Pack, Returned, SplitFacts
 from alama.training.validation.peers import beside_peers
+from alama.training.validation.refit import Refit, Refitted, agreement_of, lead_of
 from alama.training.validation.tiers import term_bands
 from alama.training.validation.trial import DRAWS, PolicyFor, Trial, try_candidate
+from alama.training.validation.unseen import Unseen
+from alama.training.validation.validate import points_as_served
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +56,8 @@ _QUICKER: Final = Recipe(portable=False)
 class PilotOrder:
     """What is asked for. The recipe takes its seed from the order.
 
+    With a `refit` the same recipe is fitted once more, on every loan, once the gates are passed.
+
     It is not the portable recipe: that one takes more than twice as long, for tables that any other
     kind of processor would make again bit for bit. Scores do not need it, for the tables are kept
     and named by their content; the model's lineage says which recipe it was.
@@ -64,6 +70,7 @@ class PilotOrder:
     jobs: int
     limits: Gates = FOR_EVERYONE
     recipe: Recipe = _QUICKER
+    refit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +111,16 @@ def train_pilot(
     said by the gates of its pack.
     """
     parts = split_history(history, order.seed)
-    runs = 2 if REGION in history.loans.columns else 1
-    length = (1.0 - _PACK_SHARE) / runs
+    with_region = REGION in history.loans.columns
+    length = (1.0 - _PACK_SHARE) / (1 + with_region + order.refit)
     judged = learn(parts, order, Part(watch, 0.0, length))
     without_region = None
-    if runs > 1:
+    if with_region:
         # What the region buys can only be told by a model that never saw it.
-        rest = Part(lambda stage, *more: watch(f"without region: {stage}", *more), length, length)
+        rest = Part(_named("without region", watch), length, length)
         without_region = _trained(_without_region(parts), order, rest).model
-    watch("writing the pack", 1.0 - _PACK_SHARE, "")
+    done = (1 + with_region) * length
+    watch("writing the pack", done, "")
     trial = Trial(history, parts.split.learning, parts.holdout, parts.judging, order.seed)
     pack = try_candidate(
         trial,
@@ -123,8 +131,77 @@ def train_pilot(
         current=current,
         without_region=without_region,
     )
+    candidate = Candidate(judged.model, pack)
+    if order.refit and pack.passed:
+        part = Part(_named("refit", watch), done + _PACK_SHARE, length)
+        candidate = refitted(history, parts, order, judged, pack, policy=policy, part=part)
+    elif order.refit:
+        refused = Refit(judged.model.id)
+        candidate = Candidate(judged.model, msgspec.structs.replace(pack, refit=refused))
     watch("done", 1.0, "")
-    return Candidate(judged.model, pack)
+    return candidate
+
+
+def _named(run: str, watch: Watch) -> Watch:
+    """Put the name of a run before each of its stages."""
+    return lambda stage, *more: watch(f"{run}: {stage}", *more)
+
+
+def refitted(
+    history: History,
+    parts: Parts,
+    order: PilotOrder,
+    judged: Judged,
+    pack: Pack,
+    *,
+    policy: PolicyFor,
+    part: Part,
+) -> Candidate:
+    """Fit the recipe of a judged model once more, on every loan, and hold the two together.
+
+    The candidate is then the refit, with the pack of the judged model, whose gates stand, and with
+    what the refit adds to it.
+    """
+    loans = _loans(history)
+    places = loans.canonical_order()[shuffle(len(loans), order.seed)]
+    assert loans.dates is not None
+    ended = loans.dates.max().astype("datetime64[D]") + 1
+    applications = _applications(history, ended)
+    split = Split(loans.take(places), None, parts.split.fingerprint, applications)
+    every = replace(parts, split=split)
+    learning = Part(part.at, 0.0, _TRAINING_SHARE)
+    trained = _trained(every, order, learning, refit_of=judged.model.id)
+    again = judge(trained, order.seed, Part(part.at, _TRAINING_SHARE, 1.0 - _TRAINING_SHARE).at)
+    holdout, models = parts.holdout, (again.model, judged.model)
+    folds = trained.folds[np.argsort(places)[parts.judging]]
+    # Like against like: tables that were made without a fold carry less than a whole model.
+    unseen, before = (
+        points_as_served(
+            Unseen.out_of_fold(one.model, one.without, holdout, folds % len(one.without))
+        )[0]
+        for one in (again, judged)
+    )
+    shown, shown_before = (served_points(one, holdout.columns, len(holdout))[0] for one in models)
+    laid_out, laid_out_before = map(policy, models)
+    made = Refitted(
+        folds=len(again.without),
+        served=again.validation.served,
+        lead=lead_of(holdout.labels, unseen, before, folds),
+        agreement=agreement_of(laid_out, shown, laid_out_before, shown_before),
+    )
+    told = msgspec.structs.replace(
+        pack,
+        model_id=again.model.id,
+        notes=again.notes,
+        gates=(*pack.gates, judge_refit(made.lead)),
+        refit=Refit(judged.model.id, made),
+    )
+    return Candidate(again.model, told)
+
+
+def _loans(history: History) -> Dataset:
+    # A request may hold every field of the product, whether or not this model reads it.
+    return replace(history.loans, catalogue=PRODUCT, people=history.borrowers)
 
 
 WAIT: Final = "wait until loans are due, or collect with a shadow key meanwhile"
@@ -133,8 +210,7 @@ ADD_OR_WAIT: Final = "add older loans, or wait until more are due; a shadow key 
 
 def split_history(history: History, seed: int) -> Parts:
     """Split the loans as the report of the history says; see `alama.training.history.split`."""
-    # A request may hold every field of the product, whether or not this model reads it.
-    loans = replace(history.loans, catalogue=PRODUCT, people=history.borrowers)
+    loans = _loans(history)
     first_day = history.report.out_of_time_from
     if first_day is None or loans.dates is None:
         raise TrainingProblem(
@@ -185,9 +261,9 @@ def _facts(parts: Parts, model: Model) -> SplitFacts:
     return msgspec.structs.replace(parts.facts, returned=told)
 
 
-def _applications(history: History, first_day: np.datetime64) -> Dataset:
-    """Give what was applied for before the out-of-time part, labelled by whether it was booked."""
-    early = np.flatnonzero(history.applied_on.astype("datetime64[D]") < first_day)
+def _applications(history: History, ended: np.datetime64) -> Dataset:
+    """Give what was applied for before a day, labelled by whether it was booked."""
+    early = np.flatnonzero(history.applied_on.astype("datetime64[D]") < ended)
     everything = Dataset(PRODUCT, history.applications, history.booked.astype(np.int8))
     return everything.take(early).in_canonical_order()
 
@@ -209,16 +285,20 @@ def learn(parts: Parts, order: PilotOrder, part: Part) -> Judged:
     return replace(judged, validation=validation)
 
 
-def _trained(parts: Parts, order: PilotOrder, part: Part) -> Trained:
+def _trained(
+    parts: Parts, order: PilotOrder, part: Part, *, refit_of: str | None = None
+) -> Trained:
     outcome = "days past due and restructuring" if parts.restructured else "days past due"
+    rows = "" if refit_of is None else "; refitted on every loan"
     asked = Order(
         name=order.name,
-        label=f"{outcome}, of the history",
+        label=f"{outcome}, of the history{rows}",
         recipe=replace(order.recipe, seed=order.seed),
         currency=order.currency,
         days_past_due=order.days_past_due,
         restructured=parts.restructured,
         jobs=order.jobs,
+        refit_of=refit_of,
     )
     return train_on(parts.split, asked, part.at)
 

@@ -95,11 +95,12 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The model sealed with its figures, and the evidence."""
+    """The model sealed with its figures, and the evidence; `without` is as in `Trained`."""
 
     model: Model
     notes: tuple[CardNotes, ...]
     validation: Validation
+    without: tuple[Model, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class Order:
 
     `holdout` is the share of rows set apart to judge by; with none all rows learn, and judge out of
     fold. `restructured`: a loan that was restructured in distress counts as a default too.
+    `refit_of` names the model that was judged where this is its refit.
     """
 
     name: str
@@ -119,6 +121,7 @@ class Order:
     restructured: bool = False
     holdout: float = 0.0
     jobs: int = 1
+    refit_of: str | None = None
 
 
 def train(data: Dataset, order: Order, watch: Watch) -> Trained:
@@ -166,6 +169,7 @@ def train_on(split: Split, order: Order, watch: Watch) -> Trained:
             recipe=recipe.settings(),
             versions={n: metadata.version(n) for n in ("clarabel", "interpret-core", "numpy")},
             metrics={},
+            refit_of=order.refit_of,
         ),
         booking=_booking(cards, split.applications),
     )
@@ -198,7 +202,7 @@ def judge(trained: Trained, seed: int, watch: Watch, *, draws: int = DRAWS) -> J
     )
     lineage = msgspec.structs.replace(trained.model.lineage, metrics=metrics_for_model(validation))
     model = seal(msgspec.structs.replace(trained.model, lineage=lineage))
-    return Judged(model, trained.notes, validation)
+    return Judged(model, trained.notes, validation, trained.without)
 
 
 def card_fields(data: Dataset) -> list[tuple[str, list[str]]]:

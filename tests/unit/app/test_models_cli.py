@@ -68,6 +68,14 @@ def test_figures_on_hold_out_stand_in_the_header(model: Model) -> None:
     )
 
 
+def test_a_refit_names_the_model_that_was_judged(model: Model) -> None:
+    assert "refitted" not in shown(model)
+    lineage = msgspec.structs.replace(model.lineage, refit_of=model.id)
+    again = seal(msgspec.structs.replace(model, lineage=lineage))
+    assert again.id != model.id
+    assert f"on every loan, judged before as {model.id}" in shown(again, 160)
+
+
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_table_fits_the_terminal_with_its_figures_whole(model: Model, width: int) -> None:
     lines = shown(model, width).splitlines()

@@ -156,13 +156,13 @@ def test_four_eyes_cannot_become_two_over_http(lender: Lender) -> None:
 def test_a_training_is_asked_for_and_its_progress_can_be_read(lender: Lender) -> None:
     with_terms(lender)
     history = candidate_of(lender).history_id
-    wanted = {"region": True, "exclude": ["avg_balance"], "seed": 7}
+    wanted = {"region": True, "exclude": ["avg_balance"], "seed": 7, "refit": True}
     reply = lender.ask("POST", "/v1/onboarding/trainings", wanted)
     assert reply.status == 202, reply.body
     job = job_of(lender, reply)
     assert job.kind is JobKind.TRAIN
     assert decode_train_order(job.order) == TrainOrder(
-        history, region=True, exclude=("avg_balance",), seed=7
+        history, region=True, exclude=("avg_balance",), seed=7, refit=True
     )
     Stores.at(lender.installed).jobs.claim("worker_1", (JobKind.TRAIN,), job.created_us, 2**60)
     Stores.at(lender.installed).jobs.advance("worker_1", job.id, 0.41, "boosting", 2**60)
@@ -217,6 +217,7 @@ def test_a_field_that_gives_the_outcome_away_is_decided_about_before_a_training(
         ({"exclude": ["Zq7marked"]}, "/exclude/0"),
         ({"history_id": "his_Zq7marked"}, "/history_id"),
         ({"region": "yes"}, "/region"),
+        ({"refit": 1}, "/refit"),
     ],
 )
 def test_a_training_that_breaks_a_rule_names_the_field_and_echoes_nothing(

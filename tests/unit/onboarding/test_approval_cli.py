@@ -17,7 +17,7 @@ from alama.lenders import installation
 from alama.onboarding.records import NO_GATES, Candidate
 from alama.onboarding.records import Gate as KeptGate
 from alama.onboarding.store import Stores
-from alama.onboarding.terminal import ShownGate, ShownPack
+from alama.onboarding.terminal import ShownGate, ShownPack, ShownRefit
 from alama.platform import clock, settings
 from alama.platform.files.packaged import builtin
 from alama.training.validation.gates import Gate
@@ -46,7 +46,10 @@ def with_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_candidate(
-    *gates: ShownGate, model: Model | None = None, questions: tuple[str, ...] = ()
+    *gates: ShownGate,
+    model: Model | None = None,
+    questions: tuple[str, ...] = (),
+    refit: ShownRefit | None = None,
 ) -> Candidate:
     """Keep the built-in model as if it had been trained, and judged so."""
     made = model or builtin()
@@ -63,7 +66,7 @@ def keep_candidate(
         created_us=clock.wall_us(),
         made_by="A. Wanjiru",
     )
-    pack = msgspec.json.encode(ShownPack(made.id, made.name, gates, questions))
+    pack = msgspec.json.encode(ShownPack(made.id, made.name, gates, questions, refit))
     Stores.at(opened).candidates.add(candidate, document.encode(made), pack, PAGE)
     opened.close()
     return candidate
@@ -173,6 +176,7 @@ def test_what_the_candidate_is_already_may_be_said_again(
         (["--region"], "it does not read region"),
         (["--exclude", "monthly_inflow"], "it reads monthly_inflow"),
         (["--keep", "sales_channel"], "it does not read sales_channel"),
+        (["--refit"], "it is no refit"),
     ],
 )
 def test_what_the_candidate_is_not_is_refused(
@@ -185,6 +189,31 @@ def test_what_the_candidate_is_not_is_refused(
     err = capsys.readouterr().err
     assert f"a model was trained before, and {told}: candidate {candidate.id}" in err
     assert "alama onboard train demo, with the same options" in err
+
+
+def test_a_refit_is_shown_with_the_model_that_was_judged_and_goes_on_by_its_own_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = a_model()
+    lineage = msgspec.structs.replace(made.lineage, refit_of=made.id)
+    again = models.seal(msgspec.structs.replace(made, lineage=lineage))
+    keep_candidate(PASSED, model=again, refit=ShownRefit(made.id))
+    assert main(["onboard", "demo", "--refit"]) == 0
+    err = capsys.readouterr().err
+    assert "--refit: for training alone" in err
+    assert f"model {again.id}\nfitted once more on every loan, judged as {made.id}" in err
+    assert approve("W. Mutua") == approve("J. Otieno") == 0
+    assert f"{again.id} answers for demo in live mode" in capsys.readouterr().out
+
+
+def test_that_no_refit_was_made_is_said_and_is_no_conflict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keep_candidate(PASSED, FAILED, refit=ShownRefit(builtin().id))
+    assert main(["onboard", "demo", "--refit"]) == 1
+    assert (
+        "no refit was made: it takes a model that has passed its gates" in capsys.readouterr().err
+    )
 
 
 def test_a_group_is_refused_where_no_file_is_read(capsys: pytest.CaptureFixture[str]) -> None:

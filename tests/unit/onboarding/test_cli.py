@@ -288,11 +288,11 @@ def test_how_a_file_is_read_is_refused_where_none_is(
 
 
 def test_what_is_decided_for_a_training_run_is_taken_into_its_order() -> None:
-    wanted = ["--exclude", "avg_balance,age", "--keep", "age", "--region", "--seed", "7"]
+    wanted = ["--exclude", "avg_balance,age", "--keep", "age", "--region", "--seed", "7", "--refit"]
     for command in (["onboard", "train", "umoja"], ["onboard", "umoja"]):
         args = build_parser().parse_args([*command, *wanted])
         assert decided_from(args) == Decided(
-            region=True, exclude=("avg_balance", "age"), keep=("age",), seed=7
+            region=True, exclude=("avg_balance", "age"), keep=("age",), seed=7, refit=True
         )
         assert decided_from(build_parser().parse_args(command)) == Decided()
 

@@ -19,6 +19,7 @@ from alama.core.errors import AlamaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from alama.training.validation.refit import RefitLead
     from alama.training.validation.tiers import TierRate
 
 
@@ -113,7 +114,7 @@ def _limit(name: str, limit: float) -> float:
 
 
 class Gate(StrEnum):
-    """What is asked of a candidate. The names are public and stay."""
+    """What is asked of a candidate, the last of a refit alone. The names are public and stay."""
 
     EVIDENCE = "evidence"
     DISCRIMINATION = "discrimination"
@@ -122,6 +123,7 @@ class Gate(StrEnum):
     TIERS = "tiers_ordered"
     STABILITY = "stability"
     LEAKAGE = "leakage"
+    REFIT = "refit_no_worse"
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -157,17 +159,44 @@ class Measured:
 
 
 def judge_gates(measured: Measured, limits: Gates) -> tuple[GateResult, ...]:
-    """Hold what was measured against the limits, in the order of `Gate`."""
-    judges: Mapping[Gate, Callable[[Measured, Gates], GateResult]] = {
-        Gate.EVIDENCE: _evidence,
-        Gate.DISCRIMINATION: _discrimination,
-        Gate.SLOPE: _slope,
-        Gate.LEVEL: _level,
-        Gate.TIERS: _tiers,
-        Gate.STABILITY: _stability,
-        Gate.LEAKAGE: _leakage,
-    }
-    return tuple(judges[gate](measured, limits) for gate in Gate)
+    """Hold what was measured against the limits, in the order of `Gate`; see `judge_refit`."""
+    judges: Sequence[Callable[[Measured, Gates], GateResult]] = (
+        _evidence,
+        _discrimination,
+        _slope,
+        _level,
+        _tiers,
+        _stability,
+        _leakage,
+    )
+    return tuple(judge(measured, limits) for judge in judges)
+
+
+def judge_refit(lead: RefitLead) -> GateResult:
+    """Ask of a refit that it is not worse than the model that was judged, beyond chance."""
+    worse = [
+        words
+        for words, is_worse in (
+            ("ranks these loans worse", lead.ranks_worse),
+            ("states probabilities that fit them worse", lead.fits_worse),
+        )
+        if is_worse
+    ]
+    words = (
+        f"Out of fold on the out-of-time loans the refit has an AUC of {lead.auc:.3f}, and the "
+        f"judged model {lead.judged_auc:.3f}; a log loss of {lead.log_loss:.4f}, and the judged "
+        f"model {lead.judged_log_loss:.4f}"
+    )
+    if worse:
+        words += f": the refit {' and '.join(worse)}, more than chance explains"
+    return GateResult(
+        Gate.REFIT,
+        passed=not worse,
+        measured=lead.auc_ahead,
+        limit="out of fold, neither AUC nor log loss worse than the judged model's, beyond chance "
+        "at 95 %",
+        words=f"{words}.",
+    )
 
 
 def _evidence(measured: Measured, limits: Gates) -> GateResult:

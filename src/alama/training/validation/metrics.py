@@ -95,6 +95,16 @@ def auc(labels: Labels, scores: Floats) -> float:
     return rank(labels, scores).auc()
 
 
+def rank_correlation(one: Floats, other: Floats) -> float:
+    """Give Spearman's correlation, ties at their mean rank; 0 where either is the same for all."""
+    ranks = []
+    for values in (one, other):
+        _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+        ranks.append((np.cumsum(times) - 0.5 * times)[place] - 0.5 * len(values))
+    spread = math.sqrt(float((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1])))
+    return float(ranks[0] @ ranks[1]) / spread if spread > 0.0 else 0.0
+
+
 def roc(labels: Labels, scores: Floats, points: int = 200) -> tuple[Floats, Floats]:
     """Give false and true positive rates, riskiest first, thinned to about so many points.
 

@@ -14,6 +14,7 @@ from alama.training.history.report import HistoryReport
 from alama.training.recipe import CardNotes
 from alama.training.validation.fairness import Attribute
 from alama.training.validation.gates import GateResult, Gates
+from alama.training.validation.refit import Refit
 from alama.training.validation.rivals import Comparison
 from alama.training.validation.support import Selection, Support
 from alama.training.validation.tiers import LoanRate, TermBand, TierRate
@@ -78,6 +79,9 @@ class Pack(msgspec.Struct, frozen=True):
     It is of all that was booked, also of what has no outcome yet. `recent_psi` is that of the last
     three months, None where there are too few loans. Without `support` the history knew of nobody,
     or of too few, who were not booked. `questions` are what stands out although no gate blocks.
+
+    `refit` is there where one was asked for. Once made, `model_id` and `notes` are those of the
+    refit, and all else is still of the model that was judged.
     """
 
     schema: str
@@ -101,6 +105,7 @@ class Pack(msgspec.Struct, frozen=True):
     region: RegionEffect | None
     support: Support | None = None
     questions: tuple[str, ...] = ()
+    refit: Refit | None = None
 
     @property
     def passed(self) -> bool:

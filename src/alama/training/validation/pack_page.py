@@ -13,7 +13,7 @@ from alama.platform.pages.render import Markup, join, render
 from alama.platform.pages.svg import Frame
 from alama.training.validation import shapes
 from alama.training.validation.fairness import FOUR_FIFTHS, GROUP_ROWS_MIN, Attribute
-from alama.training.validation.report import shared_values
+from alama.training.validation.report import Measured, shared_values, written_figures
 from alama.training.validation.tiers import AMBER_BELOW, RED_BELOW, lights, seldom_judged
 
 if TYPE_CHECKING:
@@ -73,9 +73,15 @@ def pack_page(pack: Pack, model: Model) -> str:
         group_rows_min=GROUP_ROWS_MIN,
         approved_without_region=_approved_without_region(pack),
         selected=None if found.booked == found.applications else _selected(found),
+        refitted=_refitted(pack),
         kept_out=None if pack.support is None else _kept_out(pack.support),
         seldom_judged=seldom_judged(pack.split.terms),
     )
+
+
+def _refitted(pack: Pack) -> Measured | None:
+    made = None if pack.refit is None else pack.refit.made
+    return None if made is None else written_figures(made.served)
 
 
 def _rate_by_month(history: HistoryReport) -> Markup | None:

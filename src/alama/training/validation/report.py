@@ -174,7 +174,7 @@ def shared_values(
 ) -> dict[str, object]:
     """Give what templates/sections.html needs; cards stand largest first."""
     cards = [_measured_card(card) for card in reversed(validation.cards)]
-    served = _measured(validation.served)
+    served = written_figures(validation.served)
     ways = [card.measured for card in cards]
     if len(ways) > 1:
         ways.insert(0, served)
@@ -224,7 +224,7 @@ def steps(stages: Sequence[Stage]) -> Iterator[Step]:
         before = stage
 
 
-def _measured(performance: Performance) -> Measured:
+def written_figures(performance: Performance) -> Measured:
     """Write the figures of a way of scoring."""
     return Measured(performance, {f.measure: _written(f) for f in performance.figures})
 
@@ -238,7 +238,7 @@ def _written(figure: Figure) -> WrittenFigure:
 def _measured_card(card: CardValidation) -> MeasuredCard:
     return MeasuredCard(
         name=card.card,
-        measured=_measured(card.performance),
+        measured=written_figures(card.performance),
         validation=card,
         ahead=_ahead(card) if card.peers else None,
         reliability=_reliability(card),

@@ -39,7 +39,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """The candidate and another; `ahead` is the candidate's AUC less the other's, paired.
 
     `withheld` are fields that the other reads and that were excluded from the history: here it saw
-    them as not given.
+    them as not given. `refitted`: the other learned from every loan of its history, perhaps from
+    these.
     """
 
     candidate: Ranked
@@ -47,6 +48,7 @@ class Comparison(msgspec.Struct, frozen=True):
     ahead: float
     ahead_interval: Interval
     withheld: tuple[str, ...] = ()
+    refitted: bool = False
 
     @property
     def behind(self) -> bool:

@@ -199,7 +199,8 @@ def _against_current(
     withheld = sorted(read & set(trial.history.report.excluded) - set(PRODUCT.core_names))
     rival = Tried("in use now", current, policy(current), trial, withheld)
     found = _compared(tried, rival, trial)
-    return msgspec.structs.replace(found, withheld=tuple(withheld))
+    refitted = current.lineage.refit_of is not None
+    return msgspec.structs.replace(found, withheld=tuple(withheld), refitted=refitted)
 
 
 def _compared(tried: Tried, rival: Tried, trial: Trial) -> Comparison:
@@ -291,10 +292,11 @@ def _doubted(pack: Pack) -> Iterator[str]:
 def _behind(pack: Pack) -> Iterator[str]:
     """Name the models that rank better than the candidate, more than chance explains."""
     if pack.current is not None and pack.current.behind:
+        met = " It is a refit, and may have learned from them." if pack.current.refitted else ""
         yield (
             "The model in use ranks these loans better than the candidate, more than chance "
             f"explains: the candidate's lead in AUC is "
-            f"{_lead(pack.current.ahead, pack.current.ahead_interval)}. Why change?"
+            f"{_lead(pack.current.ahead, pack.current.ahead_interval)}.{met} Why change?"
         )
     for peer in pack.validation.cards[-1].peers:
         if peer.ahead_interval.high < 0.0:

@@ -152,7 +152,7 @@ def validate(
     if not 0 < rows.defaults < len(rows):
         message = "the rows that judge do not hold both outcomes, so nothing can be measured"
         raise TrainingProblem(message, hint="give more rows, or another split")
-    served, chosen = _served(unseen)
+    served, chosen = points_as_served(unseen)
     progress(0.0, "measuring the model as served")
     whole = performance(AS_SERVED, rows.labels, served, seed=seed, draws=draws, people=rows.people)
     cards = []
@@ -204,7 +204,7 @@ def _sample(data: Dataset) -> Sample:
     return Sample(len(data), data.defaults, period)
 
 
-def _served(unseen: Unseen) -> tuple[Floats, Places]:
+def points_as_served(unseen: Unseen) -> tuple[Floats, Places]:
     """Give the points of each row as it would be served, and the place of the card."""
     points = np.empty(len(unseen.rows))
     chosen = np.empty(len(unseen.rows), dtype=np.intp)
