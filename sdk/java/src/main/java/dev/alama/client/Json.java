@@ -40,7 +40,8 @@ final class Json {
         }
         Json json = new Json(text);
         Object value = json.value();
-        if (json.peek() != END) {
+        json.peek();
+        if (json.at < text.length()) {
             throw json.malformed();
         }
         return value;
@@ -208,14 +209,12 @@ final class Json {
         return value;
     }
 
-    private static final char END = 0; // can stand nowhere in JSON
-
-    /** The next letter that is no space. */
+    /** The next letter that is no space; at the end one that can stand nowhere in JSON. */
     private char peek() {
         while (at < text.length() && " \t\n\r".indexOf(text.charAt(at)) >= 0) {
             at++;
         }
-        return at < text.length() ? text.charAt(at) : END;
+        return at < text.length() ? text.charAt(at) : 0;
     }
 
     private char next() {
