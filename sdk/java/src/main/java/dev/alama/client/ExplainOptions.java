@@ -2,7 +2,7 @@ package dev.alama.client;
 
 import java.util.List;
 
-/** How an application is to be explained. */
+/** In which way an application is to be explained. */
 public final class ExplainOptions {
     String target;
     Integer limit;

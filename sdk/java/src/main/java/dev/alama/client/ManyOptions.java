@@ -3,7 +3,7 @@ package dev.alama.client;
 import java.util.List;
 import java.util.function.Function;
 
-/** How many applications are to be scored. */
+/** In which way many applications are to be scored. */
 public final class ManyOptions {
     boolean inOrder = true;
     List<Expand> expand = List.of();

@@ -2,7 +2,7 @@ package dev.alama.client;
 
 import java.util.List;
 
-/** How an application is to be scored. */
+/** In which way an application is to be scored. */
 public final class ScoreOptions {
     List<Expand> expand = List.of();
     Language language;
