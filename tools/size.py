@@ -23,6 +23,9 @@ SHARED: Final = frozenset({"core", "platform", "training", "batch", "app"})
 GENERATED: Final = "generated"
 """The folder of pages whose tables programs write."""
 LARGEST: Final = 10
+SDK_CODE: Final = frozenset({".py", ".ts", ".mts", ".js", ".mjs", ".java"})
+NOT_WRITTEN: Final = frozenset({"build", "dist", "node_modules", "target"})
+"""Folders of an SDK that hold what others wrote, or what was built."""
 TRACED: Final = ("pending", "approvers")
 """A field of a reply on webhooks, and one of the terms that many steps of an onboarding ask for."""
 
@@ -37,6 +40,16 @@ class Size(NamedTuple):
 def size_of(folder: Path) -> Size:
     lines = [length(path) for path in folder.rglob("*.py")]
     return Size(len(lines), sum(lines))
+
+
+def sdks(folder: Path) -> dict[str, int]:
+    """The lines of each SDK, in whatever language, without what was built or fetched."""
+    found: Counter[str] = Counter()
+    for path in folder.rglob("*"):
+        place = path.relative_to(folder).parts
+        if path.suffix in SDK_CODE and NOT_WRITTEN.isdisjoint(place):
+            found[place[0]] += length(path)
+    return dict(sorted(found.items()))
 
 
 def length(path: Path) -> int:
@@ -113,7 +126,11 @@ def cases() -> tuple[int, int]:
 def main() -> None:
     source = ROOT / "src" / PACKAGE
     code, tests = size_of(ROOT / "src"), size_of(ROOT / "tests")
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "sdk").glob("*/README.md"),
+    ]
     written = [page for page in pages if page.parent.name != GENERATED]
     graph = graph_of(PACKAGE)
     between = edges(graph)
@@ -126,6 +143,7 @@ def main() -> None:
         ("source lines", f"{code.lines:,}"),
         ("test files", f"{tests.files:,}"),
         ("test lines", f"{tests.lines:,}"),
+        *((f"lines of sdk/{name}", f"{lines:,}") for name, lines in sdks(ROOT / "sdk").items()),
         ("test cases", f"{all_cases:,}", f"{long_cases:,} of them long"),
         ("words of docs", f"{words(written):,}"),
         ("words of generated pages", f"{words(set(pages) - set(written)):,}"),

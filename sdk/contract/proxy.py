@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -28,7 +29,8 @@ REQUEST_ID = "req_0000000000000000000000000000"
 Fault = dict[str, Any]
 
 
-class Seen(NamedTuple):
+@dataclass(slots=True)
+class Seen:
     """A request that came whole, and the status that it was answered with; 0 where it was not."""
 
     at_s: float
@@ -36,7 +38,7 @@ class Seen(NamedTuple):
     target: str
     headers: dict[str, str]
     body: bytes
-    status: int
+    status: int = 0
 
 
 class Answer(NamedTuple):
@@ -91,10 +93,6 @@ class FaultyProxy:
             for fault in faults:
                 self._faults.extend([fault] * fault.get("times", 1))
 
-    def clear(self) -> None:
-        with self._lock:
-            self._faults.clear()
-
     def take_seen(self) -> list[Seen]:
         """The requests since this was asked the last time."""
         with self._lock:
@@ -127,15 +125,14 @@ class FaultyProxy:
         finally:
             upstream.close()
 
-    def act(self, fault: Fault, seen: Seen, client: _Client) -> int:
-        """Do to a request what its fault says; the status that the client was answered with."""
+    def act(self, fault: Fault, seen: Seen, client: _Client) -> None:
+        """Do to a request what its fault says."""
         if fault["do"] == "scores":
             self._make_scores(fault["count"])
         unseen = fault["do"] in _MAY_COME_BEFORE and fault.get("when", "before") == "before"
         answer = _NOTHING if unseen else self.forward(seen)
         name: str = fault["do"]
-        status: int = getattr(client, _WAYS.get(name, name))(fault, answer)
-        return status
+        getattr(client, _WAYS.get(name, name))(fault, answer)
 
     def _serve(self, refused_s: float) -> None:
         """Bound and not listening at first, where callers are to be refused."""
@@ -159,56 +156,49 @@ class _Client(StreamRequestHandler):
             return
         with suppress(OSError):  # the client has left: it had enough, or the case is over
             while (request := self._read()) is not None:
+                proxy.saw(request)
+                self._seen = request
                 fault = proxy.next_fault() or {}
-                status = 0
-                try:
-                    status = proxy.act(fault, request, self)
-                finally:
-                    proxy.saw(request._replace(status=status))
+                proxy.act(fault, request, self)
                 if fault["do"] in _ENDING:
                     return
 
-    def send(self, _: Fault, answer: Answer) -> int:
+    def send(self, _: Fault, answer: Answer) -> None:
+        self._seen.status = answer.status
         self.request.sendall(answer.head + answer.body)
-        return answer.status
 
-    def add(self, fault: Fault, answer: Answer) -> int:
+    def add(self, fault: Fault, answer: Answer) -> None:
         more = json.loads(answer.body) | fault["json"]
-        return self.send(fault, answer._replace(body=json.dumps(more).encode()))
+        self.send(fault, answer._replace(body=json.dumps(more).encode()))
 
-    def answer(self, fault: Fault, _: Answer) -> int:
-        return self.send(fault, _said(fault))
+    def answer(self, fault: Fault, _: Answer) -> None:
+        self.send(fault, _said(fault))
 
-    def reset(self, *_: object) -> int:
+    def reset(self, *_: object) -> None:
         self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.request.close()
-        return 0
 
-    def stall(self, *_: object) -> int:
+    def stall(self, *_: object) -> None:
         """Say nothing until the client leaves."""
         self.request.settimeout(POLL_S)
         while not self.server.proxy.ended.is_set():
             with suppress(TimeoutError):
                 if not self.request.recv(1):
                     break
-        return 0
 
-    def drip(self, fault: Fault, answer: Answer) -> int:
+    def drip(self, fault: Fault, answer: Answer) -> None:
         self.request.sendall(answer.head)
         for byte in answer.body:
             if self.server.proxy.ended.wait(fault["every_s"]):
                 break
             self.request.sendall(bytes([byte]))
-        return 0
 
-    def cut(self, fault: Fault, answer: Answer) -> int:
+    def cut(self, fault: Fault, answer: Answer) -> None:
         whole = answer.head + answer.body
         self.request.sendall(whole[: 20 if fault["at"] == "head" else -len(answer.body) // 2])
-        return 0
 
-    def garbage(self, *_: object) -> int:
+    def garbage(self, *_: object) -> None:
         self.request.sendall(b"\x00\xff\xfe these bytes are no HTTP \r\n\r\n" * 4)
-        return 0
 
     def _read(self) -> Seen | None:
         line = self.rfile.readline().decode("latin-1")
@@ -220,7 +210,7 @@ class _Client(StreamRequestHandler):
             name, _, text = line.partition(":")
             headers[name.strip().lower()] = text.strip()
         body = self.rfile.read(int(headers.get("content-length", "0")))
-        return Seen(time.monotonic(), method, target, headers, body, 0)
+        return Seen(time.monotonic(), method, target, headers, body)
 
 
 class _Listener(ThreadingTCPServer):

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from tests.databases import sqlite_url
 from tests.e2e.service import Service
 
 DRIVERS = [
-    pytest.param(path, id=path.parent.name + path.stem.removeprefix("driver"))
+    pytest.param(path, id=name, marks=pytest.mark.xdist_group(f"contract-{name}"))
     for path in sorted(SDK.glob("*/driver*.sh"))
+    for name in [path.parent.name + path.stem.removeprefix("driver")]
 ]
 PAGE = 100
 DAY_US = 86_400 * 1_000_000
@@ -87,26 +87,17 @@ class LenderBooks:
         return reply.json()
 
 
-class Services:
-    """The services of the cases, each started when a case asks for its rate."""
-
-    def __init__(self, stack: ExitStack, folder: Path) -> None:
-        self._stack = stack
-        self._folder = folder
-
-    @cache  # noqa: B019 - it lives as long as the tests
-    def of_rate(self, rate: int | None) -> Service:
-        home = self._folder / str(rate)
-        home.mkdir()
-        settings: Mapping[str, str] = {} if rate is None else {"ALAMA_RATE_LIMIT": str(rate)}
-        service = Service(sqlite_url(home), home, 1, None, **settings)
-        return self._stack.enter_context(service.running())
-
-
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[int, Service]]:
+    """A service for each rate that a case asks for; 0 is the usual one."""
     with ExitStack() as stack:
-        yield Services(stack, tmp_path_factory.mktemp("contract"))
+        started = {}
+        for rate in sorted({case.get("rate", 0) for case in CASES.values()}):
+            home = tmp_path_factory.mktemp("contract")
+            settings = {"ALAMA_RATE_LIMIT": str(rate)} if rate else {}
+            service = Service(sqlite_url(home), home, 1, None, **settings)
+            started[rate] = stack.enter_context(service.running())
+        yield started
 
 
 @pytest.fixture(scope="module", params=DRIVERS)
@@ -118,8 +109,10 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_the_contract_holds(case: dict[str, Any], driver: Driver, services: Services) -> None:
-    play(case, driver, LenderBooks(services.of_rate(case.get("rate"))))
+def test_the_contract_holds(
+    case: dict[str, Any], driver: Driver, services: Mapping[int, Service]
+) -> None:
+    play(case, driver, LenderBooks(services[case.get("rate", 0)]))
 
 
 def test_there_are_sixty_cases() -> None:

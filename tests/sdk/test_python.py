@@ -4,8 +4,12 @@ import asyncio
 import json
 import pickle
 import re
+import subprocess
+import sys
 import textwrap
 import time
+import tomllib
+import zipfile
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from datetime import date, datetime, timedelta
@@ -30,7 +34,6 @@ from alama_client import (
     InvalidSignature,
     ModelDriftDetectedEvent,
     Problem,
-    Score,
     TimedOut,
     TooManyRequests,
     Unavailable,
@@ -41,11 +44,13 @@ from alama_client import (
     webhooks,
 )
 from alama_client.calls import Reply
+from alama_client.client import VERSION
 from alama_client.retries import Pace, seconds
 from alama_client.testing import FakeAlama
 from tests.e2e.service import COMPACT
 
-README = (Path(__file__).parents[2] / "sdk" / "python" / "README.md").read_text("utf-8")
+SDK = Path(__file__).parents[2] / "sdk" / "python"
+README = (SDK / "README.md").read_text("utf-8")
 DOCUMENT: dict[str, Any] = openapi.document()
 SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
 
@@ -93,6 +98,25 @@ def test_every_code_of_the_service_has_a_class_and_no_other_has() -> None:
     table = re.findall(r"^\| `(\w+)` \| (\d{3}) \|", page.read_text("utf-8"), re.MULTILINE)
     assert named == {code: int(status) for code, status in table}
     assert set(named) == set(PROBLEMS)
+
+
+def test_the_package_names_its_version_once_for_all() -> None:
+    project = tomllib.loads((SDK / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] == VERSION
+    assert project["dependencies"] == ["httpx>=0.27"]
+
+
+@pytest.mark.long
+def test_the_wheel_brings_every_module_and_says_that_it_is_typed(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir"]
+    done = subprocess.run([*build, tmp_path, SDK], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as inside:
+        held = {name for name in inside.namelist() if "dist-info" not in name}
+    ours = SDK / "src" / "alama_client"
+    assert held == {f"alama_client/{path.name}" for path in ours.iterdir() if path.is_file()}
+    assert "alama_client/py.typed" in held
 
 
 def test_every_error_can_be_imported_from_the_top() -> None:
@@ -408,7 +432,22 @@ def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: str
         verify_webhook(body, headers, secret)
 
 
-def test_a_score_of_the_fake_is_typed(alama: Alama) -> None:
-    assert isinstance(alama.score(COMPACT), Score)
-    assert alama.health().ok
-    assert alama.explain(COMPACT).recourse == "already_met"
+def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
+    score = alama.score(COMPACT)
+    answered: list[tuple[str, answers.Answer]] = [
+        ("ScoreReply", score),
+        ("ScoreReply", alama.score(COMPACT, expand=["offer", "reasons"])),
+        ("ScoreRecord", alama.get_score(score.request_id)),
+        ("ScoreListed", next(alama.list_scores())),
+        ("ExplainReply", alama.explain(COMPACT)),
+        ("ScoreReview", alama.review(score.request_id, "APPROVED", "other", name="W. Mutua")),
+        ("OutcomeResult", alama.record_outcome(score.request_id, "repaid", "2026-11-16")),
+        ("WebhookEndpointCreated", alama.make_endpoint("https://loans.example.com/hook")),
+        ("WebhookEndpoint", alama.list_endpoints()[0]),
+        ("Health", alama.health()),
+    ]
+    for schema, answer in answered:
+        assert set(SCHEMAS[schema]["required"]) <= set(answer.raw), schema
+        assert set(answer.raw) <= set(SCHEMAS[schema]["properties"]), schema
+    assert answered[0][1].raw.keys() == set(SCHEMAS["ScoreReply"]["required"])
+    assert answered[1][1].raw.keys() - answered[0][1].raw.keys() == {"offer", "reasons"}

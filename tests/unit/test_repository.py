@@ -87,7 +87,11 @@ def dependencies() -> list[str]:
 
 
 def pages() -> list[Path]:
-    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "sdk").glob("*/README.md"),
+    ]
 
 
 def test_no_file_names_a_place_on_someones_machine() -> None:

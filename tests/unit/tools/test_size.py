@@ -8,7 +8,19 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tools.size import ROOT, Size, circles, edges, graph_of, largest, naming, rooms, size_of, words
+from tools.size import (
+    ROOT,
+    Size,
+    circles,
+    edges,
+    graph_of,
+    largest,
+    naming,
+    rooms,
+    sdks,
+    size_of,
+    words,
+)
 
 FILES = {
     "__init__.py": "",
@@ -51,6 +63,14 @@ def test_files_and_lines_are_counted_by_room(house: Path) -> None:
         (5, "offers.py"),
         (3, "money.py"),
     ]
+
+
+def test_sdks_are_counted_by_what_was_written_in_any_language(tmp_path: Path) -> None:
+    for name in ("python/a.py", "java/src/B.java", "java/target/C.java", "ts/node_modules/d/e.ts"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("one\ntwo\n")
+    (tmp_path / "python" / "README.md").write_text("words\n")
+    assert sdks(tmp_path) == {"java": 2, "python": 2}
 
 
 def test_files_that_name_a_field_are_counted_by_whole_words(house: Path) -> None:

@@ -121,8 +121,19 @@ class BaseClient:
             params=call.query,
             headers=[(name.encode(), text.encode()) for name, text in headers.items()],
             content=call.body,
-            timeout=timeout,
+            extensions={"timeout": _TimeLeft(timeout)},
         )
+
+
+class _TimeLeft(dict[str, float]):
+    """The seconds that are left of an attempt: connecting, writing and reading share them."""
+
+    def __init__(self, timeout: float) -> None:
+        super().__init__()
+        self._deadline = time.monotonic() + timeout
+
+    def get(self, _name: str, _default: object = None) -> float:
+        return max(0.001, self._deadline - time.monotonic())
 
 
 def failure(error: httpx.HTTPError | TimeoutError) -> ConnectionFailed:

@@ -49,6 +49,31 @@ BASE_URL = "https://alama.invalid"
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 """When everything happens, a second after the other."""
 MODEL = "sha256:" + "0" * 64
+MORE: Json = {
+    "base_score": 640.0,
+    "reasons": [],
+    "model": MODEL,
+    "policy": MODEL,
+    "offer": {
+        "currency": "KES",
+        "default_probability": 0.025,
+        "price": {"expected_loss": 15.2, "running_cost": 8.0, "funding": 10.0, "margin": 3.3},
+        "fee": 600.0,
+        "expected_loss": 250.0,
+        "rules": [],
+    },
+}
+"""What `expand` adds to a score."""
+NOT_LISTED = (
+    *MORE,
+    "shap_values",
+    "processing_ms",
+    "mode",
+    "key_id",
+    "application",
+    "review",
+    "outcome",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +221,13 @@ class FakeAlama:
             return given
         request_id, at = self._new_id("req_")
         application = seen.json()
-        score = self._judge(application) | {"request_id": request_id, "processing_ms": 1}
+        kept = MORE | self._judge(application) | {"request_id": request_id, "processing_ms": 1}
         more = {"created_at": at, "mode": "test", "key_id": "key_fake", "application": application}
-        self.scores[request_id] = score | more | {"review": None, "outcome": None}
+        self.scores[request_id] = (
+            _without(kept, "reasons") | more | {"review": None, "outcome": None}
+        )
+        expanded = seen.query.get("expand", "").split(",")
+        score = _without(kept, *MORE.keys() - set(expanded))
         self._replays[key] = seen.body, score
         return score
 
@@ -242,7 +271,7 @@ class FakeAlama:
         limit = int(query.get("limit", "20"))
         page = older[:limit]
         return {
-            "data": [self.scores[one] for one in page],
+            "data": [_without(self.scores[one], *NOT_LISTED) for one in page],
             "next_cursor": page[-1] if len(older) > limit else None,
         }
 
@@ -325,5 +354,5 @@ def _waits(score: Json) -> bool:
     return score["decision"] == "REVIEW" and score["review"] is None
 
 
-def _without(said: Json, name: str) -> Json:
-    return {each: value for each, value in said.items() if each != name}
+def _without(said: Json, *names: str) -> Json:
+    return {each: value for each, value in said.items() if each not in names}
