@@ -1,0 +1,6 @@
+package dev.alama.client;
+
+import java.util.Map;
+
+/** A field that an applicant can change, from one value to another: texts, {@code Long} or {@code BigDecimal}. */
+public record Change(String feature, Object from, Object to, String text, Map<String, Object> raw) implements Answer {}

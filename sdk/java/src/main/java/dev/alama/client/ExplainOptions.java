@@ -1,0 +1,38 @@
+package dev.alama.client;
+
+import java.util.List;
+
+/** In which way an application is to be explained. */
+public final class ExplainOptions {
+    String target;
+    Integer limit;
+    List<String> locked = List.of();
+    Language language;
+
+    /** As usual. */
+    public ExplainOptions() {}
+
+    /** Where the changes are to lead: {@code APPROVED}, a tier or a score. */
+    public ExplainOptions target(String target) {
+        this.target = target;
+        return this;
+    }
+
+    /** How many ways to give at most. */
+    public ExplainOptions limit(int limit) {
+        this.limit = limit;
+        return this;
+    }
+
+    /** Fields that must stay as they are. */
+    public ExplainOptions locked(String... fields) {
+        this.locked = List.of(fields);
+        return this;
+    }
+
+    /** The language of the reasons and the advice. */
+    public ExplainOptions language(Language language) {
+        this.language = language;
+        return this;
+    }
+}

@@ -1,0 +1,12 @@
+package dev.alama.client;
+
+import java.util.Map;
+import java.util.Optional;
+
+/** A field, its value (a text, a {@code Long} or a {@code BigDecimal}), and what that is worth in points. */
+public record ExplainedValue(
+        String feature,
+        Optional<Object> value,
+        double contribution,
+        Map<String, Object> raw)
+        implements Answer {}

@@ -1,0 +1,14 @@
+package dev.alama.client;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What stands in the way where no change leads to the target. */
+public record Obstacle(
+        String code,
+        Optional<String> rule,
+        List<String> features,
+        String text,
+        Map<String, Object> raw)
+        implements Answer {}

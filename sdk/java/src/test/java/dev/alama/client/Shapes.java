@@ -1,0 +1,61 @@
+package dev.alama.client;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Prints what the SDK knows of the API, as JSON: tests/sdk/test_java.py compares it with the documents of the service. */
+final class Shapes {
+    private static final List<Class<? extends Record>> ANSWERS = List.of(
+            ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.class, Score.class, Review.class, Outcome.class,
+            StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class, Change.class,
+            Counterfactual.class, Obstacle.class, Explanation.class, Health.class, WebhookEndpoint.Pending.class,
+            WebhookEndpoint.class, NewWebhookEndpoint.class, Event.Drift.class);
+
+    public static void main(String[] arguments) {
+        Map<String, Object> answers = new LinkedHashMap<>();
+        ANSWERS.forEach(each -> answers.put(each.getSimpleName(), members(each)));
+        Map<String, Object> codes = new LinkedHashMap<>();
+        Problem.KINDS.forEach(each -> codes.put(each.code(), List.of(each.status(), each.type().getSimpleName())));
+        List<String> problems = Arrays.stream(Problem.class.getDeclaredClasses())
+                .filter(Problem.class::isAssignableFrom)
+                .map(Class::getSimpleName)
+                .toList();
+        Map<String, Object> shapes = Map.of(
+                "version", Alama.VERSION,
+                "answers", answers,
+                "codes", codes,
+                "problems", problems,
+                "application", fields());
+        System.out.println(new String(Json.write(shapes), StandardCharsets.US_ASCII));
+    }
+
+    /** The members of an answer, and whether it cannot be without. */
+    private static Map<String, Boolean> members(Class<? extends Record> kind) {
+        return Arrays.stream(kind.getRecordComponents())
+                .filter(each -> !each.getName().equals("raw"))
+                .collect(Collectors.toMap(Shapes::name, each -> each.getType() != Optional.class));
+    }
+
+    private static String name(RecordComponent component) {
+        return Reader.wireName(component.getName());
+    }
+
+    /** The fields that the methods of the builder give. */
+    private static List<String> fields() {
+        List<String> fields = new ArrayList<>();
+        for (Method method : Application.Builder.class.getDeclaredMethods()) {
+            if (method.getParameterCount() == 1) {
+                fields.add(Reader.wireName(method.getName()));
+            }
+        }
+        return fields;
+    }
+}
