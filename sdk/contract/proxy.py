@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -28,7 +29,8 @@ REQUEST_ID = "req_0000000000000000000000000000"
 Fault = dict[str, Any]
 
 
-class Seen(NamedTuple):
+@dataclass(slots=True)
+class Seen:
     """A request that came whole, and the status that it was answered with; 0 where it was not."""
 
     at_s: float
@@ -36,7 +38,7 @@ class Seen(NamedTuple):
     target: str
     headers: dict[str, str]
     body: bytes
-    status: int
+    status: int = 0
 
 
 class Answer(NamedTuple):
@@ -160,11 +162,8 @@ class _Client(StreamRequestHandler):
         with suppress(OSError):  # the client has left: it had enough, or the case is over
             while (request := self._read()) is not None:
                 fault = proxy.next_fault() or {}
-                status = 0
-                try:
-                    status = proxy.act(fault, request, self)
-                finally:
-                    proxy.saw(request._replace(status=status))
+                proxy.saw(request)  # before the client knows what became of it, and asks
+                request.status = proxy.act(fault, request, self)
                 if fault["do"] in _ENDING:
                     return
 
@@ -220,7 +219,7 @@ class _Client(StreamRequestHandler):
             name, _, text = line.partition(":")
             headers[name.strip().lower()] = text.strip()
         body = self.rfile.read(int(headers.get("content-length", "0")))
-        return Seen(time.monotonic(), method, target, headers, body, 0)
+        return Seen(time.monotonic(), method, target, headers, body)
 
 
 class _Listener(ThreadingTCPServer):
