@@ -2,14 +2,7 @@
 
 import { createInterface } from "node:readline";
 
-import {
-  Alama,
-  AlamaError,
-  EVENT_TYPES,
-  verifyWebhook,
-  type Event,
-  type Scored,
-} from "@alama/client";
+import { Alama, AlamaError, verifyWebhook, type Event, type Scored } from "@alama/client";
 
 // What a line says is whatever the suite wants it to be.
 type Json = any;
@@ -60,7 +53,7 @@ async function ask(alama: Alama, what: string, args: Json): Promise<unknown> {
       return alama.deleteEndpoint(args.id);
     case "verify_webhook": {
       const event = await verifyWebhook(Buffer.from(args.body), args.headers, args.secrets);
-      return { event: nameOf(event), ...event };
+      return named(event);
     }
     case "race": {
       const racers = Array.from({ length: args.n }, () =>
@@ -86,10 +79,14 @@ function row({ index, score, error }: Scored): object {
   return error ? { index, error: told(error) } : { index, ok: score };
 }
 
-/** The type of an event in TypeScript, by the rule of the contract. */
-function nameOf(event: Event): string {
-  const words = EVENT_TYPES.some((type) => type === event.type) ? event.type : "other";
-  return `${words.replace(/(?:^|[._])(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+/** An event by its type in TypeScript, and with the type that it came with. */
+function named(event: Event): object {
+  const words = event.type.replace(/(?:^|[._])(.)/g, (_, letter: string) => letter.toUpperCase());
+  return {
+    ...event,
+    event: `${words}Event`,
+    type: event.type === "other" ? event.kind : event.type,
+  };
 }
 
 function told(error: unknown): object {

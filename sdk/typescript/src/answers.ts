@@ -1,6 +1,8 @@
 // What is sent to Alama and what it answers, by the names of its JSON. Members that this version
 // does not know are kept as they came; times are texts of ISO 8601.
 
+import type { EventType } from "./webhooks.js";
+
 export type Language = "en" | "sw" | "fr";
 export type Expand = "base_score" | "reasons" | "model" | "policy" | "offer";
 
@@ -79,7 +81,7 @@ export interface NewReview {
 /** Where events are to be sent; without kinds, all of them. */
 export interface NewEndpoint {
   url: string;
-  kinds?: readonly string[];
+  kinds?: readonly Open<EventType>[];
   description?: string;
 }
 

@@ -422,7 +422,7 @@ interface Reply {
 
 /** Give what was asked for, or throw what came instead. */
 function read<T>(call: Call<T>, { status, headers, body }: Reply): T {
-  const said = parsed(body);
+  const said = shapes.parsed(body);
   const isGood = status >= 200 && status <= 299;
   if ((isGood || status === call.answersToo) && call.isAnswer(said)) return said;
   if (isGood) throw new ConnectionFailed("what came is no answer of Alama");
@@ -439,14 +439,6 @@ function read<T>(call: Call<T>, { status, headers, body }: Reply): T {
 const PROBLEMS = new Map<unknown, typeof Problem>(
   Object.values(problems).map((kind) => [kind.code, kind]),
 );
-
-function parsed(body: string): unknown {
-  try {
-    return body === "" ? undefined : JSON.parse(body);
-  } catch {
-    return null;
-  }
-}
 
 /** Give a text as the bytes of a header, or throw; never with the text. */
 function header(name: string, text: string): string {

@@ -11,4 +11,4 @@ export * from "./errors.js";
 export * from "./problems.js";
 export type { Clock } from "./retries.js";
 export type * from "./webhooks.js";
-export { EVENT_TYPES, verifyWebhook } from "./webhooks.js";
+export { verifyWebhook } from "./webhooks.js";

@@ -39,6 +39,15 @@ export const object =
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Read JSON; what is none is null, and no body undefined. */
+export function parsed(body: string): unknown {
+  try {
+    return body === "" ? undefined : JSON.parse(body);
+  } catch {
+    return null;
+  }
+}
+
 export const ShapValue: Shape<answers.ShapValue> = { feature: text, contribution: number };
 
 export const Reason: Shape<answers.Reason> = {

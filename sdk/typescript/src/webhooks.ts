@@ -3,7 +3,17 @@
 import type { Open } from "./answers.js";
 import { webCrypto } from "./crypto.js";
 import { InvalidSignature } from "./errors.js";
-import { flag, isObject, list, nullable, number, object, text, type Check } from "./shapes.js";
+import {
+  flag,
+  isObject,
+  list,
+  nullable,
+  number,
+  object,
+  parsed,
+  text,
+  type Check,
+} from "./shapes.js";
 
 const TOLERANCE_S = 300;
 
@@ -119,15 +129,13 @@ export type KnownEvent =
   | WebhookEndpointDisabledEvent
   | WebhookTestEvent;
 
-declare const other: unique symbol;
-
 /** An event of a kind that this version does not know: answer 2xx all the same. */
-export type OtherEvent = Told<
-  string & { readonly [other]: true }, // of which no literal is one, so that `switch` tells all apart
-  Readonly<Record<string, unknown>>
->;
+export interface OtherEvent extends Told<"other", Readonly<Record<string, unknown>>> {
+  /** The type that Alama gave it. */
+  readonly kind: string;
+}
 
-/** `switch (event.type)` tells which one it is; what is left for `default` is an `OtherEvent`. */
+/** `switch (event.type)` tells which one it is, and so what is in `event.data`. */
 export type Event = KnownEvent | OtherEvent;
 export type EventType = KnownEvent["type"];
 
@@ -186,9 +194,6 @@ const DATA: { readonly [Type in EventType]: Check<Data<Type>> } = {
   }),
   "webhook.test": object<Data<"webhook.test">>({ mode: text, endpoint_id: text, message: text }),
 };
-
-/** The kinds of events that are known here. */
-export const EVENT_TYPES = Object.keys(DATA) as readonly EventType[];
 
 /** Headers as they come: of `Request`, or of Node's `IncomingMessage`. */
 export type WebhookHeaders =
@@ -255,19 +260,22 @@ export async function signWebhook(
 }
 
 function eventOf(id: string, body: string): Event {
-  try {
-    const told: unknown = JSON.parse(body);
-    if (isObject(told) && text(told["type"]) && text(told["timestamp"]) && isObject(told["data"])) {
-      const known: Check<unknown> | undefined = Object.entries(DATA).find(
-        ([type]) => type === told["type"],
-      )?.[1];
-      if (known?.(told["data"]) ?? true) return { ...told, id } as unknown as Event;
-    }
-  } catch {
-    // told below
+  const told = parsed(body);
+  if (isTold(told)) {
+    const isKnown = new Map<string, Check<unknown>>(Object.entries(DATA)).get(told.type);
+    if (!isKnown) return { ...told, id, type: "other", kind: told.type };
+    if (isKnown(told.data)) return { ...told, id } as KnownEvent;
   }
   throw new InvalidSignature("it is signed, and no event all the same");
 }
+
+const isTold = object<{ type: string; timestamp: string; data: Readonly<Record<string, unknown>> }>(
+  {
+    type: text,
+    timestamp: text,
+    data: isObject,
+  },
+);
 
 function reader(headers: WebhookHeaders): (name: string) => string | undefined {
   const { get } = headers;
