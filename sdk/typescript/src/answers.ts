@@ -165,6 +165,10 @@ export interface Outcome {
 
 /** A score as it is kept, with what was sent and what came of it. */
 export interface StoredScore extends Score {
+  readonly base_score: number;
+  readonly model: string;
+  readonly policy: string;
+  readonly offer: Offer;
   readonly created_at: string;
   readonly mode: Open<"test" | "live">;
   readonly key_id: string;

@@ -117,6 +117,10 @@ export const Outcome: Shape<answers.Outcome> = {
 
 export const StoredScore: Shape<answers.StoredScore> = {
   ...Score,
+  base_score: number,
+  model: text,
+  policy: text,
+  offer: object(Offer),
   created_at: text,
   mode: text,
   key_id: text,

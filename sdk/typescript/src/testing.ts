@@ -33,6 +33,14 @@ const BASE_URL = "https://alama.invalid";
 /** When everything happens, a second after the other. */
 const NOON_MS = Date.UTC(2026, 10, 15, 12);
 const MODEL = `sha256:${"0".repeat(64)}`;
+const OFFER = {
+  currency: "KES",
+  default_probability: 0.025,
+  price: { expected_loss: 15, running_cost: 10, funding: 8, margin: 3.5 },
+  fee: 0,
+  expected_loss: 250,
+  rules: [],
+};
 const NOBODY = `req_${"0".repeat(28)}`;
 
 /** A request as it came; a retry is one more. The names of headers are in lower case. */
@@ -183,8 +191,19 @@ export class FakeAlama {
       request_id: this.#newId("req_"),
       processing_ms: 1,
     };
-    const more = { created_at: this.#moment(), mode: "test", key_id: "key_fake", application };
-    this.scores.set(given.request_id, { ...given, ...more, review: null, outcome: null });
+    const more = {
+      base_score: 640,
+      model: MODEL,
+      policy: MODEL,
+      offer: OFFER,
+      created_at: this.#moment(),
+      mode: "test",
+      key_id: "key_fake",
+      application,
+      review: null,
+      outcome: null,
+    };
+    this.scores.set(given.request_id, { ...more, ...given });
     this.#replays.set(key, { body, given });
     return given;
   }
