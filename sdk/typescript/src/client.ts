@@ -103,7 +103,7 @@ interface Call<T> {
   /** Whether what came is what was asked for. */
   readonly isAnswer: Check<T>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  readonly body?: object;
+  readonly body?: string;
   readonly idempotencyKey?: string;
   /** False: it does harm to send it again when nobody knows what became of it. */
   readonly repeatable?: false;
@@ -216,7 +216,7 @@ export class Alama {
         method: "POST",
         path: "/v1/explain",
         query,
-        body: application,
+        body: json(application),
         isAnswer: object(shapes.Explanation),
       },
       signal,
@@ -269,7 +269,12 @@ export class Alama {
       results: (said): said is readonly OutcomeResult[] =>
         isResult(said) && said.length === outcomes.length,
     });
-    const call = { method: "POST", path: "/v1/outcomes", body: { outcomes }, isAnswer } as const;
+    const call = {
+      method: "POST",
+      path: "/v1/outcomes",
+      body: json({ outcomes }),
+      isAnswer,
+    } as const;
     return (await this.#ask(call, options.signal)).results;
   }
 
@@ -277,7 +282,7 @@ export class Alama {
   async review(request_id: string, review: NewReview, options: CallOptions = {}): Promise<Review> {
     const path = `/v1/scores/${encodeURIComponent(request_id)}/review`;
     return this.#ask(
-      { method: "POST", path, body: review, isAnswer: object(shapes.Review) },
+      { method: "POST", path, body: json(review), isAnswer: object(shapes.Review) },
       options.signal,
     );
   }
@@ -296,7 +301,7 @@ export class Alama {
       {
         method: "POST",
         path: "/v1/webhook_endpoints",
-        body: endpoint,
+        body: json(endpoint),
         isAnswer: object(shapes.NewWebhookEndpoint),
         repeatable: false,
       },
@@ -321,13 +326,14 @@ export class Alama {
 
   async #score(application: Application, options: ScoreOptions, pace?: Pace): Promise<Score> {
     const { expand, language, signal } = options;
+    const body = json(application); // before anything is waited for: the caller may use it again
     const idempotencyKey = options.idempotencyKey ?? (await webCrypto()).randomUUID();
     return this.#ask(
       {
         method: "POST",
         path: "/v1/score",
         query: { expand: expand?.join(), language },
-        body: application,
+        body,
         idempotencyKey,
         isAnswer: object(shapes.Score),
       },
@@ -361,15 +367,17 @@ export class Alama {
       asked.map(([name, value]) => [name, String(value)]),
     ).toString();
     const headers = { ...this.#headers };
-    if (call.body) headers["content-type"] = "application/json";
+    if (call.body !== undefined) headers["content-type"] = "application/json";
     if (call.idempotencyKey !== undefined) {
       headers["idempotency-key"] = header("idempotency key", call.idempotencyKey);
     }
-    const init = { method: call.method, headers, redirect: "manual" } as const;
-    return [
-      `${this.#baseUrl}${call.path}${query && `?${query}`}`,
-      call.body ? { ...init, body: JSON.stringify(call.body, finite) } : init,
-    ];
+    const init = {
+      method: call.method,
+      headers,
+      redirect: "manual",
+      body: call.body ?? null,
+    } as const;
+    return [`${this.#baseUrl}${call.path}${query && `?${query}`}`, init];
   }
 
   async #awaitTurn(pace: Pace | undefined, signal: AbortSignal | undefined): Promise<void> {
@@ -448,12 +456,14 @@ function header(name: string, text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
-/** Keep numbers that JSON does not have from being sent as null. */
-function finite(name: string, value: unknown): unknown {
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new TypeError(`${name} is no number that JSON has`);
-  }
-  return value;
+/** Write JSON; a number that it does not have is refused, and not sent as null. */
+function json(said: object): string {
+  return JSON.stringify(said, (name, value: unknown) => {
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      throw new TypeError(`${name} is no number that JSON has`);
+    }
+    return value;
+  });
 }
 
 /** What Node says where no connection was made; browsers do not say. */

@@ -119,6 +119,17 @@ test("rows come in order whatever happens to them", async () => {
   assert.equal(fake.scores.size, 50);
 });
 
+test("an application is what it was when it was given, whatever its owner does with it next", async () => {
+  const fake = new FakeAlama();
+  function* applications() {
+    const reused = { ...COMPACT, counterparties: 0 };
+    for (; reused.counterparties < 9; reused.counterparties++) yield reused;
+  }
+  await all(fake.client().scoreMany(applications()));
+  const kept = [...fake.scores.values()].map(({ application }) => application.counterparties);
+  assert.deepEqual(kept, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
 test("a row that fails is told in its place", async () => {
   const fake = new FakeAlama().fail(InvalidApplication);
   const options = { keyOf: () => "one", inOrder: false };
