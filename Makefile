@@ -88,7 +88,7 @@ size: setup ## How large the house is: files, lines, cases, words, import circle
 
 API_LINT := tools/api-lint
 
-# Not part of `make test`: it is the only thing here that is written in JavaScript.
+# Not part of `make test`, which wants no Node.js.
 lint-api: setup ## Spectral's OpenAPI rules on the document of the service (needs npm)
 	command -v npm >/dev/null || { echo "npm is not here: install Node.js 20.17 or newer, then make lint-api"; exit 1; }
 	$(MAKE) --no-print-directory $(API_LINT)/node_modules/.installed
@@ -209,6 +209,7 @@ image-check: setup ## Build both images twice in a clean Debian, compare them fi
 	$(BIN)/python -m tests.images.check
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
-	rm -rf $(VENV) .venv-api .venv-deploy .venv-dice .venv-peers .venvs $(API_LINT)/node_modules build dist mutants \
-		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-api .venv-deploy .venv-dice .venv-peers .venvs $(API_LINT)/node_modules \
+		$(wildcard sdk/*/node_modules sdk/*/dist sdk/*/build) build dist mutants htmlcov \
+		.coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
