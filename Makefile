@@ -208,6 +208,6 @@ image-check: setup ## Build both images twice in a clean Debian, compare them fi
 	$(BIN)/python -m tests.images.check
 
 clean: ## Remove everything that the commands above have made, but no scores (alama-data)
-	rm -rf $(VENV) .venv-api .venv-clients .venv-deploy .venv-dice .venv-peers .venvs $(CLIENTS)/node_modules build sdk/java/build dist mutants \
+	rm -rf $(VENV) .venv-api .venv-clients .venv-deploy .venv-dice .venv-peers .venvs $(CLIENTS)/node_modules $(wildcard sdk/*/node_modules sdk/*/dist sdk/*/build) build dist mutants \
 		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
