@@ -165,7 +165,8 @@ def test_an_idempotency_key_stands_for_what_was_sent(house: House) -> None:
 def scoring_in(house: House) -> tuple[Scoring, Caller]:
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     caller = Caller(key, DEMO, the_active_model(), house.vault.ring("demo"))
-    return Scoring(Intake(PRODUCT), CommitAtOnce(house.scores), house.vault), caller
+    ledger = CommitAtOnce(house.scores)
+    return Scoring(Intake(PRODUCT), ledger, house.vault, house.scores.find), caller
 
 
 async def slow(scoring: Scoring, caller: Caller, key: bytes | None = None) -> Answer:
