@@ -42,6 +42,9 @@ SCOPES: Final[Mapping[Scope, str]] = {
     Scope.WEBHOOKS_READ: "read endpoints, attempts and events",
     Scope.PILOT_WRITE: "terms, histories, training, signatures, roll backs",
     Scope.PILOT_READ: "see how far an onboarding has come, and its reports",
+    Scope.APPLICANTS_WRITE: "erase what is held on an applicant",
+    Scope.APPLICANTS_READ: "give out what is held on an applicant",
+    Scope.KEYS_ROTATE: "follow the key by a new one",
 }
 
 _SCOPES_TOLD: Final = "scopes:\n" + "\n".join(

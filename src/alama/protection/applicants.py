@@ -8,7 +8,7 @@ written to a log or to the audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.database.books import in_book
 from alama.platform.days import date_of, moment, moment_if
 from alama.platform.errors import InvalidName, Kind, StoreUnavailable, StoreUnfit, day_of_us
+from alama.platform.http.exchange import Moment, Utc
 from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
 from alama.scoring.records import StoredScore, reference_of
@@ -491,8 +492,8 @@ class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
     """A legal hold as the applicant reads of it."""
 
     reason: Annotated[str, Meta(description="The case that it stands for.")]
-    placed_at: Annotated[datetime, Meta(description="In UTC.")]
-    released_at: Annotated[datetime | None, Meta(description="In UTC; null: it stands.")]
+    placed_at: Moment
+    released_at: Annotated[Utc | None, Meta(description="In UTC; null: it stands.")]
 
 
 class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
@@ -502,7 +503,7 @@ class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
     reason: Annotated[str, Meta(description="Why, as it is counted.")]
     by: Annotated[str, Meta(description="Who decided.")]
     note: Annotated[str, Meta(description="In the officer's own words.")]
-    reviewed_at: Annotated[datetime, Meta(description="In UTC.")]
+    reviewed_at: Moment
 
 
 class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -516,7 +517,7 @@ class ExportedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     )
     disbursed_amount: Annotated[float | None, Meta(description="In money; null: nobody said.")]
     repaid_amount: Annotated[float | None, Meta(description="In money; null: nobody said.")]
-    recorded_at: Annotated[datetime, Meta(description="In UTC.")]
+    recorded_at: Moment
 
 
 class ExportedShadow(msgspec.Struct, frozen=True, kw_only=True):
@@ -536,7 +537,7 @@ class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     request_id: Annotated[str, Meta(description="Names the score for ever.")]
-    given_at: Annotated[datetime, Meta(description="In UTC.")]
+    given_at: Moment
     key_id: Annotated[str, Meta(description="The key that asked.")]
     model: Annotated[str, Meta(description="Content hash of the model.")]
     policy: Annotated[str, Meta(description="Content hash of the policy.")]
@@ -576,8 +577,8 @@ class ApplicantExport(msgspec.Struct, frozen=True, kw_only=True):
     lender: Annotated[str, Meta(description="Who holds it.")]
     mode: Annotated[str, Meta(description="test or live.")]
     applicant_ref: Annotated[str, Meta(description="What the lender calls the applicant.")]
-    exported_at: Annotated[datetime, Meta(description="In UTC.")]
-    held_since: Annotated[datetime, Meta(description="When the first of it came, in UTC.")]
+    exported_at: Moment
+    held_since: Annotated[Utc, Meta(description="When the first of it came, in UTC.")]
     scores: Annotated[list[ExportedScore], Meta(description="All of them, oldest first.")]
     legal_holds: Annotated[list[ExportedHold], Meta(description="Those that stand or stood.")]
     remarks: Annotated[list[str], Meta(description="How to read this, for people.")]

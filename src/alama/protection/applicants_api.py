@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -13,7 +12,7 @@ from alama.platform.book import Book, Mode, Scope
 from alama.platform.days import moment
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
-from alama.platform.http.exchange import Call, Reply, encode_json, private_json
+from alama.platform.http.exchange import Call, Reply, Utc, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     AT_US,
@@ -73,7 +72,7 @@ class ApplicantErased(msgspec.Struct, frozen=True):
     scores: Annotated[int, Meta(ge=0, description="Scores whose application is gone.")]
     replies: Annotated[int, Meta(ge=0, description="Replies kept for retries that are gone.")]
     erased_at: Annotated[
-        datetime | None, Meta(description="In UTC; null: this request has erased nothing.")
+        Utc | None, Meta(description="In UTC; null: this request has erased nothing.")
     ]
     applicant_key: Annotated[
         str | None, Meta(description="Names the applicant in the audit, and nowhere else.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -18,7 +17,7 @@ from alama.platform.days import moment, moment_if
 from alama.platform.errors import ClockLeapt, InvalidName, KeyRefused, StoreUnavailable
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import optional_json_body
-from alama.platform.http.exchange import Call, Reply, encode_json, private_json
+from alama.platform.http.exchange import Call, Reply, Utc, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import AT_US, BODY, Json, Operation, Success, reference
 from alama.platform.http.problems import InvalidRequest
@@ -79,10 +78,10 @@ class RotatedKey(msgspec.Struct, frozen=True):
     id: Annotated[str, Meta(description="Names the new key in lists, scores and the audit.")]
     mode: Annotated[str, Meta(description="test or live, as before.")]
     scopes: Annotated[list[str], Meta(description="What it may do.")]
-    expires_at: Annotated[datetime | None, Meta(description="In UTC; null: never.")]
+    expires_at: Annotated[Utc | None, Meta(description="In UTC; null: never.")]
     previous_id: Annotated[str, Meta(description="The key that asked.")]
     previous_expires_at: Annotated[
-        datetime, Meta(description="Until then the key that asked works too. In UTC.")
+        Utc, Meta(description="Until then the key that asked works too. In UTC.")
     ]
 
 
@@ -124,7 +123,7 @@ class KeyEndpoint:
         body_required=False,
         requests=("key_rotation",),
         replies={
-            201: Success("The new key.", reference("RotatedKey"), examples=("rotated_key",)),
+            200: Success("The new key.", reference("RotatedKey"), examples=("rotated_key",)),
         },
         refusals=BODY,
     )
@@ -136,7 +135,7 @@ class KeyEndpoint:
         scopes = None if sent.scopes is None else tuple(sent.scopes)
         asked = Successor(sent.overlap_hours, sent.days, scopes)
         text, new, old = await run_with_timeout(lambda: self._rotated(caller.key.id, asked))
-        return private_json(rotated_reply(text, new, old), headers, 201)
+        return private_json(rotated_reply(text, new, old), headers)
 
     def _rotated(self, key_id: str, asked: Successor) -> tuple[str, Key, Key]:
         try:

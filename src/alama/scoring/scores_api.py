@@ -30,11 +30,11 @@ from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import (
     GET_RECEIPT,
-    REFERENCE,
     REFERENCE_RULE,
     REQUEST_ID_PATTERN,
     REVIEW_SCORE,
     TIER_PATTERN,
+    WORD,
     Apr,
     BaseScore,
     Decision,
@@ -306,7 +306,7 @@ PARAMETERS: Final[dict[str, Json]] = {
         "in": "query",
         "description": "Only scores of this applicant, by what was sent as `applicant_ref`. One "
         "who was erased has none.",
-        "schema": REFERENCE,
+        "schema": {"type": "string", "pattern": WORD},
         "example": "customer-7f3a",
     },
     "cursor": cursor_parameter(REQUEST_ID_PATTERN, REQUEST_ID),

@@ -200,6 +200,7 @@ def test_while_a_slow_answer_is_awaited_its_idempotency_key_is_in_flight(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "SLOW_S", 0.2)
+    monkeypatch.setattr("alama.scoring.scoring.IN_FLIGHT_WAIT_S", 0.05)
 
     async def twice() -> tuple[Any, Any]:
         scoring, caller = scoring_in(house)
