@@ -74,7 +74,8 @@ def candidate(history: History, shares: list[float]) -> Candidate:
 
 def test_a_sound_history_passes_every_gate(candidate: Candidate) -> None:
     assert candidate.pack.passed, candidate.pack.blocked_by
-    assert [gate.name for gate in candidate.pack.gates] == list(Gate)
+    asked = [gate for gate in Gate if gate is not Gate.REFIT]  # which is of a refit alone
+    assert [gate.name for gate in candidate.pack.gates] == asked
 
 
 def test_the_candidate_is_a_sound_model_of_the_products_fields(candidate: Candidate) -> None:
