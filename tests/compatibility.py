@@ -91,7 +91,8 @@ class _Document:
         """A schema with the fields of those that it names as parents, which say its `type`."""
         if not any("$ref" in part for part in schema.get("allOf", ())):
             return schema
-        properties, required = {}, []
+        properties: Json = {}
+        required: list[str] = []
         for part in map(self.resolve, schema["allOf"]):
             properties |= part["properties"]
             required += part.get("required", [])
