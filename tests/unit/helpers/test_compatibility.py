@@ -159,8 +159,8 @@ ADDITIONS: dict[str, Change] = {
     "nothing": lambda _: None,
     "a path": lambda d: d["paths"].update({"/v1/simulate": {"post": score(d)}}),
     "a server": lambda d: d["servers"].append({"url": "/v0"}),
-    "an optional parameter": lambda d: d["paths"]["/livez"]["get"].update(
-        parameters=[{"name": "pretty", "in": "query", "schema": {"type": "string"}}]
+    "an optional parameter": lambda d: d["paths"]["/livez"]["get"]["parameters"].append(
+        {"name": "pretty", "in": "query", "schema": {"type": "string"}}
     ),
     "an optional request field": lambda d: schema(d, "Application")["properties"].update(
         savings={"type": ["number", "null"]}
