@@ -357,6 +357,10 @@ final class ClientTest {
         isTrue(application.toString().contains("region") && !application.toString().contains("Nyeri"));
         StoredScore stored = alama.getScore(alama.score(application).requestId());
         isTrue(stored.toString().contains("region") && !stored.toString().contains("Nyeri"));
+        Object value = json("{\"feature\": \"region\", \"value\": \"Nyeri\", \"contribution\": 1}");
+        same("ExplainedValue[feature=region, contribution=1.0]", Reader.read(ExplainedValue.class, value).toString());
+        Object change = json("{\"feature\": \"mm_months\", \"from\": 3, \"to\": 9, \"text\": \"3 to 9\"}");
+        same("Change[feature=mm_months]", Reader.read(Change.class, change).toString());
     }
 
     // -------------------------------------------------------------------------------------------- problems
