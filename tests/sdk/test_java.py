@@ -115,6 +115,15 @@ def test_applications_have_the_fields_of_the_document(shapes: Any) -> None:
     assert set(shapes["application"]) == set(SCHEMAS["Application"]["properties"])
 
 
+def test_the_fake_answers_in_the_shapes_of_the_document(shapes: Any) -> None:
+    for schema, names in shapes["fake"]:
+        assert set(SCHEMAS[schema]["required"]) <= set(names), schema
+        assert set(names) <= set(SCHEMAS[schema]["properties"]), schema
+    usual, expanded = (set(names) for _, names in shapes["fake"][:2])
+    assert usual == set(SCHEMAS["ScoreReply"]["required"])
+    assert expanded - usual == {"offer", "reasons"}
+
+
 def test_the_version_is_the_same_everywhere(shapes: Any) -> None:
     version = shapes["version"]
     assert f"<version>{version}</version>" in (JAVA / "pom.xml").read_text("utf-8")

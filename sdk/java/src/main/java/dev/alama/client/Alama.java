@@ -59,7 +59,9 @@ public final class Alama {
         this.totalTimeout = builder.totalTimeout;
         this.retries = builder.retries;
         this.traceparent = builder.traceparent;
-        this.headers = new HashMap<>(Map.of("accept", "application/json", "user-agent", "alama-client-java/" + VERSION));
+        this.headers = new HashMap<>();
+        headers.put("accept", "application/json");
+        headers.put("user-agent", "alama-client-java/" + VERSION);
         if (builder.key != null) {
             headers.put("authorization", "Bearer " + Call.header("API key", builder.key));
         }
@@ -263,7 +265,8 @@ public final class Alama {
         }
     }
 
-    private Reply send(Call<?> call, Map<String, String> sent, Duration timeout, Pace pace) throws InterruptedException {
+    private Reply send(Call<?> call, Map<String, String> sent, Duration timeout, Pace pace)
+            throws InterruptedException {
         Reply reply = null;
         try {
             reply = transport.send(call, sent, timeout);

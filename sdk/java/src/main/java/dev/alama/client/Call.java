@@ -101,7 +101,8 @@ record Call<T>(
     static String header(String name, String text) {
         boolean printable = text.chars().allMatch(letter -> letter >= ' ' && letter <= '~');
         if (text.isBlank() || !printable) {
-            throw new IllegalArgumentException("the " + name + " is empty, or has letters that are not printable ASCII");
+            String what = "the " + name + " is empty, or has letters that are not printable ASCII";
+            throw new IllegalArgumentException(what);
         }
         return text;
     }

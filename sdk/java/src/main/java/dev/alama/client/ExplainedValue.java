@@ -9,4 +9,10 @@ public record ExplainedValue(
         Optional<Object> value,
         double contribution,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** All but the value, which is of the applicant. */
+    @Override
+    public String toString() {
+        return "ExplainedValue[feature=" + feature + ", contribution=" + contribution + "]";
+    }
+}

@@ -35,11 +35,37 @@ import java.util.function.Predicate;
 public final class FakeAlama {
     /** Signs webhooks. */
     public static final String SECRET =
-            "whsec_" + Base64.getEncoder().encodeToString("a secret of 32 bytes, all fake ..".getBytes(StandardCharsets.US_ASCII));
+            "whsec_" + Base64.getEncoder().encodeToString("a secret, all fake".getBytes(StandardCharsets.US_ASCII));
 
     private static final String BASE_URL = "https://alama.invalid";
-    private static final Instant NOON = Instant.parse("2026-11-15T12:00:00Z"); // all happens then, one after the other
+    private static final Instant NOON = Instant.parse("2026-11-15T12:00:00Z"); // all happens then, and soon after
     private static final String MODEL = "sha256:" + "0".repeat(64);
+
+    /** What {@code expand} adds to a score. */
+    private static final Map<String, Object> MORE = Map.of(
+            "base_score", 640.0,
+            "reasons", List.of(),
+            "model", MODEL,
+            "policy", MODEL,
+            "offer",
+                    Map.of(
+                            "currency", "KES",
+                            "default_probability", 0.025,
+                            "price", Map.of("expected_loss", 15.2, "running_cost", 8.0, "funding", 10.0, "margin", 3.3),
+                            "fee", 600.0,
+                            "expected_loss", 250.0,
+                            "rules", List.of()));
+
+    private static final Set<String> LISTED = Set.of(
+            "request_id",
+            "created_at",
+            "score",
+            "tier",
+            "default_probability",
+            "decision",
+            "recommended_limit",
+            "recommended_term_days",
+            "recommended_apr");
 
     private final List<Request> requests = new ArrayList<>();
     private final TreeMap<String, Map<String, Object>> scores = new TreeMap<>();
@@ -55,7 +81,8 @@ public final class FakeAlama {
     public FakeAlama() {}
 
     /** A request as it came; a retry is one more. The names of headers are in lower case. */
-    public record Request(String method, String path, Map<String, String> query, Map<String, String> headers, byte[] body) {
+    public record Request(
+            String method, String path, Map<String, String> query, Map<String, String> headers, byte[] body) {
         /** The body, read: maps, lists and values. Null where there is none. */
         public Object json() {
             return body == null ? null : Json.read(body);
@@ -158,7 +185,8 @@ public final class FakeAlama {
         public Reply send(Call<?> call, Map<String, String> headers, Duration timeout) throws InterruptedException {
             require(!Thread.interrupted());
             synchronized (FakeAlama.this) {
-                Request request = new Request(call.method(), call.path(), call.query(), Map.copyOf(headers), call.body());
+                Map<String, String> sent = Map.copyOf(headers);
+                Request request = new Request(call.method(), call.path(), call.query(), sent, call.body());
                 requests.add(request);
                 try {
                     fail();
@@ -217,7 +245,7 @@ public final class FakeAlama {
             case "POST scores/review" -> reply(201, review(id, request.json()));
             case "POST outcomes" -> reply(200, outcomes(request.json()));
             case "POST webhook_endpoints" -> reply(201, endpoint(request.json()));
-            case "GET webhook_endpoints" -> reply(200, Map.of("data", listed()));
+            case "GET webhook_endpoints" -> reply(200, Map.of("data", endpoints.values()));
             case "DELETE webhook_endpoints" -> {
                 if (endpoints.remove(id) == null) {
                     throw problem(Problem.UnknownWebhookEndpoint.class, null);
@@ -242,11 +270,15 @@ public final class FakeAlama {
             return replay.answer;
         }
         String id = newId("req_");
-        Map<String, Object> answer = judge(request.json());
-        answer.put("request_id", id);
-        answer.put("processing_ms", 1);
+        Map<String, Object> stored = new LinkedHashMap<>(MORE);
+        stored.putAll(judge(request.json()));
+        stored.put("request_id", id);
+        stored.put("processing_ms", 1);
+        Map<String, Object> answer = new LinkedHashMap<>(stored);
+        List<String> expanded = List.of(request.query.getOrDefault("expand", "").split(","));
+        answer.keySet().removeIf(name -> MORE.containsKey(name) && !expanded.contains(name));
         replays.put(key, new Replay(request.body, answer));
-        Map<String, Object> stored = new LinkedHashMap<>(answer);
+        stored.remove("reasons");
         stored.put("created_at", moment(count));
         stored.put("mode", "test");
         stored.put("key_id", "key_fake");
@@ -268,7 +300,10 @@ public final class FakeAlama {
         answer.put("recommended_apr", 36.5);
         answer.put("shap_values", List.of());
         Application application = Application.of(Reader.object(said));
-        rules.stream().filter(rule -> rule.when.test(application)).findFirst().ifPresent(rule -> answer.putAll(rule.members));
+        rules.stream()
+                .filter(rule -> rule.when.test(application))
+                .findFirst()
+                .ifPresent(rule -> answer.putAll(rule.members));
         return answer;
     }
 
@@ -293,15 +328,22 @@ public final class FakeAlama {
 
     private Map<String, Object> page(Map<String, String> query) {
         boolean waiting = "true".equals(query.get("waiting"));
-        List<String> older = scores.headMap(query.getOrDefault("cursor", "~"), false).descendingMap().entrySet().stream()
+        var before = scores.headMap(query.getOrDefault("cursor", "~"), false);
+        List<String> older = before.descendingMap().entrySet().stream()
                 .filter(each -> !waiting || waits(each.getValue()))
                 .map(Map.Entry::getKey)
                 .toList();
         List<String> page = older.subList(0, Math.min(older.size(), Integer.parseInt(query.get("limit"))));
         Map<String, Object> said = new LinkedHashMap<>();
-        said.put("data", page.stream().map(scores::get).toList());
+        said.put("data", page.stream().map(each -> listed(scores.get(each))).toList());
         said.put("next_cursor", older.size() > page.size() ? page.get(page.size() - 1) : null);
         return said;
+    }
+
+    private static Map<String, Object> listed(Map<String, Object> score) {
+        Map<String, Object> shown = new LinkedHashMap<>(score);
+        shown.keySet().retainAll(LISTED);
+        return shown;
     }
 
     private static boolean waits(Map<String, Object> score) {
@@ -364,10 +406,6 @@ public final class FakeAlama {
         Map<String, Object> shown = new LinkedHashMap<>(made);
         shown.put("secret", SECRET);
         return shown;
-    }
-
-    private List<Map<String, Object>> listed() {
-        return List.copyOf(endpoints.values());
     }
 
     /** An id that sorts after those before. */

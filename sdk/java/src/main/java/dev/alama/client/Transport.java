@@ -40,7 +40,9 @@ interface Transport {
             try {
                 HttpResponse<byte[]> response = coming.get(timeout.plus(BODY).toNanos(), TimeUnit.NANOSECONDS);
                 Map<String, String> named = new HashMap<>();
-                response.headers().map().forEach((name, texts) -> named.put(name.toLowerCase(Locale.ROOT), texts.get(0)));
+                response.headers()
+                        .map()
+                        .forEach((name, texts) -> named.put(name.toLowerCase(Locale.ROOT), texts.get(0)));
                 return new Reply(response.statusCode(), named, response.body());
             } catch (TimeoutException error) {
                 throw new TimedOut("the answer did not come to its end in time", true, error);

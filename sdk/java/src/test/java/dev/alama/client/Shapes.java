@@ -3,6 +3,7 @@ package dev.alama.client;
 import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
 import java.nio.charset.StandardCharsets;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -11,11 +12,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Prints what the SDK knows of the API, as JSON: tests/sdk/test_java.py compares it with the documents of the service. */
+/** Prints what the SDK knows of the API, as JSON: tests/sdk/test_java.py compares it with the service's document. */
 final class Shapes {
     private static final List<Class<? extends Record>> ANSWERS = List.of(
-            ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.class, Score.class, Review.class, Outcome.class,
-            StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class, Change.class,
+            ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.class, Score.class, Review.class,
+            Outcome.class, StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class,
+            Change.class,
             Counterfactual.class, Obstacle.class, Explanation.class, Health.class, WebhookEndpoint.Pending.class,
             WebhookEndpoint.class, NewWebhookEndpoint.class, Event.Drift.class);
 
@@ -33,7 +35,8 @@ final class Shapes {
                 "answers", answers,
                 "codes", codes,
                 "problems", problems,
-                "application", fields());
+                "application", fields(),
+                "fake", fake());
         System.out.println(new String(Json.write(shapes), StandardCharsets.US_ASCII));
     }
 
@@ -46,6 +49,30 @@ final class Shapes {
 
     private static String name(RecordComponent component) {
         return Reader.wireName(component.getName());
+    }
+
+    /** Which members the answers of the fake have, by the names of their schemas. */
+    private static List<Object> fake() {
+        Alama alama = new FakeAlama().client();
+        Application application = Application.builder().mobileMoneyMonths(24).build();
+        Score score = alama.score(application);
+        String id = score.requestId();
+        ScoreOptions more = new ScoreOptions().expand(Expand.OFFER, Expand.REASONS);
+        return List.of(
+                shown("ScoreReply", score),
+                shown("ScoreReply", alama.score(application, more)),
+                shown("ScoreRecord", alama.getScore(id)),
+                shown("ScoreListed", alama.listScores().iterator().next()),
+                shown("ExplainReply", alama.explain(application)),
+                shown("ScoreReview", alama.review(id, ReviewDecision.APPROVED, ReviewReason.OTHER, "W. Mutua")),
+                shown("OutcomeResult", alama.recordOutcome(id, OutcomeKind.REPAID, LocalDate.of(2026, 11, 16))),
+                shown("WebhookEndpointCreated", alama.makeEndpoint("https://loans.example.com/hook")),
+                shown("WebhookEndpoint", alama.listEndpoints().get(0)),
+                shown("Health", alama.health()));
+    }
+
+    private static List<Object> shown(String schema, Answer answer) {
+        return List.of(schema, answer.raw().keySet());
     }
 
     /** The fields that the methods of the builder give. */
