@@ -78,6 +78,8 @@ class FaultyProxy:
         refused_s = 0.0
         if self._faults and self._faults[0]["do"] == "refuse":
             refused_s = self._faults.popleft()["for_s"]
+        if not refused_s:
+            self._listener.server_activate()  # before anybody knows of it, and calls
         self._serving = threading.Thread(target=self._serve, args=(refused_s,))
         self._serving.start()
         return self
@@ -136,9 +138,10 @@ class FaultyProxy:
 
     def _serve(self, refused_s: float) -> None:
         """Bound and not listening at first, where callers are to be refused."""
-        if self.ended.wait(refused_s):
-            return
-        self._listener.server_activate()
+        if refused_s:
+            if self.ended.wait(refused_s):
+                return
+            self._listener.server_activate()
         self._listener.timeout = POLL_S
         while not self.ended.is_set():
             self._listener.handle_request()

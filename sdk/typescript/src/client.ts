@@ -395,14 +395,15 @@ export class Alama {
     signal: AbortSignal | undefined,
     pace: Pace | undefined,
   ): Promise<Reply> {
+    const traceparent = this.#traceparent();
+    const traced = traceparent ? { traceparent: header("traceparent", traceparent) } : {};
+    const headers = { ...init.headers, ...traced };
     const ended = new AbortController();
     const end = () => ended.abort();
     const timer = setTimeout(end, timeoutMs);
     signal?.addEventListener("abort", end);
     let reply: Reply | undefined;
     try {
-      const traceparent = this.#traceparent();
-      const headers = traceparent ? { ...init.headers, traceparent } : init.headers;
       const response = await this.#fetch(url, { ...init, headers, signal: ended.signal });
       reply = { status: response.status, headers: response.headers, body: await response.text() };
       return reply;

@@ -29,6 +29,7 @@ export const CLOCK: Clock = {
   now: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((done, fail) => {
+      signal?.throwIfAborted();
       const stop = () => {
         clearTimeout(timer);
         fail(signal?.reason);

@@ -178,6 +178,19 @@ test("a signal ends a call, its waits and its retries", async () => {
   setTimeout(() => stop.abort(new Error("enough")), 20);
   for (const call of calls) await assert.rejects(call, /enough/);
   await assert.rejects(alama.health(stop), /enough/);
+  const ended = AbortSignal.abort(new TimedOut("enough"));
+  await assert.rejects(alama.health({ signal: ended }), /enough/);
+});
+
+test("a mistake of the caller's is told at once, and not taken for the network's", async () => {
+  const fake = new FakeAlama();
+  const broken = () => {
+    throw new RangeError("of the caller");
+  };
+  await assert.rejects(fake.client({ traceparent: broken }).health(), RangeError);
+  await assert.rejects(fake.client({ traceparent: () => "a\nb" }).health(), TypeError);
+  await assert.rejects(fake.client().score(COMPACT, { idempotencyKey: "" }), TypeError);
+  assert.equal(fake.requests.length, 0);
 });
 
 test("members that are not known are kept", async () => {
