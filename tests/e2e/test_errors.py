@@ -225,7 +225,7 @@ def test_a_request_that_is_wrong_is_told_so(service: Service, subtests: pytest.S
 def test_a_wrong_parameter_is_named(service: Service, subtests: pytest.Subtests) -> None:
     for path, detail in [
         ("/v1/scores?limt=5", "This path does not know the parameter limt. "),
-        ("/v1/scores?limt=5", "It knows waiting, limit, cursor; the nearest is limit."),
+        ("/v1/scores?limt=5", "tier, applicant_ref, waiting, limit, cursor; the nearest is limit."),
         ("/v1/scores?limit=1&cursor=x&limit=2", "The parameter limit stands twice."),
         (f"/v1/scores/req_{'0' * 28}?limit=1", "It knows none."),
     ]:

@@ -50,6 +50,9 @@ export class NotFound extends of("not_found", 404) {}
 /** There is no score with this `request_id` for this lender and mode. */
 export class UnknownScore extends of("unknown_score", 404) {}
 
+/** Nothing is held on this applicant for this lender and mode. */
+export class UnknownApplicant extends of("unknown_applicant", 404) {}
+
 /** The audit has no entry of this score, which was given before there was an audit. */
 export class NoReceipt extends of("no_receipt", 404) {}
 
@@ -79,6 +82,9 @@ export class RequestTimeout extends of("request_timeout", 408) {}
 
 /** What the applicant of this score sent was erased. */
 export class Erased extends of("erased", 410) {}
+
+/** A legal hold stands on the applicant, so nothing of theirs is erased. */
+export class UnderHold extends of("under_hold", 409) {}
 
 /** Somebody has reviewed this score before, and said something else. */
 export class AlreadyReviewed extends of("already_reviewed", 409) {}

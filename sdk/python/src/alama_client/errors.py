@@ -62,6 +62,8 @@ __all__ = [
     "TooManyEndpoints",
     "TooManyRequests",
     "Unavailable",
+    "UnderHold",
+    "UnknownApplicant",
     "UnknownCandidate",
     "UnknownEvent",
     "UnknownHistory",
@@ -226,6 +228,12 @@ class UnknownScore(Problem):
     status = 404
 
 
+class UnknownApplicant(Problem):
+    """Nothing is held on this applicant for this lender and mode."""
+
+    status = 404
+
+
 class NoReceipt(Problem):
     """The audit has no entry of this score, which was given before there was an audit."""
 
@@ -284,6 +292,12 @@ class Erased(Problem):
     """What the applicant of this score sent was erased."""
 
     status = 410
+
+
+class UnderHold(Problem):
+    """A legal hold stands on the applicant, so nothing of theirs is erased."""
+
+    status = 409
 
 
 class AlreadyReviewed(Problem):

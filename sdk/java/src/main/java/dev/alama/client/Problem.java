@@ -130,6 +130,7 @@ public sealed class Problem extends AlamaError {
             kind(OnboardingIncomplete.class, 403, OnboardingIncomplete::new),
             kind(NotFound.class, 404, NotFound::new),
             kind(UnknownScore.class, 404, UnknownScore::new),
+            kind(UnknownApplicant.class, 404, UnknownApplicant::new),
             kind(NoReceipt.class, 404, NoReceipt::new),
             kind(UnknownWebhookEndpoint.class, 404, UnknownWebhookEndpoint::new),
             kind(UnknownEvent.class, 404, UnknownEvent::new),
@@ -140,6 +141,7 @@ public sealed class Problem extends AlamaError {
             kind(MethodNotAllowed.class, 405, MethodNotAllowed::new),
             kind(RequestTimeout.class, 408, RequestTimeout::new),
             kind(Erased.class, 410, Erased::new),
+            kind(UnderHold.class, 409, UnderHold::new),
             kind(AlreadyReviewed.class, 409, AlreadyReviewed::new),
             kind(IdempotencyInFlight.class, 409, IdempotencyInFlight::new),
             kind(WebhookEndpointDisabled.class, 409, WebhookEndpointDisabled::new),
@@ -241,6 +243,13 @@ public sealed class Problem extends AlamaError {
         }
     }
 
+    /** Nothing is held on this applicant for this lender and mode. */
+    public static final class UnknownApplicant extends Problem {
+        UnknownApplicant(Told told) {
+            super(told);
+        }
+    }
+
     /** The audit has no entry of this score, which was given before there was an audit. */
     public static final class NoReceipt extends Problem {
         NoReceipt(Told told) {
@@ -307,6 +316,13 @@ public sealed class Problem extends AlamaError {
     /** What the applicant of this score sent was erased. */
     public static final class Erased extends Problem {
         Erased(Told told) {
+            super(told);
+        }
+    }
+
+    /** A legal hold stands on the applicant, so nothing of theirs is erased. */
+    public static final class UnderHold extends Problem {
+        UnderHold(Told told) {
             super(told);
         }
     }
