@@ -32,7 +32,9 @@ def is_a_finding(_context: object, failure: Any, _case: object, response: Any) -
     # Nor can a schema say what two parameters may not say together, nor whether a time has passed.
     contradicted = any(said in response.content for said in CONTRADICTIONS)
     no_past = b'"detail":"the time is in the future' in response.content
-    excused = key_reused or no_tier or no_url or contradicted or no_past
+    # One who was erased by an earlier request is gone.
+    erased = b'"code":"erased"' in response.content
+    excused = key_reused or no_tier or no_url or contradicted or no_past or erased
     return not (excused and isinstance(failure, RejectedPositiveData))
 
 
