@@ -14,6 +14,7 @@ from schemathesis.openapi.checks import (  # type: ignore[import-not-found]  # a
 
 SHAPE = re.compile("we_[0-9a-f]{28}")
 NAME = re.compile("[a-z][a-z0-9-]{0,63}", re.IGNORECASE | re.ASCII)
+PAST = "2024"
 CONTRADICTIONS = (
     b'"detail":"From must be before to."',
     b'"detail":"Waiting=true lists scores that say REVIEW, and decision names another."',
@@ -54,6 +55,10 @@ def with_what_goes_on(_context: object, case: Any, _kwargs: object) -> None:
     hours = body.get("overlap_hours")
     if case.path == "/v1/keys/rotate" and type(hours) in (int, float) and hours == 0:
         case.body = {**body, "overlap_hours": 1}
+    # A time of chance lies mostly in the future, where nothing was to be sent.
+    since = body.get("since")
+    if case.path.endswith("/resend") and isinstance(since, str) and since[:4] > PAST:
+        case.body = {**body, "since": PAST + since[4:]}
     # Nobody is found by chance.
     named = body.get("applicant_ref")
     if case.path == "/v1/applicants/export" and isinstance(named, str) and NAME.fullmatch(named):

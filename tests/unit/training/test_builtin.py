@@ -48,7 +48,7 @@ def test_the_recipe_in_the_shipped_model_is_the_recipe_of_the_package() -> None:
     lineage = builtin().lineage
     fitted = maker.RECIPE.for_data(lineage.rows, lineage.defaults)
     assert lineage.recipe == fitted.settings()
-    assert lineage.rows == round(0.8 * maker.POPULATION.rows)
+    assert lineage.rows == maker.POPULATION.rows
 
 
 def test_the_shipped_document_is_written_as_this_version_writes_it() -> None:
