@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from sqlalchemy import insert
+from typing import Any
+
+from sqlalchemy import event, insert
 
 from alama.lenders import keys
 from alama.lenders.store import Registry
 from alama.platform.acts import ActLog
 from alama.platform.database.database import Database
 from alama.scoring import schema
-from alama.scoring.records import ScoreRow
+from alama.scoring.records import ScoreRow, Wanted
 from alama.scoring.store import ScoreChain, Scores
 from alama.vault.envelope import RECORD, place
 from alama.vault.vault import Vault
-from tests.entries import NOON_US
+from tests.entries import DEMO, NOON_US
 from tests.vaults import vault_of
 
 
@@ -56,3 +58,20 @@ def insert_scores(database: Database, *scores: ScoreRow) -> None:
     """Put rows of scores into a database as they are, without entries in the audit."""
     with database.writing() as connection:
         connection.execute(insert(schema.scores), [score._asdict() for score in scores])
+
+
+def plan_of_page(database: Database, before: str | None, wanted: Wanted) -> str:
+    """How the database goes about a page of scores."""
+    said: list[tuple[str, Any]] = []
+
+    def listen(*heard: Any) -> None:
+        said.append((heard[2], heard[3]))
+
+    event.listen(database.engine, "before_cursor_execute", listen)
+    scores_in(database).page(DEMO, before, 21, wanted)
+    event.remove(database.engine, "before_cursor_execute", listen)
+    statement, parameters = said[-1]
+    explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql(f"{explain} {statement}", parameters)
+        return "\n".join(str(row[-1]) for row in rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, text
+from sqlalchemy import insert, text
 
 from alama.core.lending.policy import Decision
 from alama.platform.database import database as databases
@@ -22,7 +22,7 @@ from tests.clocks import HandClock
 from tests.databases import sqlite_url
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.protected import House
-from tests.stores import insert_scores, lenders_in, scores_in
+from tests.stores import insert_scores, lenders_in, plan_of_page, scores_in
 
 SECOND_US = 1_000_000
 TIERS = ("A", "B", "C", "D", "E")
@@ -123,23 +123,6 @@ def many() -> list[dict[str, object]]:
     ]
 
 
-def planned(database: Database, before: str | None, wanted: Wanted) -> str:
-    """How the database goes about it."""
-    said: list[tuple[str, Any]] = []
-
-    def listen(*heard: Any) -> None:
-        said.append((heard[2], heard[3]))
-
-    event.listen(database.engine, "before_cursor_execute", listen)
-    scores_in(database).page(DEMO, before, 21, wanted)
-    event.remove(database.engine, "before_cursor_execute", listen)
-    statement, parameters = said[-1]
-    explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
-    with database.reading() as connection:
-        rows = connection.exec_driver_sql(f"{explain} {statement}", parameters)
-        return "\n".join(str(row[-1]) for row in rows)
-
-
 @pytest.mark.parametrize("known", ["nothing", "analyzed"])
 @pytest.mark.parametrize("page", ["first", "later"])
 @pytest.mark.parametrize(
@@ -193,7 +176,7 @@ def require_index(
         for statement in statements:
             connection.execute(text(statement))
     before = None if page == "first" else str(rows[2_000]["request_id"])
-    plan = planned(database, before, wanted)
+    plan = plan_of_page(database, before, wanted)
     read = [line for line in plan.splitlines() if "SEARCH scores" in line or " on scores" in line]
     assert read
     assert all(index in line for line in read), plan
@@ -207,7 +190,7 @@ def test_scores_of_a_time_are_found_by_their_ids(database: Database) -> None:
         connection.execute(insert(schema.scores), rows)
         connection.execute(text("ANALYZE scores"))
     wanted = Wanted(from_us=NOON_US + 100, to_us=NOON_US + 200)
-    plan = planned(database, None, wanted)
+    plan = plan_of_page(database, None, wanted)
     bounds = ("request_id>? AND request_id<?", "pk_scores")
     assert any(one in plan for one in bounds), plan
     for whole in ("SCAN scores", "Seq Scan on scores", "Sort", "TEMP B-TREE"):

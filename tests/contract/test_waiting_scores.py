@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, text
+from sqlalchemy import insert, text
 
 from alama.core.lending.policy import Decision
 from alama.monitoring.store import SqlMonitoring
@@ -19,7 +19,7 @@ from alama.scoring.store import Scores
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.protected import House
-from tests.stores import lenders_in, scores_in
+from tests.stores import lenders_in, plan_of_page, scores_in
 
 DOUBTFUL: dict[str, Any] = {
     "mobile_money_months": 12,
@@ -93,23 +93,6 @@ def test_monitoring_counts_what_is_listed_and_nothing_else(house: House) -> None
 # ------------------------------------------------------------------------------------- plans
 
 
-def planned(database: Database, before: str | None) -> str:
-    """How the database goes about it."""
-    said: list[tuple[str, Any]] = []
-
-    def listen(*heard: Any) -> None:
-        said.append((heard[2], heard[3]))
-
-    event.listen(database.engine, "before_cursor_execute", listen)
-    scores_in(database).page(DEMO, before, 21, WAITING)
-    event.remove(database.engine, "before_cursor_execute", listen)
-    statement, parameters = said[-1]
-    explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
-    with database.reading() as connection:
-        rows = connection.exec_driver_sql(f"{explain} {statement}", parameters)
-        return "\n".join(str(row[-1]) for row in rows)
-
-
 def many(rare: int) -> Sequence[dict[str, object]]:
     """A book in which one score of some was left open."""
     row = an_entry().score
@@ -130,7 +113,7 @@ def test_what_waits_is_found_without_reading_the_scores_between(
         connection.execute(insert(schema.scores), rows)
         connection.execute(text("ANALYZE scores"))
     before = None if page == "first" else str(rows[2_000]["request_id"])
-    plan = planned(database, before)
+    plan = plan_of_page(database, before, WAITING)
     assert f"INDEX {INDEX}" in plan or f"Index Scan Backward using {INDEX} on scores" in plan
     for whole in ("SCAN ", "Seq Scan on scores", "Sort", "TEMP B-TREE"):
         assert whole not in plan
