@@ -13,6 +13,7 @@ from alama.webhooks.records import KEPT_US, Forgotten
 from alama.webhooks.worker import Chores
 from tests.clocks import HandClock
 from tests.outboxes import Told, WatchedOutbox, opened
+from tests.unit.webhooks.setting import WITHIN_S
 from tests.webhooked import an_event
 
 BOOK = Book("a", Mode.TEST)
@@ -64,7 +65,7 @@ def test_the_first_time_comes_soon_after_the_start(
 
     async def scenario() -> None:
         task = asyncio.create_task(Chores(outbox, Told(), HandClock(now_us())).run())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WITHIN_S):
             while outbox.events:  # noqa: ASYNC110  as it is
                 await asyncio.sleep(0.01)
         task.cancel()
@@ -86,7 +87,7 @@ def test_everything_is_done_again_and_again_though_it_fails(
 
     async def scenario() -> None:
         task = asyncio.create_task(Chores(outbox, told, HandClock(now_us())).run())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WITHIN_S):
             while len(tried) < 3 or len(told.backlogs) < 3:  # noqa: ASYNC110  as it is
                 await asyncio.sleep(0.01)
         task.cancel()
