@@ -29,9 +29,7 @@ from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs
 from alama.scoring import replay as replaying
 from alama.scoring import waterfall
 from alama.scoring.records import (
-    ScoreRow,
     ScoreSummary,
-    Sealed,
     StoredScore,
     UnknownScore,
     Wanted,
@@ -46,6 +44,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
     from rich.table import Table
+
+    from alama.core.assess import Contribution
 
 
 DESCRIPTION: Final = """\
@@ -125,7 +125,7 @@ def show_list(args: argparse.Namespace) -> int:
         terminal.remark(f"{lender.id} has {' '.join(filter(None, said))}")
         return 0
     terminal.remark(f"{lender.id}, {args.mode} mode{wait and ', scores ' + wait}:")
-    _say_list(shown, lender.currency)
+    say_list(shown, lender.currency)
     if len(found) > len(shown):
         again = "--waiting " if args.waiting else ""
         terminal.remark(f"Older ones: {again}--before {shown[-1].request_id}")
@@ -138,7 +138,7 @@ def show(args: argparse.Namespace) -> int:
         record = recall(opened.registry, opened.vault, find_score(opened, args.request_id))
         sequel = Reviews.at(opened).sequel(record.row.book, record.row.request_id)
     terminal.say(record.row.request_id)
-    terminal.say(facts([*_facts(record.row, record.sealed), *facts_of(sequel)]))
+    terminal.say(facts([*_facts(record), *facts_of(sequel)]))
     console = terminal.stdout()
     said = record.sealed.assessment
     console.print(waterfall.drawing(record.model, record.policy, said, console), soft_wrap=True)
@@ -167,7 +167,8 @@ def difference_table(source: str, differences: Sequence[Difference]) -> Table:
     return table
 
 
-def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
+def say_list(scores: Sequence[ScoreSummary], currency: str | None) -> None:
+    """Print a line for each score; a wide terminal has room for the offers."""
     roomy = terminal.stdout().width >= _OFFER_WIDTH
     offer = ("limit", "term", "APR") if roomy else ()
     table = plain_table("request", "given (UTC)", "score", "default", "decision", *offer)
@@ -185,7 +186,7 @@ def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
         ]
         if roomy and score.recommended_limit:
             cells += [
-                f"{currency} {number(score.recommended_limit)}",
+                " ".join(filter(None, (currency, number(score.recommended_limit)))),
                 f"{score.recommended_term_days} d",
                 f"{score.recommended_apr:.2f}%",
             ]
@@ -193,18 +194,24 @@ def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
     terminal.say(table)
 
 
-def _facts(row: ScoreRow, sealed: Sealed) -> list[tuple[str, str]]:
+def _facts(record: Record) -> list[tuple[str, str]]:
     """Tell what the drawing does not: who asked, when, and what no model reads."""
-    drawn = {contribution.feature for contribution in sealed.assessment.contributions}
-    sent = msgspec.json.decode(sealed.application, type=dict[str, object])
-    also = [visible(f"{name} {value}") for name, value in sent.items() if name not in drawn]
-    rows = [
+    row, said = record.row, record.sealed.assessment
+    return [
         ("given", f"{terminal.second(row.created_us)} UTC, in {row.processing_ms} ms"),
         ("to", f"{row.lender}, {row.mode} mode, {row.key_id}"),
         ("model", row.model_id),
         ("policy", row.policy_id),
+        *fact_of_rest(record.sealed.application, said.contributions),
     ]
-    return [*rows, ("also", ", ".join(also))] if also else rows
+
+
+def fact_of_rest(application: bytes, drawn: Iterable[Contribution]) -> list[tuple[str, str]]:
+    """Give what was sent and no model reads, if there is any, as a line of facts."""
+    names = {contribution.feature for contribution in drawn}
+    sent = msgspec.json.decode(application, type=dict[str, object])
+    also = [visible(f"{name} {value}") for name, value in sent.items() if name not in names]
+    return [("also", ", ".join(also))] if also else []
 
 
 def _identical(record: Record) -> str:
