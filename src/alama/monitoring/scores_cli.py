@@ -261,6 +261,13 @@ def _register_review(actions: Subparsers) -> None:
     add("request_id", metavar="REQUEST_ID", help="of the score")
     add("--lender", required=True, metavar="ID", help="`alama lenders list` shows them")
     add("--mode", required=True, choices=[mode.value for mode in Mode], help="of the score")
+    add_judgement(parser)
+    parser.set_defaults(run=review)
+
+
+def add_judgement(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what a person decided, and who it was."""
+    add = parser.add_argument
     add("--decision", required=True, choices=RULINGS, help="what the person decided")
     add(
         "--reason",
@@ -271,7 +278,6 @@ def _register_review(actions: Subparsers) -> None:
     )
     add("--by", required=True, metavar="NAME", help="who decided, for the audit")
     add("--note", default="", metavar="TEXT", help="in their own words (default: none)")
-    parser.set_defaults(run=review)
 
 
 def review(args: argparse.Namespace) -> int:

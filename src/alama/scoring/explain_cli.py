@@ -100,7 +100,7 @@ examples:
 SEARCH_S: Final = 10.0
 """How long a what-if in a terminal may take; nearly all take milliseconds."""
 
-_SIZE_MAX: Final = 64 * 1024
+SIZE_MAX: Final = 64 * 1024
 """Bytes of an application, as the service has it."""
 
 _WAYS_MAX: Final = 5
@@ -125,11 +125,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="of money in the application (default: the policy's, or else the model's)",
     )
-    _add_what_is_sought(parser)
+    add_sought(parser)
+    add("--html", type=Path, metavar="PAGE", help="write a page for the applicant, to be printed")
     parser.set_defaults(run=run)
 
 
-def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
+def add_sought(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what is sought for an application, and in which language."""
     add = parser.add_argument
     add(
         "--target",
@@ -157,7 +159,6 @@ def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="of what is said to the applicant: en, sw or fr (default: %(default)s)",
     )
-    add("--html", type=Path, metavar="PAGE", help="write a page for the applicant, to be printed")
 
 
 class _Question(NamedTuple):
@@ -261,7 +262,7 @@ def _application(
     args: argparse.Namespace, ready: ReadyModel, policy: ReadyPolicy | None
 ) -> Application:
     """Read the application, without what the policy forbids."""
-    document = sample_application() if args.file is None else read_bytes(args.file, _SIZE_MAX)
+    document = sample_application() if args.file is None else read_bytes(args.file, SIZE_MAX)
     source = "the sample application" if args.file is None else named(args.file)
     try:
         application = Intake(ready.catalogue).read(document)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.app.remote.client import Call, Client, Refused
+from alama.app.remote.commands import book_of
 from alama.app.remote.logins import InvalidAddress, Login, Logins, address
 from alama.lenders import keys
 from alama.platform.book import Mode
@@ -79,11 +80,6 @@ def run(args: argparse.Namespace) -> int:
     terminal.remark(f"{'The key before is replaced' if again else 'The key is kept'}: {kept.path}")
     terminal.remark("Try next: alama remote scores list")
     return 0
-
-
-def book_of(login: Login) -> str:
-    """Name whose book a key opens, as far as that is known."""
-    return f"{login.lender or 'a lender'}, {login.mode} mode"
 
 
 def _say_kept(kept: Logins) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from alama.app.remote.login_cli import book_of
+from alama.app.remote.commands import book_of
 from alama.app.remote.logins import Logins, Wish, address
 from alama.platform.book import Mode
 from alama.platform.errors import InvalidName
