@@ -16,6 +16,7 @@ from alama.core.lending.policy import Decision
 from alama.core.lending.pricing import Price
 from alama.core.monitoring.news import News, State
 from alama.core.product import PRODUCT
+from alama.core.recourse.answer import Hindrance
 from alama.core.units import Apr, Money, Points, Probability
 from alama.monitoring.outcomes import Result
 from alama.monitoring.outcomes_api import NewOutcome, OutcomeResult
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.scoring.api import Concluded, ShapValue
-    from alama.scoring.explain_api import Counterfactual, ExplainReply
+    from alama.scoring.explain_api import Counterfactual, ExplainedValue, ExplainReply
     from alama.scoring.scores_api import ScoreListed, ScoreOutcome, ScoreRecord, ScoreReview
 
     E = TypeVar("E", bound=StrEnum)
@@ -92,7 +93,7 @@ def summary(listed: ScoreListed) -> ScoreSummary:
 
 
 def contributions(
-    shap_values: Iterable[ShapValue], application: Mapping[str, Value]
+    shap_values: Iterable[ShapValue | ExplainedValue], application: Mapping[str, Value]
 ) -> tuple[Contribution, ...]:
     """Put the value that was sent beside each contribution, which has the name it was sent by."""
     return tuple(
@@ -102,7 +103,7 @@ def contributions(
 
 
 def assessment(
-    said: Concluded,
+    said: Concluded | Counterfactual,
     base_score: float,
     parts: tuple[Contribution, ...],
     detail: OfferDetail | None,
@@ -237,7 +238,9 @@ class ExplanationDrawing:
             self._told.blank()
             self._told.hang(Text(said.notice or ""))
         elif said.binding:
-            self._told.heading(f"Nothing leads to {said.target}")
+            gave_up = any(one.code == Hindrance.OUT_OF_TIME for one in said.binding)
+            nothing = "Nothing was found that" if gave_up else "Nothing"
+            self._told.heading(f"{nothing} leads to {said.target}")
             for text in dict.fromkeys(one.text for one in said.binding):
                 self._told.hang(Text(text), "-")
         else:

@@ -37,7 +37,7 @@ from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import facts
 from alama.scoring.explain_api import ExplainReply
 from alama.scoring.explain_cli import SIZE_MAX, add_sought
-from alama.scoring.scores_api import PAGE_MAX, ScorePage, ScoreRecord, ScoreReview
+from alama.scoring.scores_api import PAGE_MAX, ScoreListed, ScoreRecord, ScoreReview
 from alama.scoring.sequels import Sequel
 from alama.webhooks.cli import moment_us
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from alama.core.monitoring.news import News
     from alama.monitoring.outcomes import Result
-    from alama.scoring.scores_api import ScoreListed
 
     Run = Callable[[argparse.Namespace], int]
 
@@ -157,24 +156,25 @@ def _register_scores(nouns: Subparsers) -> None:
 def list_scores(args: argparse.Namespace) -> int:
     before = None if args.before is None else request_id_from(args.before)
     with connected(args) as session:
-        found, more = _pages(session, args, before)
+        found, cursor = _pages(session, args, before)
     if args.json:
         for one in found:
-            sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
+            sys.stdout.write(bytes(one).decode() + "\n")
         sys.stdout.flush()
     elif found:
-        say_list([answers.summary(one) for one in found], session.login.currency)
+        listed = [session.client.read(one, ScoreListed) for one in found]
+        say_list([answers.summary(one) for one in listed], session.login.currency)
     else:
         terminal.remark(f"There are no {'older ' if before else ''}scores of that kind.")
-    if more:
-        terminal.remark(f"Older ones: --before {found[-1].request_id}")
+    if cursor is not None:
+        terminal.remark(f"Older ones: --before {cursor}")
     return 0
 
 
 def _pages(
     session: Session, args: argparse.Namespace, cursor: str | None
-) -> tuple[Sequence[ScoreListed], bool]:
-    """Read as many scores as are wanted, and whether there are more."""
+) -> tuple[Sequence[msgspec.Raw], str | None]:
+    """Read as many scores as are wanted, as they came, and where it goes on."""
     given = {
         "from": None if args.since is None else _rfc3339(args.since),
         "to": None if args.until is None else _rfc3339(args.until),
@@ -184,15 +184,20 @@ def _pages(
         "waiting": "true" if args.waiting else None,
     }
     wanted = {name: value for name, value in given.items() if value is not None}
-    found: list[ScoreListed] = []
+    found: list[msgspec.Raw] = []
     while True:
         limit = min(PAGE_MAX, args.limit - len(found))
         query = {**wanted, "limit": str(limit), **({} if cursor is None else {"cursor": cursor})}
-        page = session.client.ask(Call("GET", "/v1/scores", query), ScorePage)
+        page = session.client.ask(Call("GET", "/v1/scores", query), _Page)
         found += page.data
         cursor = page.next_cursor
         if cursor is None or len(found) >= args.limit:
-            return found, cursor is not None
+            return found, cursor
+
+
+class _Page(msgspec.Struct, frozen=True):
+    data: list[msgspec.Raw]
+    next_cursor: str | None
 
 
 def _rfc3339(moment: int) -> str:
@@ -428,7 +433,6 @@ def health(args: argparse.Namespace) -> int:
     if args.json:
         _say_json(answer)
     else:
-        told = [("status", found.status), ("version", found.version), ("reason", found.reason)]
-        known = [*told, ("model of test keys", found.model)]
-        terminal.say(facts([(name, text) for name, text in known if text is not msgspec.UNSET]))
+        told = msgspec.to_builtins(found)  # what was not said is not in it
+        terminal.say(facts(told.items()))
     return 0 if found.status == "ok" else _EXIT_UNWELL

@@ -111,7 +111,7 @@ class Client:
         """Give the answer as what it is promised to be; `Refused`, `Unreachable`."""
         return self.read(self.fetch(call), kind)
 
-    def read(self, answer: bytes, kind: type[T]) -> T:
+    def read(self, answer: bytes | msgspec.Raw, kind: type[T]) -> T:
         try:
             return msgspec.json.decode(answer, type=kind)
         except msgspec.DecodeError as error:
@@ -238,7 +238,8 @@ def _refused(url: str, answer: _Answer, problem: Problem | None) -> Refused:
     if problem is None:
         return Refused(answer.status, None, *_of_another(url, answer))
     meaning = PROBLEMS.get(problem.code)
-    lines = [f"{problem.code}: {problem.detail or problem.title}"]
+    detail = (problem.detail or problem.title).replace(": see errors.", ":")  # they stand below
+    lines = [f"{problem.code}: {detail}"]
     lines += [f"  {one.pointer.removeprefix('/')} {one.detail}" for one in problem.errors]
     if problem.request_id:
         lines.append(f"  request {problem.request_id}")

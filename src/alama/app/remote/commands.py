@@ -14,9 +14,16 @@ from alama.platform.terminal import terminal
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _KEY_PROBLEMS: Final = frozenset({"key_missing", "key_refused", "key_expired"})
+_HINTS: Final[Mapping[str, str | None]] = {
+    "invalid_application": "mend these fields; nothing was scored and nothing stored",
+    "invalid_parameter": None,
+    "invalid_request": "mend what these name; nothing was kept",
+    "webhook_endpoint_disabled": "alama remote webhooks update ENDPOINT_ID --enable",
+}
+"""What is said here in other words than to the program of a caller."""
 
 
 class Session(NamedTuple):
@@ -44,6 +51,8 @@ def connected(args: argparse.Namespace) -> Iterator[Session]:
     except Refused as error:
         if error.code in _KEY_PROBLEMS:
             error.hint = f"{error.hint} Then: alama login {login.url}"
+        elif error.code is not None:
+            error.hint = _HINTS.get(error.code, error.hint)
         raise
 
 
