@@ -24,7 +24,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, add_mode, whole
+from alama.platform.terminal.command import Subparsers, add_mode, moment_us, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import replay as replaying
 from alama.scoring import waterfall
@@ -55,7 +55,8 @@ answer, to the last digit."""
 
 LIST_DESCRIPTION: Final = """\
 List the scores of one lender in one mode, newest first: those of the lender demo in test mode
-unless others are named. A wide terminal shows the offers too. Times are UTC.
+unless others are named. A score is listed where all that is asked for holds. A wide terminal shows
+the offers too. Times are UTC.
 
 --waiting lists those alone that wait for a person: they say REVIEW, nobody has reviewed them yet,
 and their applicants were not erased. `alama scores review` says what was decided."""
@@ -89,15 +90,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     add = listed.add_argument
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
     add_mode(listed, Mode.TEST)
-    add(
-        "--limit",
-        type=whole(1, _LIMIT_MAX),
-        default=_LIMIT,
-        metavar="N",
-        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
-    )
-    add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
-    add("--waiting", action="store_true", help="only those that a person has to decide on yet")
+    add_wanted(listed)
     listed.set_defaults(run=show_list)
     _register_tally(actions)
     _register_review(actions)
@@ -110,13 +103,33 @@ def register(parser: argparse.ArgumentParser) -> None:
         action.set_defaults(run=run)
 
 
+def add_wanted(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told which scores to list, and how many."""
+    add = parser.add_argument
+    add("--since", type=moment_us, metavar="TIME", help="only those given then or later")
+    add("--until", type=moment_us, metavar="TIME", help="only those given before")
+    add("--decision", choices=[one.value for one in Decision], help="only those that say this")
+    add("--tier", metavar="TIER", help="only those of this tier")
+    add("--ref", metavar="REF", help="only those of one applicant, by the applicant_ref")
+    add("--waiting", action="store_true", help="only those that a person has to decide on yet")
+    add(
+        "--limit",
+        type=whole(1, _LIMIT_MAX),
+        default=_LIMIT,
+        metavar="N",
+        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
+    )
+    add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
+
+
 def show_list(args: argparse.Namespace) -> int:
     """List scores, and say how to go on where there are more."""
     before = None if args.before is None else request_id_from(args.before)
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         # One more than asked for tells whether there are more.
-        book, wanted = Book(lender.id, Mode(args.mode)), Wanted(waiting=args.waiting)
+        book = Book(lender.id, Mode(args.mode))
+        wanted = _wanted(args, opened, book)
         found = Scores.at(opened).page(book, before, args.limit + 1, wanted)
     shown = found[: args.limit]
     wait = "that wait for a person" if args.waiting else ""
@@ -130,6 +143,15 @@ def show_list(args: argparse.Namespace) -> int:
         again = "--waiting " if args.waiting else ""
         terminal.remark(f"Older ones: {again}--before {shown[-1].request_id}")
     return 0
+
+
+def _wanted(args: argparse.Namespace, opened: Installation, book: Book) -> Wanted:
+    subject = None
+    if args.ref is not None:
+        # As the database knows an applicant: nowhere by the reference itself.
+        subject = opened.vault.ring(book.lender).subject(book.mode.value, args.ref.strip())
+    decision = None if args.decision is None else Decision(args.decision)
+    return Wanted(args.since, args.until, decision, args.tier, subject, args.waiting)
 
 
 def show(args: argparse.Namespace) -> int:

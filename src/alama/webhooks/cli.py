@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from alama.core.errors import AlamaError
@@ -17,7 +16,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
 from alama.platform.events import PREFIX, Event, EventKind
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, moment_us, whole
 from alama.platform.terminal.tables import GAP, Lines, Stacked, cut, facts
 from alama.platform.terminal.terminal import add_yes, confirm
 from alama.webhooks import records as webhooks_records
@@ -388,8 +387,6 @@ PAGE_DEFAULT: Final = 20
 PAGE_MAX: Final = 1_000
 ALL_KINDS: Final = "all"
 
-_US: Final = 1_000_000
-
 
 def add_book(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -473,17 +470,6 @@ def kind_of(name: str) -> EventKind:
         raise InvalidName(
             "there is no such kind of event", hint=f"there are {', '.join(EventKind)}"
         ) from None
-
-
-def moment_us(text: str) -> int:
-    """Read a day or a time, UTC unless it says otherwise, as microseconds since 1970."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        message = f"{text} is no time; write it as 2026-11-15 or 2026-11-15T10:30"
-        raise argparse.ArgumentTypeError(message) from None
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return round(aware.timestamp() * _US)
 
 
 def _description(text: str) -> str:

@@ -55,8 +55,7 @@ class Scripted(socketserver.ThreadingTCPServer):
         if self.tls is None:
             return plain, address
         # Shaken hands with by the thread that reads.
-        shaking = {"server_side": True, "do_handshake_on_connect": False}
-        return self.tls.wrap_socket(plain, **shaking), address
+        return self.tls.wrap_socket(plain, True, False), address  # noqa: FBT003  as `ssl` has it
 
     def handle_error(self, *_: Any) -> None:
         """A client that hangs up is no news."""
@@ -66,8 +65,8 @@ class Handler(socketserver.StreamRequestHandler):
     server: Scripted
 
     def handle(self) -> None:
-        head = b""
-        if self.rfile.peek(1)[:1] == TLS_BEGINS:
+        head = self.rfile.read(1)
+        if head == TLS_BEGINS:
             self.wfile.write(self.server.script.pop(0))
             return
         while not head.endswith(b"\r\n\r\n"):

@@ -17,7 +17,6 @@ import msgspec
 from alama.app.remote import answers, webhooks_cli
 from alama.app.remote.client import Call
 from alama.app.remote.commands import Session, add_where, book_of, connected
-from alama.core.lending.policy import Decision
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.monitoring.news import State
 from alama.monitoring import cli as monitoring_cli
@@ -25,6 +24,7 @@ from alama.monitoring import outcomes_cli
 from alama.monitoring.outcomes_api import OutcomeResults
 from alama.monitoring.scores_cli import (
     add_judgement,
+    add_wanted,
     fact_of_rest,
     facts_of,
     request_id_from,
@@ -33,13 +33,11 @@ from alama.monitoring.scores_cli import (
 from alama.platform.files.texts import read_bytes
 from alama.platform.http.status import Health
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import facts
 from alama.scoring.explain_api import ExplainReply
 from alama.scoring.explain_cli import SIZE_MAX, add_sought
 from alama.scoring.scores_api import PAGE_MAX, ScoreListed, ScoreRecord, ScoreReview
 from alama.scoring.sequels import Sequel
-from alama.webhooks.cli import moment_us
 
 if TYPE_CHECKING:
     import argparse
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
 
     from alama.core.monitoring.news import News
     from alama.monitoring.outcomes import Result
+    from alama.platform.terminal.command import Subparsers
 
     Run = Callable[[argparse.Namespace], int]
 
@@ -65,8 +64,6 @@ examples:
   alama remote webhooks list
   alama remote monitor --days 30 --html report.html"""
 
-_LIMIT: Final = 20
-_LIMIT_MAX: Final = 1_000
 _US: Final = 1_000_000
 _EXIT_UNWELL: Final = 1
 
@@ -129,22 +126,8 @@ def _register_scores(nouns: Subparsers) -> None:
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listed = _action(actions, "list", list_scores, "those given, newest first", LIST_DESCRIPTION)
-    add = listed.add_argument
-    add("--since", type=moment_us, metavar="TIME", help="given at this time or later")
-    add("--until", type=moment_us, metavar="TIME", help="given before this time")
-    add("--decision", choices=[one.value for one in Decision], help="that say this")
-    add("--tier", metavar="TIER", help="of this tier")
-    add("--ref", metavar="REF", help="of one applicant, by the applicant_ref")
-    add("--waiting", action="store_true", help="only those that a person has to decide on yet")
-    add(
-        "--limit",
-        type=whole(1, _LIMIT_MAX),
-        default=_LIMIT,
-        metavar="N",
-        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
-    )
-    add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
-    add("--json", action="store_true", help="one JSON object a line, for programs")
+    add_wanted(listed)
+    listed.add_argument("--json", action="store_true", help="one JSON object a line, for programs")
     shown = _action(actions, "show", show_score, "one score, and why", SHOW_DESCRIPTION)
     shown.add_argument("request_id", metavar="REQUEST_ID", help="of the score")
     _add_json(shown)
