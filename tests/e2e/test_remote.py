@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import select
 
 from alama.app.cli import EXIT_INTERRUPTED, EXIT_MISTAKE
-from alama.app.remote.client import Call, Client
+from alama.app.remote.client import Call, Client, Unreachable
 from alama.lenders import installation, keys
 from alama.monitoring import outcomes_cli, schema
 from alama.platform import settings
@@ -30,6 +30,7 @@ from tests.ports import HOST
 from tests.server import ALAMA, DEMO, Server, run_command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "remote.md").read_text("utf-8")
+HOOK = f"http://{HOST}:9/hook"
 UNSTABLE = (
     (re.compile(r"req_[0-9a-f]{28}"), "REQUEST"),
     (re.compile(rf"http://{HOST}:\d+"), "SERVICE"),
@@ -275,6 +276,30 @@ def test_an_application_is_scored_once_under_a_key(at: Person, application: Path
     assert "KES" in shown
 
 
+def test_what_may_have_been_done_is_told_with_the_way_to_do_it_once(
+    at: Person, application: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Client._send
+
+    def unheard(client: Client, call: Call) -> Any:
+        send(client, call)
+        raise Unreachable("it broke off")
+
+    application.write_text(json.dumps(COMPACT | {"applicant_ref": "lost-in-between"}))
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "_send", unheard)
+        said = at.refused("score", str(application))
+        assert "shows it, `remove` takes it away" in at.refused("webhooks", "add", HOOK)
+    (under,) = re.findall(r"--idempotency-key \S+", said)
+    rid = scored(at, application, *under.split())["request_id"]
+    (line,) = at.remote("scores", "list", "--ref", "lost-in-between", "--json").splitlines()
+    assert json.loads(line)["request_id"] == rid
+    (endpoint,) = re.findall(r"we_[0-9a-f]{28}", at.remote("webhooks", "list"))
+    at.remote("webhooks", "remove", endpoint, "--yes")
+    for key in ("", "a\nb", "\u00fc", "k" * 256):
+        assert "printable" in at.refused("score", str(application), "--idempotency-key", key)
+
+
 def test_an_explanation_stores_nothing_and_shows_ways(at: Person, application: Path) -> None:
     before = at.remote("scores", "list", "--json")
     application.write_text(json.dumps(COMPACT | {"applicant_ref": "fixture-declined"}))
@@ -322,7 +347,7 @@ def test_a_review_is_kept_and_shown(at: Person, application: Path) -> None:
 
 
 def test_webhooks_are_managed_from_afar(at: Person) -> None:
-    secret = at.remote("webhooks", "add", f"http://{HOST}:9/hook", "--kind", "score.created")
+    secret = at.remote("webhooks", "add", HOOK, "--kind", "score.created")
     assert secret.startswith("whsec_")
     here = ("demo", "--mode", "test")
     listed = at.remote("webhooks", "list")
@@ -448,6 +473,8 @@ def test_one_outcome_is_recorded_or_told_why_not(at: Person, application: Path) 
     assert "repaid on" in at.remote("scores", "show", rid)
     unknown = at.type("remote", "outcomes", "record", f"req_{'0' * 28}", *said[3:])
     assert (unknown.code, "unknown_score: There is no score" in unknown.out) == (1, True)
+    amount = at.type("remote", *said, "--repaid-amount", "nan")
+    assert (amount.code, "--repaid-amount" in amount.err) == (EXIT_MISTAKE, True)
     assert "invalid_request" in at.refused("outcomes", "record", rid, "repaid", "--date", "soon")
 
 

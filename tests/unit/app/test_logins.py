@@ -96,6 +96,16 @@ def test_a_relative_folder_is_passed_over() -> None:
     assert Logins.of({}).path == at_home
 
 
+def test_who_has_no_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(InvalidLogins, match="no home") as raised:
+        Logins.of({})
+    assert raised.value.hint == "set XDG_CONFIG_HOME"
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [

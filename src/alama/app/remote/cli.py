@@ -6,6 +6,7 @@ this machine; where the public interface does not tell what they show, it is lef
 
 from __future__ import annotations
 
+import math
 import sys
 import uuid
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.app.remote import answers, webhooks_cli
-from alama.app.remote.client import Call
+from alama.app.remote.client import Call, Unreachable
 from alama.app.remote.commands import Session, add_where, book_of, connected
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.monitoring.news import State
@@ -30,6 +31,7 @@ from alama.monitoring.scores_cli import (
     request_id_from,
     say_list,
 )
+from alama.platform.errors import InvalidName
 from alama.platform.files.texts import read_bytes
 from alama.platform.http.status import Health
 from alama.platform.terminal import terminal
@@ -64,6 +66,7 @@ examples:
   alama remote webhooks list
   alama remote monitor --days 30 --html report.html"""
 
+_KEY_LENGTH_MAX: Final = 255
 _US: Final = 1_000_000
 _EXIT_UNWELL: Final = 1
 
@@ -264,11 +267,16 @@ def _register_applications(nouns: Subparsers) -> None:
 
 def score(args: argparse.Namespace) -> int:
     body = read_bytes(args.file, SIZE_MAX)
-    key = args.idempotency_key or str(uuid.uuid4())
+    key = str(uuid.uuid4()) if args.idempotency_key is None else _idempotency_key(args)
     query = {"expand": answers.EXPAND, **({"language": args.language} if args.language else {})}
     call = Call("POST", "/v1/score", query, body, {"Idempotency-Key": key})
     with connected(args) as session:
-        answer = session.client.fetch(call)
+        try:
+            answer = session.client.fetch(call)
+        except Unreachable as error:
+            if error.was_sent:
+                error.hint = f"it may have been scored; ask again with --idempotency-key {key}"
+            raise
         if args.json:
             _say_json(answer)
             return 0
@@ -282,6 +290,15 @@ def score(args: argparse.Namespace) -> int:
     drawing = answers.ExplanationDrawing(reply.offer.currency, console)
     drawing.reasons(reply.decision, reply.reasons)
     return 0
+
+
+def _idempotency_key(args: argparse.Namespace) -> str:
+    key: str = args.idempotency_key
+    if not (key.isascii() and key.isprintable() and key.strip() and len(key) <= _KEY_LENGTH_MAX):
+        raise InvalidName(
+            f"an idempotency key has 1 to {_KEY_LENGTH_MAX} printable ASCII characters"
+        )
+    return key
 
 
 def explain(args: argparse.Namespace) -> int:
@@ -345,11 +362,18 @@ def _register_outcomes(nouns: Subparsers) -> None:
         help=", ".join(State),
     )
     add("--date", required=True, metavar="DAY", help="when it happened, such as 2026-11-16")
-    add("--disbursed-amount", type=float, metavar="N", help="what was paid out")
-    add("--repaid-amount", type=float, metavar="N", help="what has come back so far, in all")
+    add("--disbursed-amount", type=_amount, metavar="N", help="what was paid out")
+    add("--repaid-amount", type=_amount, metavar="N", help="what has come back so far, in all")
     add("--defaulted-on", metavar="DAY", help="since when a default, where that is not --date")
     add("--corrects", action="store_true", help="in the place of all that was said of the loan")
     _add_json(recorded)
+
+
+def _amount(text: str) -> float:
+    amount = float(text)
+    if not math.isfinite(amount):  # in JSON it would be none, which says that it is not known
+        raise ValueError
+    return amount
 
 
 def load_outcomes(args: argparse.Namespace) -> int:

@@ -68,6 +68,9 @@ class Problem(msgspec.Struct, frozen=True):
 class Unreachable(AlamaError):
     """No answer came, or none of Alama."""
 
+    was_sent = True
+    """Whether something may have been done all the same."""
+
 
 class Refused(AlamaError):
     """The service has answered with a problem; `code` is None where something before it has."""
@@ -156,7 +159,7 @@ class Client:
         self._sleep(wait_s)
 
     def _send(self, call: Call) -> _Answer:
-        query = f"?{urlencode(call.query)}" if call.query else ""
+        query = f"?{urlencode(call.query, errors='surrogateescape')}" if call.query else ""
         headers = {
             "Accept": "application/json",
             "Authorization": f"Bearer {self._key}",
@@ -194,9 +197,11 @@ class Client:
             return Unreachable(f"{self.url} did not answer within {TIMEOUT_S:.0f} s")
         if isinstance(error, URLError):
             why = getattr(cause, "strerror", None) or str(cause)
-            return Unreachable(
+            failed = Unreachable(
                 f"cannot reach {self.url}: {why}", hint="compare the address, and see that it runs"
             )
+            failed.was_sent = False
+            return failed
         return Unreachable(
             f"{self.url} broke off before it had answered", hint="is that an Alama, and https?"
         )

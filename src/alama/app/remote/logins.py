@@ -71,8 +71,13 @@ class Logins:
     def of(cls, environment: Mapping[str, str]) -> Logins:
         """Those of the user: below XDG_CONFIG_HOME, or below .config at home."""
         named = environment.get("XDG_CONFIG_HOME", "")
-        # A relative one is to be passed over, says the specification of these folders.
-        base = Path(named) if Path(named).is_absolute() else Path.home() / ".config"
+        try:
+            # A relative one is to be passed over, says the specification of these folders.
+            base = Path(named) if Path(named).is_absolute() else Path.home() / ".config"
+        except RuntimeError:
+            raise InvalidLogins(
+                "whoever runs this has no home to keep keys in", hint="set XDG_CONFIG_HOME"
+            ) from None
         return cls(base / "alama" / FILE)
 
     def read(self) -> Sequence[Login]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from alama.app.remote.answers import microseconds
-from alama.app.remote.client import Call, Client
+from alama.app.remote.client import Call, Client, Unreachable
 from alama.app.remote.commands import add_where, connected
 from alama.platform import clock, ids
 from alama.platform.book import Book
@@ -111,7 +111,15 @@ class Endpoints:
     def add(self, book: Book, new: NewEndpoint) -> tuple[str, Endpoint]:
         body = {"url": new.url, "kinds": new.kinds, "description": new.description}
         call = self._api.post(_ENDPOINTS, body)._replace(repeatable=False)
-        made = self._api.ask(call, WebhookEndpointCreated)
+        try:
+            made = self._api.ask(call, WebhookEndpointCreated)
+        except Unreachable as error:
+            if error.was_sent:
+                error.hint = (
+                    "it may be there, with a secret that nobody has: `alama remote webhooks list` "
+                    "shows it, `remove` takes it away"
+                )
+            raise
         return made.secret, _endpoint(book, made)
 
     def of(self, book: Book) -> Sequence[Endpoint]:
