@@ -158,8 +158,9 @@ def test_an_answer_that_is_lost_is_asked_for_again_under_the_same_key(
     ask: Ask, server: Scripted
 ) -> None:
     call = Call("POST", "/v1/score", body=b"{}", headers={"Idempotency-Key": "one"})
-    with pytest.raises(Unreachable, match="broke off"):  # nothing was ever heard from there
+    with pytest.raises(Unreachable, match="broke off") as raised:  # never heard from before
         ask(b"", call=call)
+    assert raised.value.was_sent
     assert ask(problem(503, "busy"), b"", OK, call=call).status == "ok"
     assert len(server.requests) == 4
     assert len(set(server.requests)) == 1
@@ -236,8 +237,9 @@ def test_a_certificate_is_trusted_where_the_system_does(
 
 def test_a_service_without_tls_is_told(server: Scripted) -> None:
     server.script[:] = [answer(400, PAGE)]
-    with pytest.raises(Unreachable, match="no TLS with"):
+    with pytest.raises(Unreachable, match="no TLS with") as raised:
         Client(server.url.replace("http:", "https:"), KEY).fetch(GET)
+    assert not raised.value.was_sent
 
 
 def test_no_proxy_sees_a_key_that_goes_without_tls(

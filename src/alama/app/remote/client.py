@@ -180,7 +180,9 @@ class Client:
                 named = {name.lower(): value for name, value in reply.headers.items()}
                 return _Answer(reply.status, named, body)
         except (OSError, HTTPException) as error:
-            raise self._unreachable(error) from error
+            failed = self._unreachable(error)
+            failed.was_sent = not isinstance(error, URLError)  # that is told before all is sent
+            raise failed from error
 
     def _unreachable(self, error: OSError | HTTPException) -> Unreachable:
         cause = error.reason if isinstance(error, URLError) else error
@@ -197,11 +199,9 @@ class Client:
             return Unreachable(f"{self.url} did not answer within {TIMEOUT_S:.0f} s")
         if isinstance(error, URLError):
             why = getattr(cause, "strerror", None) or str(cause)
-            failed = Unreachable(
+            return Unreachable(
                 f"cannot reach {self.url}: {why}", hint="compare the address, and see that it runs"
             )
-            failed.was_sent = False
-            return failed
         return Unreachable(
             f"{self.url} broke off before it had answered", hint="is that an Alama, and https?"
         )
