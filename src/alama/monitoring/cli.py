@@ -73,6 +73,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         choices=[mode.value for mode in Mode],
         help="default: live where the lender is live, else test",
     )
+    add_report(parser)
+    parser.set_defaults(run=run)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what to report on, and where to."""
+    add = parser.add_argument
     add(
         "--days",
         type=whole(1, DAYS_MAX),
@@ -83,7 +90,6 @@ def register(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="ID", help="another model than the one that answers, by its id")
     add("--json", type=Path, metavar="FILE", help="all figures, as JSON; - is standard output")
     add("--html", type=Path, metavar="PAGE", help="the report with its plots, an HTML page")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -94,14 +100,19 @@ def run(args: argparse.Namespace) -> int:
         book = Book(lender.id, mode)
         _cut_windows(opened, book)
         report = naming_commands(Monitoring.at(opened).report(book, args.days, args.model))
+    give(args, report)
+    if not args.mode:
+        terminal.remark(f"This is the {mode} mode; --mode shows the other.")
+    return 0
+
+
+def give(args: argparse.Namespace, report: MonitoringReport) -> None:
+    """Write the report where a command was told to, or show what to look at."""
     if args.json or args.html:
         _write(args, report)
     else:
         terminal.say(summary(report))
         terminal.remark("\nMonth by month, what moved, and the plots: --html PAGE")
-    if not args.mode:
-        terminal.remark(f"This is the {mode} mode; --mode shows the other.")
-    return 0
 
 
 def _usual_mode(opened: Installation, lender: str) -> Mode:

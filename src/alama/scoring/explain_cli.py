@@ -48,7 +48,7 @@ from alama.platform.files.promise import promised
 from alama.platform.files.texts import STDIN, named, read_bytes, read_policy, told_of
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import whole
-from alama.platform.terminal.tables import Scale, glyphs
+from alama.platform.terminal.tables import Paragraphs, Scale, glyphs
 from alama.scoring.page import explanation_page
 from alama.scoring.waterfall import DECISION_STYLES, WIDTH_MAX, drawing, offer_in_words
 
@@ -100,7 +100,7 @@ examples:
 SEARCH_S: Final = 10.0
 """How long a what-if in a terminal may take; nearly all take milliseconds."""
 
-_SIZE_MAX: Final = 64 * 1024
+SIZE_MAX: Final = 64 * 1024
 """Bytes of an application, as the service has it."""
 
 _WAYS_MAX: Final = 5
@@ -125,11 +125,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="of money in the application (default: the policy's, or else the model's)",
     )
-    _add_what_is_sought(parser)
+    add_sought(parser)
+    add("--html", type=Path, metavar="PAGE", help="write a page for the applicant, to be printed")
     parser.set_defaults(run=run)
 
 
-def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
+def add_sought(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what is sought for an application, and in which language."""
     add = parser.add_argument
     add(
         "--target",
@@ -157,7 +159,6 @@ def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="of what is said to the applicant: en, sw or fr (default: %(default)s)",
     )
-    add("--html", type=Path, metavar="PAGE", help="write a page for the applicant, to be printed")
 
 
 class _Question(NamedTuple):
@@ -261,7 +262,7 @@ def _application(
     args: argparse.Namespace, ready: ReadyModel, policy: ReadyPolicy | None
 ) -> Application:
     """Read the application, without what the policy forbids."""
-    document = sample_application() if args.file is None else read_bytes(args.file, _SIZE_MAX)
+    document = sample_application() if args.file is None else read_bytes(args.file, SIZE_MAX)
     source = "the sample application" if args.file is None else named(args.file)
     try:
         application = Intake(ready.catalogue).read(document)
@@ -286,8 +287,8 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-_INDENT: Final = 5
-_STRIP_WIDTH: Final = 32
+STRIP_WIDTH: Final = 32
+"""Characters of a drawn way, of scores or of people."""
 
 
 class RecourseDrawing:
@@ -306,7 +307,7 @@ class RecourseDrawing:
         self._card = ready.card(ready.policy.model.scorecard_for(application))
         self._sought = sought
         self._advice = Advice(ready.policy, language)
-        self._console = console
+        self._told = Paragraphs(console, WIDTH_MAX)
         self._glyphs = glyphs(console)
 
     def show(self, explanation: Explanation) -> None:
@@ -314,15 +315,15 @@ class RecourseDrawing:
         recourse, said = explanation.recourse, explanation.assessment
         is_all_met = recourse.status is Status.ALREADY_MET and self._sought.goal == APPROVAL
         if not is_all_met and (loan := self._other_loan(said)):
-            self._heading(f"The offer is {loan}")
+            self._told.heading(f"The offer is {loan}")
         if explanation.reasons:
             is_approved = said.decision is Decision.APPROVED
-            self._heading("What speaks for it" if is_approved else "Why")
+            self._told.heading("What speaks for it" if is_approved else "Why")
             for number, reason in enumerate(explanation.reasons, start=1):
-                self._hang(Text(reason.text), f"{number}")
+                self._told.hang(Text(reason.text), f"{number}")
         match recourse.status:
             case Status.ALREADY_MET:
-                self._heading(self._met(said))
+                self._told.heading(self._met(said))
             case Status.FOUND:
                 self._found(explanation)
             case Status.NO_RECOURSE:
@@ -343,15 +344,15 @@ class RecourseDrawing:
         """Say how far ahead was looked, and what binds: what reads the same is said once."""
         nothing = "Nothing" if recourse.optimal else "Nothing was found that"
         days = horizon_days(self._policy.model.catalogue)
-        self._heading(f"{nothing} leads to {self._goal()} within {_in_days(days)}")
+        self._told.heading(f"{nothing} leads to {self._goal()} within {_in_days(days)}")
         names: dict[str, list[str]] = {}
         for obstacle in recourse.binding:
             told = self._advice.obstacle(obstacle)
             names.setdefault(told, []).append(_named_obstacle(obstacle))
         for told, those in names.items():
-            self._hang(Text(told), "-")
+            self._told.hang(Text(told), "-")
             for name in those:
-                self._hang(Text(name, "dim"))
+                self._told.hang(Text(name, "dim"))
 
     def _beside(self, asked: Unmet, offer: Offer) -> str:
         """Say what of the loan that was asked for is not offered; nothing where no loan is."""
@@ -369,15 +370,15 @@ class RecourseDrawing:
     def _found(self, explanation: Explanation) -> None:
         recourse = explanation.recourse
         proof = "proven" if recourse.optimal else "time ran out, cheaper ones may exist"
-        self._heading(f"What leads to {self._goal()}: the cheapest first, {proof}")
+        self._told.heading(f"What leads to {self._goal()}: the cheapest first, {proof}")
         for place, way in enumerate(recourse.counterfactuals, start=1):
             first, *others = self._way(explanation.assessment, way)
-            self._console.print()
-            self._hang(first, f"{place}")
+            self._told.blank()
+            self._told.hang(first, f"{place}")
             for line in others:
-                self._hang(line)
-        self._console.print()
-        self._hang(Text(self._advice.notice()))
+                self._told.hang(line)
+        self._told.blank()
+        self._told.hang(Text(self._advice.notice()))
 
     def _way(self, said: Assessment, way: Counterfactual) -> Iterator[Text]:
         """Yield the changes in words and as pictures, and what they lead to."""
@@ -385,7 +386,7 @@ class RecourseDrawing:
             yield Text(self._advice.change(change))
             yield from self._crossing(change)
         then = way.assessment
-        scale = Scale(calibration.SCORE_MIN, calibration.SCORE_MAX, _STRIP_WIDTH)
+        scale = Scale(calibration.SCORE_MIN, calibration.SCORE_MAX, STRIP_WIDTH)
         tiers = said.tier if said.tier == then.tier else f"{said.tier} to {then.tier}"
         score = f"  score {said.score} to {then.score}, tier {tiers}"
         yield scale.way(said.score, then.score, self._glyphs) + Text(score)
@@ -408,7 +409,7 @@ class RecourseDrawing:
         before, after = ladder.share_below(change.before), ladder.share_below(change.after)
         passed = round(100.0 * abs(after - before))
         told = f"  past {passed or 'fewer than 1'} of 100 people"
-        drawn = Scale(0.0, 1.0, _STRIP_WIDTH).way(before, after, self._glyphs)
+        drawn = Scale(0.0, 1.0, STRIP_WIDTH).way(before, after, self._glyphs)
         yield drawn + Text(told, "dim")
 
     def _goal(self) -> str:
@@ -416,25 +417,6 @@ class RecourseDrawing:
         kept = ", ".join(sorted(self._sought.locked))
         named = _named_goal(self._sought.goal)
         return f"{named} with {kept} as now" if kept else named
-
-    def _heading(self, shown: str) -> None:
-        self._console.print()
-        for line in self._wrapped(Text(shown, "bold"), self._width):
-            self._console.print(line)
-
-    def _hang(self, text: Text, bullet: str = "") -> None:
-        """Print a paragraph that hangs from its bullet, or from nothing."""
-        for place, line in enumerate(self._wrapped(text, self._width - _INDENT)):
-            self._console.print(Text(f"{'' if place else bullet:>3}  ") + line)
-
-    def _wrapped(self, text: Text, width: int) -> Iterator[Text]:
-        for line in text.wrap(self._console, width):
-            line.rstrip()
-            yield line
-
-    @property
-    def _width(self) -> int:
-        return min(self._console.width, WIDTH_MAX)
 
 
 def _named_goal(goal: Goal) -> str:

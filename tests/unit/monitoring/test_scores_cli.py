@@ -94,6 +94,23 @@ def test_a_long_list_is_read_page_by_page(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr() == ("", "demo has no older scores in test mode.\n")
 
 
+def test_scores_are_listed_by_what_is_known_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    approved, declined = give_score(), give_score(compact())
+
+    def listed(*wanted: str) -> list[str]:
+        assert main(["scores", "list", *wanted]) == 0
+        return re.findall(r"req_\w+", capsys.readouterr().out)
+
+    assert listed("--decision", "DECLINED") == [declined]
+    assert listed("--tier", "B") == [approved]
+    assert listed("--tier", "B", "--decision", "DECLINED") == []
+    assert listed("--since", "2020-01-01") == [declined, approved]
+    assert listed("--until", "2020-01-01") == []
+    assert listed("--ref", "nobody") == []
+    with pytest.raises(SystemExit):
+        main(["scores", "list", "--since", "soon"])
+
+
 def test_a_book_shows_its_own_scores_alone(capsys: pytest.CaptureFixture[str]) -> None:
     main(["lenders", "add", "umoja", "--name", "Umoja", "--currency", "UGX"])
     request_id = give_score(compact(), "umoja")

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import importlib
 import textwrap
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -145,6 +146,17 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def moment_us(text: str) -> int:
+    """Read a day or a time, UTC unless it says otherwise, as microseconds since 1970."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"{text} is no time; write it as 2026-11-15 or 2026-11-15T10:30"
+        raise argparse.ArgumentTypeError(message) from None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return round(aware.timestamp() * 1_000_000)
 
 
 def names(text: str) -> list[str]:
