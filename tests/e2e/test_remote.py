@@ -59,9 +59,9 @@ class Person:
     def file(self) -> Path:
         return self.folder / "config" / "alama" / "logins.json"
 
-    def type(self, *arguments: str, **variables: str) -> Said:
+    def type(self, *arguments: str, typed: str = "", **variables: str) -> Said:
         """Type a command; whatever it says, no key is part of it."""
-        said = Said(*run_command(arguments, self.environment | variables))
+        said = Said(*run_command(arguments, self.environment | variables, typed))
         assert self.key not in said.out + said.err
         return said
 
@@ -73,7 +73,7 @@ class Person:
         return made[0], made[1].id
 
     def log_in(self) -> Said:
-        return self.type("login", self.server.url, ALAMA_KEY=self.key)
+        return self.type("login", self.server.url, typed=self.key)
 
     def remote(self, *arguments: str) -> str:
         said = self.type("remote", *arguments)
@@ -182,10 +182,10 @@ def test_a_key_comes_by_a_pipe_and_by_no_argument(person: Person) -> None:
 def test_what_is_no_key_is_not_kept(person: Person) -> None:
     login = ("login", person.server.url)
     mistyped = person.key[:-1] + ("A" if person.key[-1] != "A" else "B")
-    assert "mistyped" in person.type(*login, ALAMA_KEY=mistyped).err
+    assert "mistyped" in person.type(*login, typed=mistyped).err
     assert "no key was given" in person.type(*login).err  # nobody is there to type one
     unknown = keys.make(0, b"another pepper", DEMO)[0]
-    assert "error: key_refused: " in person.type(*login, ALAMA_KEY=unknown).err
+    assert "error: key_refused: " in person.type(*login, typed=unknown).err
     assert not person.file.exists()
 
 

@@ -25,11 +25,11 @@ DESCRIPTION: Final = """\
 Keep a key for a service elsewhere, so that `alama remote` can ask it. Without URL, list the
 services that a key is kept for.
 
-The key is asked for and not shown as it is typed; or it is read from standard input, or from the
-variable ALAMA_KEY. It is never an argument: those are kept by shells and seen by everybody on the
-machine. It is tried out with one harmless request, then kept in a file that nobody else can read,
-logins.json in the folder alama below XDG_CONFIG_HOME or ~/.config. One key is kept for each
-address and mode, so a test key and a live key can stand side by side."""
+The key is asked for and not shown as it is typed, or read from standard input. It is never an
+argument: those are kept by shells and seen by everybody on the machine. It is tried out with one
+harmless request, then kept in a file that nobody else can read, logins.json in the folder alama
+below XDG_CONFIG_HOME or ~/.config. One key is kept for each address and mode, so a test key and a
+live key can stand side by side."""
 
 EXAMPLES: Final = """\
 examples:
@@ -39,7 +39,6 @@ examples:
   # in a script: the key comes from whatever keeps secrets there
   print-secret alama-key | alama login https://scores.example.org"""
 
-VARIABLE: Final = "ALAMA_KEY"
 _MODE_PREFIX: Final = {f"alama_{mode.value}_": mode for mode in Mode}
 _MAY_NOT_SAY: Final = "scope_missing"
 
@@ -94,15 +93,13 @@ def _say_kept(kept: Logins) -> None:
 
 def _key(url: str) -> str:
     """Read the key from where nobody looks on."""
-    if VARIABLE in os.environ:
-        text = os.environ[VARIABLE]
-    elif sys.stdin.isatty():
+    if sys.stdin.isatty():
         text = getpass.getpass(f"key for {url} (not shown): ", sys.stderr)
     else:
         text = sys.stdin.readline()
     key = text.strip()
     if not key:
-        raise InvalidName("no key was given", hint="type it, or pipe it in, or set ALAMA_KEY")
+        raise InvalidName("no key was given", hint="type it, or pipe it in")
     keys.check(key)
     return key
 
