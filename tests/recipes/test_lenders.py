@@ -1,0 +1,181 @@
+"""Each small lender against the real service, killed after every change that it makes there."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alama.platform.book import Book, Mode
+from sdk.contract.runner import SDK
+from tests.databases import sqlite_url
+from tests.e2e.service import Service
+from tests.ports import free_port
+from tests.recipes.wire import Wire
+
+RECIPES = SDK.parent / "recipes"
+DECISIONS = {
+    "L-1001": "APPROVED",
+    "L-1002": "APPROVED",
+    "L-1003": "APPROVED",
+    "L-1004": "REVIEW",
+    "L-1005": "DECLINED",
+    "L-1006": "DECLINED",
+}
+CHANGES = 1 + len(DECISIONS) + 3  # an endpoint, the scores, the outcomes
+
+pytestmark = [pytest.mark.long]
+
+_numbers = count(1)
+
+
+def rows(name: str) -> dict[str, dict[str, str]]:
+    with (RECIPES / name).open(encoding="utf-8", newline="") as file:
+        return {row["loan_id"]: row for row in csv.DictReader(file)}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    home = tmp_path_factory.mktemp("lenders")
+    settings = {"ALAMA_DEVELOPMENT": "yes"}
+    with Service(sqlite_url(home), home, 1, None, **settings).running() as running:
+        yield running
+
+
+def python(_: Path) -> tuple[Sequence[str | Path], Path]:
+    return (sys.executable, RECIPES / "python" / "lender.py"), RECIPES / "python"
+
+
+def typescript(home: Path) -> tuple[Sequence[str | Path], Path]:
+    """As `npm install` leaves it, by what `make sdk` has installed."""
+    sdk = SDK / "typescript"
+    assert (sdk / "dist" / "index.js").exists(), "the SDK is not built: make sdk"
+    for name in ("lender.ts", "package.json", "tsconfig.json"):
+        shutil.copy(RECIPES / "typescript" / name, home)
+    modules = home / "node_modules"
+    (modules / "@alama").mkdir(parents=True)
+    (modules / "@alama" / "client").symlink_to(sdk)
+    for name in ("@types", "typescript", "undici-types", ".bin"):
+        (modules / name).symlink_to(sdk / "node_modules" / name)
+    run_compiler("node_modules/.bin/tsc", where=home)
+    return ("node", "build/lender.js"), home
+
+
+def run_compiler(*command: str | Path, where: Path) -> None:
+    said = subprocess.run(
+        command, cwd=where, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+def java(home: Path) -> tuple[Sequence[str | Path], Path]:
+    """Compiled once: `java Lender.java`, the command of the README, does that at every start."""
+    (jar,) = (SDK / "java" / "build").glob("alama-client-*.jar")
+    source = RECIPES / "java" / "Lender.java"
+    strict = ("--release", "17", "-Xlint:all", "-Werror")
+    run_compiler("javac", *strict, "-cp", jar, "-d", home, source, where=home)
+    return ("java", "-XX:TieredStopAtLevel=1", "-cp", f"{jar}:{home}", "Lender"), home
+
+
+@pytest.mark.parametrize("prepare", [python, typescript, java], ids=lambda each: each.__name__)
+def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
+    prepare: Any, service: Service, tmp_path: Path
+) -> None:
+    book = Book(f"recipe-{next(_numbers)}", Mode.TEST)
+    service.lender(book.lender)
+    key = service.key(book)
+    port = free_port()
+    command, where = prepare(tmp_path)
+
+    with Wire(service.server.url, port) as wire:
+        environment = {
+            "ALAMA_URL": wire.url,
+            "ALAMA_KEY": key,
+            "FILES": str(RECIPES),
+            "STORE": str(tmp_path / "store"),
+            "PORT": str(port),
+            "HOOK_URL": wire.hook_url,
+            "PYTHONPATH": str(SDK / "python" / "src"),
+        }
+        no_wait = environment | {"EVENTS_S_MAX": "0"}
+
+        # Each time one change more gets through, and after the last of them it dies unheard.
+        for changes in range(1, CHANGES + 3):
+            code, said = wire.run(command, where, no_wait, changes=changes)
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL, said
+        assert changes > 3, said
+        assert told(said) == {loan: (*each, "asked") for loan, each in expected().items()}
+        assert wire.forged
+        assert set(wire.forged) == {400}
+        assert "refused L-1007 stability_score" in said
+
+        # It takes an event, and dies before the sender hears of it.
+        with delivering(service):
+            code, said = wire.run(command, where, environment, hooks=1)
+            assert code == -signal.SIGKILL, said
+            code, said = wire.run(command, where, environment)
+        assert code == 0, said
+        assert told(said) == {loan: (*each, "webhook") for loan, each in expected().items()}
+
+    stored = scores(service, key)
+    references = Counter(score["application"]["applicant_ref"] for score in stored)
+    assert references == Counter(
+        rows("applicants.csv")[loan]["applicant_ref"] for loan in DECISIONS
+    )
+    assert {
+        score["application"]["applicant_ref"]: score["outcome"]["outcome"]
+        for score in stored
+        if score["outcome"]
+    } == {
+        rows("applicants.csv")[loan]["applicant_ref"]: row["outcome"]
+        for loan, row in rows("repayments.csv").items()
+    }
+    (endpoint,) = service.get("/v1/webhook_endpoints", key=key).json()["data"]
+    assert endpoint["url"] == wire.hook_url
+    assert len(set(wire.taken)) == len(DECISIONS)
+
+
+def expected() -> dict[str, tuple[str, str]]:
+    outcomes = rows("repayments.csv")
+    return {
+        loan: (decision, outcomes[loan]["outcome"] if loan in outcomes else "-")
+        for loan, decision in DECISIONS.items()
+    }
+
+
+def told(said: str) -> dict[str, tuple[str, str, str]]:
+    """What it says at its end of each loan: decision, outcome, and who has confirmed it."""
+    lines = [line.split() for line in said.splitlines() if line.startswith("loan ")]
+    return {loan: (decision, outcome, by) for _, loan, decision, _, by, outcome in lines}
+
+
+@contextmanager
+def delivering(service: Service) -> Iterator[None]:
+    """A worker of the service, which sends all that has been waiting for one."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "alama", "worker"],
+        env=service.server.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def scores(service: Service, key: str) -> list[dict[str, Any]]:
+    listed = service.get("/v1/scores?limit=100", key=key).json()["data"]
+    return [service.get(f"/v1/scores/{s['request_id']}", key=key).json() for s in listed]
