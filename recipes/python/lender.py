@@ -84,8 +84,9 @@ def receive(secret: str) -> None:
 
     class Hook(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            length = int(self.headers.get("content-length") or 0)
-            body = self.rfile.read(length) if 0 < length <= BODY_BYTES_MAX else b""
+            length = self.headers.get("content-length", "")
+            read = length.isdigit() and int(length) <= BODY_BYTES_MAX
+            body = self.rfile.read(int(length)) if read else b""
             try:
                 event = verify_webhook(body, dict(self.headers), secret)
             except InvalidSignature:

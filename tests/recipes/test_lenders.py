@@ -21,7 +21,7 @@ from sdk.contract.runner import SDK
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import free_port
-from tests.recipes.wire import Wire
+from tests.recipes.wire import Program, Wire
 
 RECIPES = SDK.parent / "recipes"
 DECISIONS = {
@@ -97,7 +97,8 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
     port = free_port()
     command, where = prepare(tmp_path)
 
-    with Wire(service.server.url, port) as wire:
+    program = Program()
+    with Wire(service.server.url, program, port) as wire:
         environment = {
             "ALAMA_URL": wire.url,
             "ALAMA_KEY": key,
@@ -111,21 +112,21 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
 
         # Each time one change more gets through, and after the last of them it dies unheard.
         for changes in range(1, CHANGES + 3):
-            code, said = wire.run(command, where, no_wait, changes=changes)
+            program.start(command, where, no_wait, changes)
+            code, said = program.ended()
             if code == 0:
                 break
             assert code == -signal.SIGKILL, said
         assert changes > 3, said
         assert told(said) == {loan: (*each, "asked") for loan, each in expected().items()}
-        assert wire.forged
-        assert set(wire.forged) == {400}
         assert "refused L-1007 stability_score" in said
 
         # It takes an event, and dies before the sender hears of it.
         with delivering(service):
-            code, said = wire.run(command, where, environment, hooks=1)
-            assert code == -signal.SIGKILL, said
-            code, said = wire.run(command, where, environment)
+            program.start(command, where, environment, changes=1)
+            assert program.ended()[0] == -signal.SIGKILL
+            program.start(command, where, environment)
+            code, said = program.ended()
         assert code == 0, said
         assert told(said) == {loan: (*each, "webhook") for loan, each in expected().items()}
 
@@ -145,6 +146,7 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
     (endpoint,) = service.get("/v1/webhook_endpoints", key=key).json()["data"]
     assert endpoint["url"] == wire.hook_url
     assert len(set(wire.taken)) == len(DECISIONS)
+    assert set(wire.forged) == {400}
 
 
 def expected() -> dict[str, tuple[str, str]]:

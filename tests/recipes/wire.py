@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,23 +20,73 @@ _PASSED_ON = ("authorization", "content-type", "idempotency-key")
 _HOOK = "/hook"
 
 
-class Wire:
-    """Passes requests on to a service, and webhooks on to the program.
+class Program:
+    """A program that is killed after so many changes, before it hears of the last of them."""
 
-    A program is killed after a change has been made and before it hears of that: what it sent was
-    done, and it does not know. Or when it has taken a webhook: the sender never hears of it.
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left = NEVER
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(
+        self,
+        command: Sequence[str | Path],
+        where: Path,
+        environment: Mapping[str, str],
+        changes: int = NEVER,
+    ) -> None:
+        self._left = changes
+        self._process = subprocess.Popen(
+            command,
+            cwd=where,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    @property
+    def lives(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for its end: exit code, and what it has said."""
+        assert self._process is not None
+        with self._process:
+            try:
+                said, _ = self._process.communicate(timeout=RUN_S_MAX)
+            finally:
+                self.kill()
+        return self._process.returncode, said
+
+    def kill(self) -> None:
+        if self._process is not None and self.lives:
+            self._process.kill()
+
+    def changed(self) -> bool:
+        """Count a change that it has made, and say whether that was its last."""
+        with self._lock:
+            self._left -= 1
+            if self._left > 0:
+                return False
+            self.kill()
+            return True
+
+
+class Wire:
+    """Passes requests on to a service, and webhooks on to a program.
+
+    The program is killed when a change was made and before it hears of that: what it sent was done,
+    and it does not know. A webhook that it has taken counts as one: the sender never hears of it.
     """
 
-    def __init__(self, service_url: str, program_port: int) -> None:
+    def __init__(self, service_url: str, program: Program, program_port: int) -> None:
         self._service = service_url
+        self._program = program
         self._hook = f"http://{HOST}:{program_port}/alama"
         self._client = httpx.Client(trust_env=False, timeout=30)
-        self._lock = threading.Lock()
-        self._program: subprocess.Popen[str] | None = None
-        self._changes_left = NEVER
-        self._hooks_left = NEVER
         self.forged: list[int] = []
-        """What the program answered to a webhook that nobody has signed, before each score."""
+        """What it has answered to webhooks that nobody has signed."""
         self.taken: list[str] = []
         """The ids of the webhooks that it has taken, those again that it took again."""
         self._server = ThreadingHTTPServer((HOST, 0), type("Handler", (_Handler,), {"wire": self}))
@@ -49,72 +98,33 @@ class Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._program.kill()
         self._server.shutdown()
         self._server.server_close()
         self._client.close()
-
-    def run(
-        self,
-        command: Sequence[str | Path],
-        where: Path,
-        environment: Mapping[str, str],
-        *,
-        changes: int = NEVER,
-        hooks: int = NEVER,
-    ) -> tuple[int, str]:
-        """Run a program that dies after so many changes, or webhooks: exit code and output."""
-        self._changes_left, self._hooks_left = changes, hooks
-        with subprocess.Popen(
-            command,
-            cwd=where,
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,  # npm starts others, which are killed with it
-        ) as self._program:
-            try:
-                said, _ = self._program.communicate(timeout=RUN_S_MAX)
-            finally:
-                self._kill()
-        return self._program.returncode, said
 
     def answer(self, asked: _Handler, body: bytes) -> httpx.Response | None:
         """Pass a request on; None where nobody is left to hear the answer."""
         if asked.path == _HOOK:
             return self._passed_to_program(asked, body)
-        if asked.command == "POST" and asked.path.startswith("/v1/score"):
-            self.forged.append(self._client.post(self._hook, json={"type": "x"}).status_code)
         headers = {name: asked.headers[name] for name in _PASSED_ON if name in asked.headers}
         reply = self._client.request(
             asked.command, self._service + asked.path, headers=headers, content=body
         )
-        if asked.command != "GET" and reply.is_success:
-            with self._lock:
-                self._changes_left -= 1
-                if self._changes_left <= 0:
-                    self._kill()
-                    return None
-        return reply
+        changed = asked.command != "GET" and reply.is_success
+        return None if changed and self._program.changed() else reply
 
     def _passed_to_program(self, asked: _Handler, body: bytes) -> httpx.Response | None:
-        headers = {name: text for name, text in asked.headers.items() if name != "host"}
         try:
-            reply = self._client.post(self._hook, headers=headers, content=body)
+            forged = self._client.post(self._hook, json={"type": "score.created"})
+            reply = self._client.post(self._hook, headers=dict(asked.headers), content=body)
         except httpx.TransportError:
             return None
-        with self._lock:
-            if reply.is_success:
-                self.taken.append(asked.headers["webhook-id"])
-                self._hooks_left -= 1
-            if self._hooks_left <= 0:
-                self._kill()
-                return None
-        return reply
-
-    def _kill(self) -> None:
-        if self._program is not None and self._program.poll() is None:
-            os.killpg(self._program.pid, signal.SIGKILL)
+        self.forged.append(forged.status_code)
+        if not reply.is_success:
+            return reply
+        self.taken.append(asked.headers["webhook-id"])
+        return None if self._program.changed() else reply
 
 
 class _Handler(BaseHTTPRequestHandler):
