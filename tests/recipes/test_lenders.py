@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 import signal
 import subprocess
@@ -84,7 +85,8 @@ def java(home: Path) -> tuple[Sequence[str | Path], Path]:
     source = RECIPES / "java" / "Lender.java"
     strict = ("--release", "17", "-Xlint:all", "-Werror")
     run_compiler("javac", *strict, "-cp", jar, "-d", home, source, where=home)
-    return ("java", "-XX:TieredStopAtLevel=1", "-cp", f"{jar}:{home}", "Lender"), home
+    command = ("java", "-XX:TieredStopAtLevel=1", "-cp", f"{jar}:{home}", "Lender")
+    return command, RECIPES / "java"
 
 
 @pytest.mark.parametrize("prepare", [python, typescript, java], ids=lambda each: each.__name__)
@@ -97,8 +99,7 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
     port = free_port()
     command, where = prepare(tmp_path)
 
-    program = Program()
-    with Wire(service.server.url, program, port) as wire:
+    with Program() as program, Wire(service.server.url, program, port) as wire:
         environment = {
             "ALAMA_URL": wire.url,
             "ALAMA_KEY": key,
@@ -125,7 +126,7 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
         with delivering(service):
             program.start(command, where, environment, changes=1)
             assert program.ended()[0] == -signal.SIGKILL
-            program.start(command, where, environment)
+            program.start(("sh", "-c", documented(prepare.__name__)), where, environment)
             code, said = program.ended()
         assert code == 0, said
         assert told(said) == {loan: (*each, "webhook") for loan, each in expected().items()}
@@ -147,6 +148,14 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
     assert endpoint["url"] == wire.hook_url
     assert len(set(wire.taken)) == len(DECISIONS)
     assert set(wire.forged) == {400}
+
+
+def documented(language: str) -> str:
+    """The one command of the README, with the key of the environment."""
+    readme = (RECIPES / language / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"^    ALAMA_KEY=\S+ (.*)$", readme, re.MULTILINE)
+    assert command in (RECIPES / "README.md").read_text("utf-8")
+    return str(command)
 
 
 def expected() -> dict[str, tuple[str, str]]:

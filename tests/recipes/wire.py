@@ -49,14 +49,21 @@ class Program:
     def lives(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        if self._process is not None:
+            self._process.communicate()
+
     def ended(self) -> tuple[int, str]:
         """Wait for its end: exit code, and what it has said."""
         assert self._process is not None
-        with self._process:
-            try:
-                said, _ = self._process.communicate(timeout=RUN_S_MAX)
-            finally:
-                self.kill()
+        try:
+            said, _ = self._process.communicate(timeout=RUN_S_MAX)
+        finally:
+            self.kill()
         return self._process.returncode, said
 
     def kill(self) -> None:
@@ -98,7 +105,6 @@ class Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._program.kill()
         self._server.shutdown()
         self._server.server_close()
         self._client.close()
