@@ -6,8 +6,10 @@ import csv
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ from alama.platform.book import Book, Mode
 from sdk.contract.runner import SDK
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
-from tests.ports import free_port
+from tests.ports import HOST, free_port
 from tests.recipes.wire import Program, Wire
 
 RECIPES = SDK.parent / "recipes"
@@ -33,6 +35,7 @@ DECISIONS = {
     "L-1005": "DECLINED",
     "L-1006": "DECLINED",
 }
+LISTENS_S_MAX = 60.0
 CHANGES = 1 + len(DECISIONS) + 3  # an endpoint, the scores, the outcomes
 
 pytestmark = [pytest.mark.long]
@@ -68,7 +71,7 @@ def typescript(home: Path) -> tuple[Sequence[str | Path], Path]:
     (modules / "@alama" / "client").symlink_to(sdk)
     for name in ("@types", "typescript", "undici-types", ".bin"):
         (modules / name).symlink_to(sdk / "node_modules" / name)
-    run_compiler("node_modules/.bin/tsc", where=home)
+    run_compiler("node_modules/.bin/tsc", "--build", where=home)
     return ("node", "build/lender.js"), home
 
 
@@ -107,6 +110,7 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
             "STORE": str(tmp_path / "store"),
             "PORT": str(port),
             "HOOK_URL": wire.hook_url,
+            "EVENTS_S_MAX": "60",
             "PYTHONPATH": str(SDK / "python" / "src"),
         }
         no_wait = environment | {"EVENTS_S_MAX": "0"}
@@ -126,7 +130,9 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
         with delivering(service):
             program.start(command, where, environment, changes=1)
             assert program.ended()[0] == -signal.SIGKILL
-            program.start(("sh", "-c", documented(prepare.__name__)), where, environment)
+        program.start(("sh", "-c", documented(prepare.__name__)), where, environment)
+        wait_until_it_listens(port)
+        with delivering(service):
             code, said = program.ended()
         assert code == 0, said
         assert told(said) == {loan: (*each, "webhook") for loan, each in expected().items()}
@@ -184,7 +190,19 @@ def delivering(service: Service) -> Iterator[None]:
         try:
             yield
         finally:
-            process.kill()
+            process.terminate()
+
+
+def wait_until_it_listens(port: int) -> None:
+    deadline = time.monotonic() + LISTENS_S_MAX
+    while True:
+        try:
+            socket.create_connection((HOST, port)).close()
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            return
 
 
 def scores(service: Service, key: str) -> list[dict[str, Any]]:
