@@ -61,10 +61,9 @@ EVENTS = (
     *("CREATE", "UPDATE", "APPROVE", "DISBURSE", "REPAYMENT", "WRITEOFF", "CLOSE"),
     *("CLOSEASRESCHEDULED", "ADJUST"),
 )
+PLACES = re.compile(r"\{(.*?)\}")
 DAYS = {"days": 1, "weeks": 7, "months": 30, "years": 365}
 NO_LOAN = ("loanStatusType.rejected", "loanStatusType.withdrawn.by.client")
-TROUBLE = (AlamaError, OSError, HTTPException, LookupError, TypeError, ValueError)
-"""Somebody cannot be reached, or has answered what nobody has announced."""
 
 TABLES = """
 create table if not exists queue (loan_id int primary key, news int not null);
@@ -78,6 +77,14 @@ create table if not exists seen (loan_id int not null);
 """
 
 log = logging.getLogger("scorer")
+
+
+class MappingWrong(Exception):
+    """What `mapping.toml` says cannot be: a person has to mend it."""
+
+
+TROUBLE = (MappingWrong, AlamaError, OSError, HTTPException, LookupError, TypeError, ValueError)
+"""Somebody cannot be reached, or has answered what nobody has announced."""
 
 
 class Fineract:
@@ -165,20 +172,44 @@ class Hook(BaseHTTPRequestHandler):
 # ------------------------------------------------------------------------- from loan to application
 
 
+def read_mapping(path: Path) -> Json:
+    """The mapping, if every place in it is one of a loan, a client or a table that it names."""
+    mapping = tomllib.loads(path.read_text("utf-8"))
+    for table, kind in mapping["tables"].items():
+        if kind not in {"client", "loan"}:
+            raise MappingWrong(f'{table}: is attached to "client" or to "loan"')
+    for field, place in mapping["fields"].items():
+        for name in PLACES.findall(place) or [place]:
+            if name.partition(".")[0] not in {"loan", "client", *mapping["tables"]}:
+                raise MappingWrong(f"{field}: {name} is neither of loan, client nor of a table")
+    return mapping
+
+
 def application_of(fineract: Fineract, mapping: Json, loan: Json) -> dict[str, Json]:
     """The fields of `mapping.toml`, with the values of a loan."""
     client = fineract.get(f"/v1/clients/{loan['clientId']}")
     sources = {"loan": loan | {"term_days": term_days(loan)}, "client": client}
     for table, kind in mapping["tables"].items():
         rows = fineract.rows(table, {"client": client, "loan": loan}[kind]["id"])
-        sources[table] = rows[0] if rows else {}
+        sources[table] = Row(rows[0]) if rows else {}
     found = {field: value_of(place, sources) for field, place in mapping["fields"].items()}
     return {field: value for field, value in found.items() if value not in (None, "")}
 
 
+class Row(dict[str, Json]):
+    """A row of a data table. It has all columns, so that one it has not is a mistake."""
+
+    def get(self, name: str, _: object = None) -> Json:
+        if name not in self:
+            raise MappingWrong(f"no column of the data table is named {name}")
+        return self[name]
+
+
 def value_of(place: str, sources: Json) -> Json:
-    if "{" in place:
-        return re.sub(r"\{(.*?)\}", lambda match: str(value_of(match[1], sources)), place)
+    """The value at a place; None where it, or a part of its text, is empty."""
+    if names := PLACES.findall(place):
+        values = {name: value_of(name, sources) for name in names}
+        return None if None in values.values() else PLACES.sub(lambda m: str(values[m[1]]), place)
     value: Json = sources
     for name in place.split("."):
         value = value.get(name) if isinstance(value, dict) else None
@@ -343,12 +374,13 @@ def sweep(fineract: Fineract) -> None:
     while True:
         order = f"orderBy=id&sortOrder=DESC&offset={offset}&limit={PAGE}"
         page = fineract.get(f"/v1/loans?{order}")["pageItems"]
-        new = [loan for loan in page if loan["id"] > known[0]]
-        for loan in new:
-            newest = max(newest, loan["id"])
-            if loan["status"].get("pendingApproval"):
+        for loan in page:
+            if loan["id"] > known[0] and loan["status"].get("pendingApproval"):
                 queue(loan["id"])
-        if len(new) < PAGE:
+        ids = [loan["id"] for loan in page]
+        newest = max(newest, *ids, 0)
+        sorted_down = ids == sorted(ids, reverse=True)  # if not, all of them are looked at
+        if len(page) < PAGE or (sorted_down and ids[-1] <= known[0]):
             break
         offset += PAGE
     keep("insert into seen values (?)", newest)
@@ -367,7 +399,8 @@ def work(fineract: Fineract, alama: Alama, mapping: Json) -> None:
 
 def what(error: Exception) -> str:
     """What went wrong, without anything about a person."""
-    return str(error) if isinstance(error, AlamaError | OSError) else type(error).__name__
+    told = isinstance(error, MappingWrong | AlamaError | OSError)
+    return str(error) if told else type(error).__name__
 
 
 def serve(fineract: Fineract, alama: Alama, mapping: Json) -> None:
@@ -415,7 +448,7 @@ def main() -> None:
     with closing(sqlite3.connect(STORE)) as store:
         STORE.chmod(0o600)
         store.executescript(TABLES)
-    mapping = tomllib.loads(MAPPING.read_text("utf-8"))
+    mapping = read_mapping(MAPPING)
     with Alama(env.get("ALAMA_URL", "http://127.0.0.1:8000"), env["ALAMA_KEY"]) as alama:
         serve(fineract, alama, mapping)
 

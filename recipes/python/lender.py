@@ -27,9 +27,8 @@ from alama_client import (
 )
 
 ALAMA_URL = os.environ.get("ALAMA_URL", "http://127.0.0.1:8000")
-HERE = Path(__file__).parent
-FILES = Path(os.environ.get("FILES", HERE.parent))
-STORE = Path(os.environ.get("STORE", HERE / "lender.db"))
+FILES = Path(os.environ.get("FILES", ".."))
+STORE = Path(os.environ.get("STORE", "lender.db"))
 PORT = int(os.environ.get("PORT", "9000"))
 HOOK_URL = os.environ.get("HOOK_URL", f"http://127.0.0.1:{PORT}/alama")
 EVENTS_S_MAX = float(os.environ.get("EVENTS_S_MAX", "30"))
@@ -139,14 +138,14 @@ def report_outcomes(alama: Alama) -> None:
     for row in rows("repayments.csv"):  # kept first, with its day: sent again, it says the same
         new = "insert or ignore into outcomes values (?, ?, ?, ?, null)"
         keep(new, row["loan_id"], row["outcome"], today, float(row["repaid_amount"]))
-    for row in kept("select * from outcomes natural join decisions where result is null"):
+    for due in kept("select * from outcomes natural join decisions where result is null"):
         result = alama.record_outcome(
-            row["request_id"], row["outcome"], row["day"], repaid_amount=row["repaid_amount"]
+            due["request_id"], due["outcome"], due["day"], repaid_amount=due["repaid_amount"]
         ).result
         if result not in {"recorded", "updated", "unchanged"}:
-            sys.exit(f"{row['loan_id']}: the outcome was not taken: {result}")
-        keep("update outcomes set result = ? where loan_id = ?", result, row["loan_id"])
-        print("outcome", row["loan_id"], row["outcome"], flush=True)
+            sys.exit(f"{due['loan_id']}: the outcome was not taken: {result}")
+        keep("update outcomes set result = ? where loan_id = ?", result, due["loan_id"])
+        print("outcome", due["loan_id"], due["outcome"], flush=True)
 
 
 MATCHED = "select * from decisions left join events using (request_id) order by loan_id"

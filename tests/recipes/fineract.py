@@ -14,6 +14,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import msgspec
@@ -50,6 +51,8 @@ class Fineract:
         self.hooks: list[NewHook] = []
         self.listed = 0
         """How often all loans were asked for."""
+        self.sorts = True
+        """Whether it gives loans in the order that was asked for."""
         self.writes_dates_as_lists = False
         """As it does where nobody has asked for another form, whatever the document says."""
         handler = type("Handler", (_Handler,), {"fineract": self})
@@ -86,7 +89,7 @@ class Fineract:
 
     def becomes(self, loan_id: int, state: str, **more: Any) -> None:
         number, code, holds = STATUS[state]
-        status = {flag: flag == holds for flag in FLAGS}
+        status: dict[str, Any] = {flag: flag == holds for flag in FLAGS}
         status |= {"id": number, "code": f"loanStatusType.{code}"}
         status["closed"] = code.startswith("closed")
         self.loans[loan_id] = self.loans[loan_id] | {"status": status} | more
@@ -125,7 +128,9 @@ class Fineract:
         try:
             operation, path, told = asked(method, target, body)
             kind = "notes" if operation.path.endswith("notes") else operation.path.split("/")[2]
-            status, said = getattr(self, f"_{kind}")(path, told)
+            query = dict(parse_qsl(urlsplit(target).query))
+            more = (query, told) if kind == "loans" else (told,)
+            status, said = getattr(self, f"_{kind}")(path, *more)
             if status == httpx.codes.OK:
                 msgspec.convert(said, operation.answer)  # its dates as the document has them
         except (ValueError, TypeError, LookupError, AssertionError) as error:
@@ -135,11 +140,17 @@ class Fineract:
             return None
         return status, json.dumps(_listed(said) if self.writes_dates_as_lists else said).encode()
 
-    def _loans(self, path: dict[str, str], _: None) -> tuple[int, Any]:
+    def _page(self, query: dict[str, str]) -> dict[str, Any]:
+        assert (query["orderBy"], query["sortOrder"]) == ("id", "DESC")
+        loans = sorted(self.loans.values(), key=lambda loan: -loan["id"] if self.sorts else 0)
+        first = int(query["offset"])
+        page = loans[first : first + int(query["limit"])]
+        return {"pageItems": page, "totalFilteredRecords": len(loans)}
+
+    def _loans(self, path: dict[str, str], query: dict[str, str], _: None) -> tuple[int, Any]:
         if not path:
-            newest = sorted(self.loans.values(), key=lambda loan: -loan["id"])
             self.listed += 1
-            return 200, {"pageItems": newest, "totalFilteredRecords": len(newest)}
+            return 200, self._page(query)
         loan = self.loans.get(int(path["loanId"]))
         return (200, loan) if loan else (404, {})
 

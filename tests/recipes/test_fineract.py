@@ -6,10 +6,11 @@ No Fineract runs here: the README of the recipe says what that leaves open.
 from __future__ import annotations
 
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -32,6 +33,7 @@ WAIT_S_MAX = 60.0
 PHONE: dict[str, Any] = {
     "months": 26,
     "average_inflow": 23_800.0,
+    "average_balance": None,
     "balance_stability": 0.58,
     "airtime_regularity": 0.71,
 }
@@ -213,7 +215,8 @@ def test_what_nobody_has_sent_by_right_changes_nothing(service: Service, bench: 
     fineract.submit(2, reference="customer-2", **PHONE)
     assert fineract.tell(bench.port, "CREATE", 1, tenant="another") == 204
     failed = {"entityName": "LOAN", "status": "Exception", "response": {"errorCode": "1"}}
-    for body in (failed, {}, [], "x", {"response": {"loanId": 2**70}}, {"response": {"loanId": 9}}):
+    bodies: list[object] = [failed, {}, [], "x"]
+    for body in (*bodies, {"response": {"loanId": 2**70}}, {"response": {"loanId": 9}}):
         assert fineract.send(bench.port, "CREATE", body) == 204
 
     bench.tell("CREATE", 2)
@@ -284,3 +287,58 @@ def test_a_loan_is_a_default_on_the_day_it_became_one() -> None:
     assert scorer.outcome_of(loan, 60) is None
     overpaid = {"status": {"overpaid": True}, "overpaidOnDate": [2026, 11, 16]}
     assert scorer.outcome_of(overpaid, 30) == ("repaid", date(2026, 11, 16))
+
+
+@pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "unsorted"])
+def test_new_applications_are_found_page_by_page(
+    sorts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer, "STORE", tmp_path / "scorer.db")
+    monkeypatch.setattr(scorer, "PAGE", 2)
+    with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
+        store.executescript(scorer.TABLES)
+    with Fineract(Program()) as fineract:
+        fineract.sorts = sorts
+        api = scorer.Fineract(fineract.url, USER, PASSWORD)
+        monkeypatch.setitem(api._headers, "Fineract-Platform-TenantId", TENANT)
+        for loans in ([1, 2, 3, 4, 5], [6, 7, 8], []):
+            for loan in loans:
+                fineract.submit(loan)
+            fineract.listed = 0
+            scorer.sweep(api)
+            assert [row["loan_id"] for row in scorer.kept("select * from queue")] == loans
+            assert not sorts or fineract.listed <= 1 + len(loans) / 2
+            scorer.keep("delete from queue")
+        assert fineract.faults == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            '"mobile_money.months"',
+            '"mobile_mony.months"',
+            "mm_months: mobile_mony.months is neither",
+        ),
+        ('"client-{client.id}"', '"client-{clint.id}"', "applicant_ref: clint.id is neither"),
+        ('mobile_money = "client"', 'mobile_money = "group"', "mobile_money: is attached to"),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_refused(
+    before: str, after: str, said: str, tmp_path: Path
+) -> None:
+    text = (RECIPE / "mapping.toml").read_text("utf-8").replace(before, after)
+    (tmp_path / "mapping.toml").write_text(text, "utf-8")
+    with pytest.raises(scorer.MappingWrong, match=said):
+        scorer.read_mapping(tmp_path / "mapping.toml")
+
+
+def test_a_value_is_found_at_its_place() -> None:
+    row = scorer.Row({"months": 26, "average_inflow": None})
+    sources = {"client": {"id": 7}, "loan": {"status": {"code": "x"}}, "mobile_money": row}
+    assert scorer.value_of("client-{client.id}", sources) == "client-7"
+    assert scorer.value_of("client-{client.externalId}", sources) is None
+    assert scorer.value_of("loan.status.code", sources) == "x"
+    assert scorer.value_of("mobile_money.average_inflow", sources) is None
+    with pytest.raises(scorer.MappingWrong, match="no column of the data table is named month"):
+        scorer.value_of("mobile_money.month", sources)

@@ -116,6 +116,7 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
         no_wait = environment | {"EVENTS_S_MAX": "0"}
 
         # Each time one change more gets through, and after the last of them it dies unheard.
+        said = ""
         for changes in range(1, CHANGES + 3):
             program.start(command, where, no_wait, changes)
             code, said = program.ended()
