@@ -136,7 +136,8 @@ class Fineract:
         except (ValueError, TypeError, LookupError, AssertionError) as error:
             self.faults.append(f"{method} {target}: {error!r}")
             return 500, b"{}"
-        if method == "POST" and status == httpx.codes.OK and self._program.changed():
+        changed = method == "POST" and status == httpx.codes.OK
+        if changed and self._program.changed(method, target, body):
             return None
         return status, json.dumps(_listed(said) if self.writes_dates_as_lists else said).encode()
 

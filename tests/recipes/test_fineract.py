@@ -26,7 +26,7 @@ from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import free_port
 from tests.recipes.fineract import PASSWORD, TENANT, USER, Fineract
-from tests.recipes.wire import NEVER, Program, Wire
+from tests.recipes.wire import Program, Wire
 
 RECIPE = SDK.parent / "recipes" / "fineract"
 WAIT_S_MAX = 60.0
@@ -82,9 +82,10 @@ class Bench:
             "PYTHONPATH": str(SDK / "python" / "src"),
         }
 
-    def start(self, changes: int = NEVER, **environment: str) -> None:
+    def start(self, sweep_s: float, *, killing: bool = False) -> None:
         command = (sys.executable, RECIPE / "scorer.py", "serve")
-        self.program.start(command, self._home, self._environment | environment, changes)
+        environment = self._environment | {"SWEEP_S": str(sweep_s)}
+        self.program.start(command, self._home, environment, killing=killing)
 
     def set_up(self) -> None:
         command = (sys.executable, RECIPE / "scorer.py", "setup")
@@ -97,23 +98,22 @@ class Bench:
 
     def start_on_hooks_alone(self) -> None:
         """Start it, and wait until it has looked for itself, which it does not do again."""
-        self.start(SWEEP_S="3600")
+        self.start(3_600)
         wait_for(lambda: self.fineract.listed > 0 and self._listens())
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Let it run until something is true, then end it."""
-        self.start(SWEEP_S="0.5")
+        self.start(0.5)
         wait_for(reached)
         self.end()
 
     def killed_until(self, reached: Callable[[], bool]) -> None:
-        """The same, but it is killed again and again: each time after one change more."""
-        for changes in count(1):
-            self.start(changes, SWEEP_S="0.5")
+        """The same, but every change that it makes kills it."""
+        while not self.program.lives:
+            self.start(0.5, killing=True)
             wait_for(lambda: not self.program.lives or reached())
-            if self.program.lives:
-                break
-            assert self.program.ended()[0] == -signal.SIGKILL
+            if not self.program.lives:
+                assert self.program.ended()[0] == -signal.SIGKILL
         self.end()
 
     def end(self) -> None:
@@ -259,9 +259,16 @@ def test_who_was_decided_on_is_not_scored_again_by_a_scorer_that_has_lost_its_st
     fineract.becomes(1, "pending")
     fineract.submit(2, reference="customer-2", **PHONE)
 
-    bench.until(lambda: bool(fineract.notes[2]))
+    def adopted() -> list[str]:
+        with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
+            sql = "select request_id from decisions where loan_id = 1 and written"
+            return [row[0] for row in store.execute(sql)]
 
-    assert stored(service, bench).keys() == {"customer-1", "customer-2"}
+    bench.until(lambda: bool(fineract.notes[2] and adopted()))
+
+    scores = stored(service, bench)
+    assert scores.keys() == {"customer-1", "customer-2"}
+    assert adopted() == [scores["customer-1"]["request_id"]]
     assert len(fineract.notes[1]) == 1
 
 
@@ -291,7 +298,7 @@ def test_a_loan_is_a_default_on_the_day_it_became_one() -> None:
 
 @pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "unsorted"])
 def test_new_applications_are_found_page_by_page(
-    sorts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    *, sorts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scorer, "STORE", tmp_path / "scorer.db")
     monkeypatch.setattr(scorer, "PAGE", 2)
@@ -306,7 +313,8 @@ def test_new_applications_are_found_page_by_page(
                 fineract.submit(loan)
             fineract.listed = 0
             scorer.sweep(api)
-            assert [row["loan_id"] for row in scorer.kept("select * from queue")] == loans
+            queued = scorer.kept("select loan_id from queue order by loan_id")
+            assert [row["loan_id"] for row in queued] == loans
             assert not sorts or fineract.listed <= 1 + len(loans) / 2
             scorer.keep("delete from queue")
         assert fineract.faults == []

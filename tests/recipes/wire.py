@@ -15,17 +15,17 @@ import httpx
 from tests.ports import HOST
 
 RUN_S_MAX = 120.0
-NEVER = 1_000_000
 _PASSED_ON = ("authorization", "content-type", "idempotency-key")
 _HOOK = "/hook"
 
 
 class Program:
-    """A program that is killed after so many changes, before it hears of the last of them."""
+    """A program that every change kills once: when it was made, and before anybody heard of it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._left = NEVER
+        self._killing = False
+        self._known: set[object] = set()
         self._process: subprocess.Popen[str] | None = None
 
     def start(
@@ -33,9 +33,10 @@ class Program:
         command: Sequence[str | Path],
         where: Path,
         environment: Mapping[str, str],
-        changes: int = NEVER,
+        *,
+        killing: bool = False,
     ) -> None:
-        self._left = changes
+        self._killing = killing
         self._process = subprocess.Popen(
             command,
             cwd=where,
@@ -70,12 +71,12 @@ class Program:
         if self._process is not None and self.lives:
             self._process.kill()
 
-    def changed(self) -> bool:
-        """Count a change that it has made, and say whether that was its last."""
+    def changed(self, *change: object) -> bool:
+        """Whether a change that it has made, the same as often as it is sent, has killed it."""
         with self._lock:
-            self._left -= 1
-            if self._left > 0:
+            if not self._killing or change in self._known:
                 return False
+            self._known.add(change)
             self.kill()
             return True
 
@@ -84,7 +85,7 @@ class Wire:
     """Passes requests on to a service, and webhooks on to a program.
 
     The program is killed when a change was made and before it hears of that: what it sent was done,
-    and it does not know. A webhook that it has taken counts as one: the sender never hears of it.
+    and it does not know. The first webhook that it takes is one: the sender never hears of it.
     """
 
     def __init__(self, service_url: str, program: Program, program_port: int) -> None:
@@ -118,7 +119,8 @@ class Wire:
             asked.command, self._service + asked.path, headers=headers, content=body
         )
         changed = asked.command != "GET" and reply.is_success
-        return None if changed and self._program.changed() else reply
+        change = (asked.command, asked.path, body)
+        return None if changed and self._program.changed(*change) else reply
 
     def _passed_to_program(self, asked: _Handler, body: bytes) -> httpx.Response | None:
         try:
@@ -130,7 +132,7 @@ class Wire:
         if not reply.is_success:
             return reply
         self.taken.append(asked.headers["webhook-id"])
-        return None if self._program.changed() else reply
+        return None if self._program.changed(_HOOK) else reply
 
 
 class _Handler(BaseHTTPRequestHandler):
