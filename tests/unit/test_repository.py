@@ -91,6 +91,7 @@ def pages() -> list[Path]:
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "sdk").glob("*/README.md"),
+        *(ROOT / "recipes").rglob("README.md"),
     ]
 
 

@@ -1,0 +1,352 @@
+"""The scorer for Fineract, against the real service and Fineract's API document.
+
+No Fineract runs here: the README of the recipe says what that leaves open.
+"""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from alama.platform.book import Book, Mode
+from recipes.fineract import scorer
+from sdk.contract.runner import SDK
+from tests.databases import sqlite_url
+from tests.e2e.service import Service
+from tests.ports import free_port
+from tests.recipes.fineract import PASSWORD, TENANT, USER, Fineract
+from tests.recipes.wire import Program, Wire
+
+RECIPE = SDK.parent / "recipes" / "fineract"
+WAIT_S_MAX = 60.0
+PHONE: dict[str, Any] = {
+    "months": 26,
+    "average_inflow": 23_800.0,
+    "average_balance": None,
+    "balance_stability": 0.58,
+    "airtime_regularity": 0.71,
+}
+
+pytestmark = [pytest.mark.long]
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    home = tmp_path_factory.mktemp("fineract")
+    with Service(sqlite_url(home), home, 1, None).running() as running:
+        yield running
+
+
+class Bench:
+    """The scorer between a service and a stand-in for Fineract."""
+
+    def __init__(self, service: Service, home: Path, stack: ExitStack) -> None:
+        book = Book(f"umoja-{next(_numbers)}", Mode.TEST)
+        service.lender(book.lender)
+        self.key = service.key(book)
+        self.program = Program()
+        self.port = free_port()
+        self.fineract = stack.enter_context(Fineract(self.program))
+        wire = stack.enter_context(Wire(service.server.url, self.program, self.port))
+        stack.enter_context(self.program)  # it ends before those it talks to
+        mapping = (RECIPE / "mapping.toml").read_text("utf-8")
+        edited = mapping.replace('"client-{client.id}"', '"{mobile_money.reference}"')
+        assert edited != mapping
+        (home / "mapping.toml").write_text(edited, "utf-8")
+        self._home = home
+        self._environment = {
+            "ALAMA_URL": wire.url,
+            "ALAMA_KEY": self.key,
+            "FINERACT_URL": self.fineract.url,
+            "FINERACT_USER": USER,
+            "FINERACT_PASSWORD": PASSWORD,
+            "FINERACT_TENANT": TENANT,
+            "MAPPING": str(home / "mapping.toml"),
+            "STORE": str(home / "scorer.db"),
+            "PORT": str(self.port),
+            "HOOK_URL": f"http://127.0.0.1:{self.port}/",
+            "RETRY_S": "0.2",
+            "PYTHONPATH": str(SDK / "python" / "src"),
+        }
+
+    def start(self, sweep_s: float, *, killing: bool = False) -> None:
+        command = (sys.executable, RECIPE / "scorer.py", "serve")
+        environment = self._environment | {"SWEEP_S": str(sweep_s)}
+        self.program.start(command, self._home, environment, killing=killing)
+
+    def set_up(self) -> None:
+        command = (sys.executable, RECIPE / "scorer.py", "setup")
+        self.program.start(command, self._home, self._environment)
+        assert self.program.ended()[0] == 0
+
+    def tell(self, action: str, *loans: int) -> None:
+        for loan in loans:
+            assert self.fineract.tell(self.port, action, loan) == 204
+
+    def start_on_hooks_alone(self) -> None:
+        """Start it, and wait until it has looked for itself, which it does not do again."""
+        self.start(3_600)
+        wait_for(lambda: self.fineract.listed > 0 and self._listens())
+
+    def until(self, reached: Callable[[], bool]) -> None:
+        """Let it run until something is true, then end it."""
+        self.start(0.5)
+        wait_for(reached)
+        self.end()
+
+    def killed_until(self, reached: Callable[[], bool]) -> None:
+        """The same, but every change that it makes kills it."""
+        while not self.program.lives:
+            self.start(0.5, killing=True)
+            wait_for(lambda: not self.program.lives or reached())
+            if not self.program.lives:
+                assert self.program.ended()[0] == -signal.SIGKILL
+        self.end()
+
+    def end(self) -> None:
+        self.program.kill()
+        self.program.ended()
+
+    def _listens(self) -> bool:
+        try:
+            return self.fineract.send(self.port, "CREATE", {}) == 204
+        except httpx.TransportError:
+            return False
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S_MAX
+    while not reached():
+        assert time.monotonic() < deadline, "it has not come about"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def bench(service: Service, tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as stack:
+        bench = Bench(service, tmp_path, stack)
+        bench.set_up()
+        yield bench
+        assert bench.fineract.faults == []
+
+
+def stored(service: Service, bench: Bench) -> dict[str, dict[str, Any]]:
+    """Every score of the lender by the reference of its applicant, of which each has one."""
+    listed = service.get("/v1/scores?limit=100", key=bench.key).json()["data"]
+    paths = [f"/v1/scores/{score['request_id']}" for score in listed]
+    found = [service.get(path, key=bench.key).json() for path in paths]
+    by_reference = {score["application"]["applicant_ref"]: score for score in found}
+    assert len(by_reference) == len(found), "somebody was scored twice"
+    return by_reference
+
+
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
+def test_each_application_is_scored_once_whenever_the_scorer_is_killed(
+    service: Service, bench: Bench
+) -> None:
+    fineract = bench.fineract
+    fineract.submit(1, reference="fixture-approved", **PHONE)
+    fineract.submit(2, reference="fixture-declined", **PHONE)
+    fineract.submit(3, reference="customer-3", **PHONE)
+    fineract.submit(4)  # nothing is known of the phone
+
+    bench.killed_until(lambda: all(fineract.notes[loan] for loan in (1, 2, 3, 4)))
+
+    rows, scores = fineract.rows["alama_decision"], stored(service, bench)
+    assert {loan: row["decision"] for loan, row in rows.items()} == {
+        1: "APPROVED",
+        2: "DECLINED",
+        3: "REVIEW",
+    }
+    assert {row["request_id"] for row in rows.values()} == {
+        score["request_id"] for score in scores.values()
+    }
+    for loan, row in rows.items():
+        (note,) = fineract.notes[loan]
+        assert row["request_id"] in note
+        assert row["reasons"]
+        assert row["reasons"] in note
+    (note,) = fineract.notes[4]
+    assert "mm_months is required" in note
+    sent = scores["customer-3"]["application"]
+    assert (sent["requested_amount"], sent["requested_term_days"]) == (9_000, 60)
+    assert (sent["region"], sent["loan_purpose"]) == ("Nyeri", "business")
+
+
+def test_hooks_may_come_twice_and_in_any_order(service: Service, bench: Bench) -> None:
+    fineract = bench.fineract
+    bench.start_on_hooks_alone()
+    fineract.submit(1, reference="customer-1", **PHONE)
+    fineract.submit(2)
+    bench.tell("REPAYMENT", 2, 1)
+    bench.tell("CREATE", 2, 1, 1, 2)
+    wait_for(lambda: all(fineract.notes[loan] for loan in (1, 2)))
+
+    client = fineract.loans[2]["clientId"]
+    fineract.rows["mobile_money"][client] = {"reference": "customer-2"} | PHONE
+    bench.tell("UPDATE", 2)  # somebody has mended what was missing
+    bench.tell("CREATE", 1)
+    wait_for(lambda: 2 in fineract.rows["alama_decision"] and len(fineract.notes[2]) == 2)
+
+    assert [len(fineract.notes[loan]) for loan in (1, 2)] == [1, 2]
+    assert stored(service, bench).keys() == {"customer-1", "customer-2"}
+
+
+def test_what_nobody_has_sent_by_right_changes_nothing(service: Service, bench: Bench) -> None:
+    fineract = bench.fineract
+    bench.start_on_hooks_alone()
+    fineract.submit(1, reference="customer-1", **PHONE)
+    fineract.submit(2, reference="customer-2", **PHONE)
+    assert fineract.tell(bench.port, "CREATE", 1, tenant="another") == 204
+    failed = {"entityName": "LOAN", "status": "Exception", "response": {"errorCode": "1"}}
+    bodies: list[object] = [failed, {}, [], "x"]
+    for body in (*bodies, {"response": {"loanId": 2**70}}, {"response": {"loanId": 9}}):
+        assert fineract.send(bench.port, "CREATE", body) == 204
+
+    bench.tell("CREATE", 2)
+    wait_for(lambda: bool(fineract.notes[2]))
+    assert stored(service, bench).keys() == {"customer-2"}
+
+
+def test_what_becomes_of_the_loans_is_told_once(service: Service, bench: Bench) -> None:
+    fineract = bench.fineract
+    fineract.writes_dates_as_lists = True
+    for loan in (1, 2, 3, 4):
+        fineract.submit(loan, reference=f"customer-{loan}", **PHONE)
+    bench.until(lambda: all(fineract.notes[loan] for loan in (1, 2, 3, 4)))
+
+    closed = {"timeline": {"closedOnDate": today().isoformat()}}
+    paid = {"summary": {"totalRepayment": 9_900.0, "principalDisbursed": 9_000.0}}
+    fineract.becomes(1, "repaid", **closed, **paid)
+    fineract.becomes(2, "active", delinquent={"pastDueDays": 30})  # of which no hook tells
+    fineract.becomes(3, "written_off", **closed)
+    fineract.becomes(4, "rejected")
+
+    def outcomes() -> dict[str, str]:
+        found = stored(service, bench).items()
+        return {who: score["outcome"]["outcome"] for who, score in found if score["outcome"]}
+
+    expected = {"customer-1": "repaid", "customer-2": "defaulted", "customer-3": "written_off"}
+    bench.killed_until(lambda: outcomes() == expected)
+    assert stored(service, bench)["customer-1"]["outcome"]["repaid_amount"] == 9_900
+    assert [len(fineract.notes[loan]) for loan in (1, 2, 3, 4)] == [1, 1, 1, 1]
+
+
+def test_who_was_decided_on_is_not_scored_again_by_a_scorer_that_has_lost_its_store(
+    service: Service, bench: Bench, tmp_path: Path
+) -> None:
+    fineract = bench.fineract
+    fineract.submit(1, reference="customer-1", **PHONE)
+    bench.until(lambda: bool(fineract.notes[1]))
+    (tmp_path / "scorer.db").unlink()
+    fineract.rows["mobile_money"][fineract.loans[1]["clientId"]]["months"] = 5
+    fineract.becomes(1, "pending")
+    fineract.submit(2, reference="customer-2", **PHONE)
+
+    def adopted() -> list[str]:
+        with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
+            sql = "select request_id from decisions where loan_id = 1 and written"
+            return [row[0] for row in store.execute(sql)]
+
+    bench.until(lambda: bool(fineract.notes[2] and adopted()))
+
+    scores = stored(service, bench)
+    assert scores.keys() == {"customer-1", "customer-2"}
+    assert adopted() == [scores["customer-1"]["request_id"]]
+    assert len(fineract.notes[1]) == 1
+
+
+def test_setting_up_twice_makes_nothing_twice(bench: Bench) -> None:
+    bench.set_up()
+    assert list(bench.fineract.columns) == [scorer.TABLE]
+    (hook,) = bench.fineract.hooks
+    assert hook.config == {"Payload URL": f"http://127.0.0.1:{bench.port}/", "Content Type": "json"}
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "days"),
+    [(45, "days", 45), (6, "weeks", 42), (2, "months", 60), (1, "x", None)],
+)
+def test_a_term_is_counted_in_days(number: int, unit: str, days: int | None) -> None:
+    kind = {"code": f"termFrequency.periodFrequencyType.{unit}"}
+    assert scorer.term_days({"termFrequency": number, "termPeriodFrequencyType": kind}) == days
+
+
+def test_a_loan_is_a_default_on_the_day_it_became_one() -> None:
+    loan = {"status": {"active": True}, "delinquent": {"pastDueDays": 37}}
+    assert scorer.outcome_of(loan, 30) == ("defaulted", today() - timedelta(days=7))
+    assert scorer.outcome_of(loan, 60) is None
+    overpaid = {"status": {"overpaid": True}, "overpaidOnDate": [2026, 11, 16]}
+    assert scorer.outcome_of(overpaid, 30) == ("repaid", date(2026, 11, 16))
+
+
+@pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "unsorted"])
+def test_new_applications_are_found_page_by_page(
+    *, sorts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer, "STORE", tmp_path / "scorer.db")
+    monkeypatch.setattr(scorer, "PAGE", 2)
+    with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
+        store.executescript(scorer.TABLES)
+    with Fineract(Program()) as fineract:
+        fineract.sorts = sorts
+        api = scorer.Fineract(fineract.url, USER, PASSWORD)
+        monkeypatch.setitem(api._headers, "Fineract-Platform-TenantId", TENANT)
+        for loans in ([1, 2, 3, 4, 5], [6, 7, 8], []):
+            for loan in loans:
+                fineract.submit(loan)
+            fineract.listed = 0
+            scorer.sweep(api)
+            queued = scorer.kept("select loan_id from queue order by loan_id")
+            assert [row["loan_id"] for row in queued] == loans
+            assert not sorts or fineract.listed <= 1 + len(loans) / 2
+            scorer.keep("delete from queue")
+        assert fineract.faults == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            '"mobile_money.months"',
+            '"mobile_mony.months"',
+            "mm_months: mobile_mony.months is neither",
+        ),
+        ('"client-{client.id}"', '"client-{clint.id}"', "applicant_ref: clint.id is neither"),
+        ('mobile_money = "client"', 'mobile_money = "group"', "mobile_money: is attached to"),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_refused(
+    before: str, after: str, said: str, tmp_path: Path
+) -> None:
+    text = (RECIPE / "mapping.toml").read_text("utf-8").replace(before, after)
+    (tmp_path / "mapping.toml").write_text(text, "utf-8")
+    with pytest.raises(scorer.MappingWrong, match=said):
+        scorer.read_mapping(tmp_path / "mapping.toml")
+
+
+def test_a_value_is_found_at_its_place() -> None:
+    row = scorer.Row({"months": 26, "average_inflow": None})
+    sources = {"client": {"id": 7}, "loan": {"status": {"code": "x"}}, "mobile_money": row}
+    assert scorer.value_of("client-{client.id}", sources) == "client-7"
+    assert scorer.value_of("client-{client.externalId}", sources) is None
+    assert scorer.value_of("loan.status.code", sources) == "x"
+    assert scorer.value_of("mobile_money.average_inflow", sources) is None
+    with pytest.raises(scorer.MappingWrong, match="no column of the data table is named month"):
+        scorer.value_of("mobile_money.month", sources)
