@@ -1,0 +1,31 @@
+"""How Sphinx makes the guide: `python -m tools.guide` has the sources, this has the settings."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+HERE = Path(__file__).parent
+VERSION: str = runpy.run_path(str(HERE.parents[1] / "src/alama/__init__.py"))["__version__"]
+
+project = "Alama"
+release = version = VERSION
+extensions = ["myst_parser"]
+root_doc = "index"
+exclude_patterns = ["files"]
+
+# Headings have the anchors that code hosts give them, and a link to none of them is an error.
+myst_heading_anchors = 6
+highlight_language = "none"
+
+html_theme = "furo"
+html_title = f"Alama {VERSION}"
+html_static_path = [str(HERE / "static")]
+html_css_files = ["guide.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_use_index = False
+html_theme_options = {
+    "top_of_page_buttons": [],
+}
