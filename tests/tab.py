@@ -88,7 +88,11 @@ class Tab:
         await self.call("Input.insertText", text=text)
         for kind in ("keyDown", "keyUp"):
             await self.call(
-                "Input.dispatchKeyEvent", type=kind, key="Enter", text="\r", windowsVirtualKeyCode=13
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key="Enter",
+                text="\r",
+                windowsVirtualKeyCode=13,
             )
 
     async def look(self, width: int, height: int, *, dark: bool = False) -> None:

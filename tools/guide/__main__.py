@@ -27,6 +27,7 @@ BUILT: Final = ROOT / "src" / "alama" / "guide"
 START: Final = "README.md"
 DECISIONS: Final = "docs/decisions/README.md"
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Get started": (START,),
     "Integrate": (
         "docs/fields.md",
         "docs/errors.md",
@@ -92,15 +93,29 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 
+TITLES: Final[Mapping[str, str]] = {
+    START: "What it is, in two commands",
+    "sdk/python/README.md": "Client for Python",
+    "sdk/typescript/README.md": "Client for TypeScript",
+    "sdk/java/README.md": "Client for Java",
+}
+"""What the contents call a page whose heading says too little there."""
+
 _LINK: Final = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)")
-_ATTRIBUTES: Final = {' style="display: none;"': " hidden", ' style="opacity: 50%"': ' opacity="0.5"'}
+_ATTRIBUTES: Final = {
+    ' style="display: none;"': " hidden",
+    ' style="opacity: 50%"': ' opacity="0.5"',
+}
+    ' style="display: none;"': " hidden",
+    ' style="opacity: 50%"': ' opacity="0.5"',
+}
 
 
 def sources() -> list[Path]:
     """Give every page of the site, as it stands in the repository."""
     decisions = (ROOT / DECISIONS).parent.glob("0*.md")
-    named = [START, *(page for pages in SECTIONS.values() for page in pages)]
-    every = {*(ROOT / name for name in named), *decisions, *(ROOT / "docs").rglob("*.md")}
+    named = [ROOT / name for pages in SECTIONS.values() for name in pages]
+    every = {*named, *decisions, *(ROOT / "docs").rglob("*.md")}
     return sorted(every)
 
 
@@ -141,9 +156,15 @@ def contents(page: Path) -> str:
     if page != ROOT / START:
         return ""
     return "".join(
-        toctree(f":caption: {section}\n", [place(ROOT / name) for name in pages])
+        toctree(f":caption: {section}\n", [entry(name) for name in pages])
         for section, pages in SECTIONS.items()
     )
+
+
+def entry(name: str) -> str:
+    """Give a page as the contents of the first page name it."""
+    there = "self" if name == START else place(ROOT / name)
+    return f"{TITLES[name]} <{there}>" if name in TITLES else there
 
 
 def toctree(options: str, names: list[str]) -> str:
