@@ -1,47 +1,66 @@
-"""A tab of a real browser, driven over its debugging protocol: typed into, clicked on, watched."""
+"""A tab of a real browser, driven over its debugging pipe: typed into, clicked on, watched."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
+import os
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import aiohttp
+from threading import Timer
+from typing import IO, Any
 
 from tests.browser import CHROMIUM, QUIET
 
-WITHIN_S = 30.0
-_TIMELESS = [option for option in QUIET if not option.startswith("--virtual-time")]
+WITHIN_S = 120.0
+_IN_REAL_TIME = [option for option in QUIET if not option.startswith("--virtual-time")]
+# The browser reads commands from 3 and answers on 4.
+_PIPED = 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'
 
 
 class Tab:
     """What it asked for and complained of is kept."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, session: str) -> None:
-        self._socket = socket
-        self._session = session
+    def __init__(self, commands: IO[bytes], answers: IO[bytes]) -> None:
+        self._commands = commands
+        self._answers = answers
+        self._session: str | None = None
         self._count = 0
+        self._unread = b""
         self.asked: list[str] = []
         self.complaints: list[str] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Page", "Network", "Log", "Runtime"):
+            self.call(f"{domain}.enable")
 
-    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What the browser answers to a command; whatever it tells meanwhile is noted."""
         self._count += 1
-        number = self._count + 100
-        sent = {"id": number, "method": method, "params": parameters, "sessionId": self._session}
-        await self._socket.send_json(sent)
-        while True:
-            told = await self._socket.receive_json(timeout=WITHIN_S)
-            if told.get("id") == number:
-                assert "error" not in told, told
-                result: dict[str, Any] = told["result"]
-                return result
+        command: dict[str, Any] = {"id": self._count, "method": method, "params": parameters}
+        if self._session:
+            command["sessionId"] = self._session
+        self._commands.write(json.dumps(command).encode() + b"\0")
+        self._commands.flush()
+        while (told := self._told()).get("id") != self._count:
             self._note(told.get("method", ""), told.get("params", {}))
+        assert "error" not in told, told
+        result: dict[str, Any] = told["result"]
+        return result
+
+    def _told(self) -> dict[str, Any]:
+        while b"\0" not in self._unread:
+            piece = self._answers.read1(1 << 16)  # type: ignore[attr-defined]
+            assert piece, "the browser is gone"
+            self._unread += piece
+        message, _, self._unread = self._unread.partition(b"\0")
+        told: dict[str, Any] = json.loads(message)
+        return told
 
     def _note(self, event: str, told: dict[str, Any]) -> None:
         if event == "Network.requestWillBeSent":
@@ -53,106 +72,72 @@ class Tab:
         elif event == "Runtime.consoleAPICalled" and told["type"] in {"error", "warning"}:
             self.complaints.append(json.dumps(told["args"]))
 
-    async def run(self, script: str) -> Any:
-        """The value of an expression, or what it promises."""
-        found = await self.call(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
-        )
+    def run(self, script: str) -> Any:
+        """The value of an expression."""
+        found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
-    async def until(self, script: str) -> Any:
-        """The value of an expression, as soon as it is true."""
-        async with asyncio.timeout(WITHIN_S):
-            while not (value := await self.run(script)):
-                await asyncio.sleep(0.05)
-        return value
+    def until(self, script: str) -> None:
+        """Wait until an expression is true."""
+        while not self.run(script):
+            time.sleep(0.05)
 
-    async def open(self, url: str) -> None:
-        await self.call("Page.navigate", url=url)
-        await self.until(f"location.href === {url!r} && document.readyState === 'complete'")
+    def open(self, url: str) -> None:
+        self.call("Page.navigate", url=url)
+        self.until(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
 
-    async def click(self, selector: str) -> None:
-        """Press the mouse in the middle of an element, as a person does."""
-        found = json.dumps(selector)
-        await self.run(f"document.querySelector({found}).scrollIntoView({{block: 'center'}})")
-        box = await self.run(f"document.querySelector({found}).getClientRects()[0].toJSON()")
+    def click(self, selector: str) -> None:
+        """Press the mouse in the middle of the first such element, as a person does."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{found}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        box = self.run(f"{found}.getClientRects()[0].toJSON()")
         at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
         for kind in ("mousePressed", "mouseReleased"):
-            await self.call(
-                "Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at
-            )
+            self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
 
-    async def type(self, text: str) -> None:
+    def type(self, text: str) -> None:
         """Type where the cursor is, and press Enter."""
-        await self.call("Input.insertText", text=text)
+        self.call("Input.insertText", text=text)
+        enter = {"key": "Enter", "text": "\r", "windowsVirtualKeyCode": 13}
         for kind in ("keyDown", "keyUp"):
-            await self.call(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                key="Enter",
-                text="\r",
-                windowsVirtualKeyCode=13,
-            )
+            self.call("Input.dispatchKeyEvent", type=kind, **enter)
 
-    async def look(self, width: int, height: int, *, dark: bool = False) -> None:
+    def look(self, width: int, height: int, *, dark: bool = False) -> None:
         """Have a screen of so many pixels, light or dark."""
-        await self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **screen)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        await self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
 
-    async def picture(self, path: Path) -> None:
-        shot = await self.call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(shot["data"]))
+    def picture(self, path: Path) -> None:
+        """What is seen, for whoever works on a page."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
 
-@asynccontextmanager
-async def tab(folder: Path) -> AsyncIterator[Tab]:
+@contextmanager
+def tab(folder: Path) -> Iterator[Tab]:
     """A tab of a browser of its own, whose profile goes into the folder."""
     assert CHROMIUM is not None
-    profile = folder / "profile"
-    options = [*_TIMELESS, "--remote-debugging-port=0", f"--user-data-dir={profile}"]
-    with subprocess.Popen(
-        [CHROMIUM, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as browser:
-        try:
-            port, path = await _address(profile / "DevToolsActivePort")
-            async with (
-                aiohttp.ClientSession() as client,
-                client.ws_connect(f"ws://127.0.0.1:{port}{path}", max_msg_size=0) as socket,
-            ):
-                yield await _opened(socket)
-        finally:
-            browser.terminate()
-
-
-async def _address(file: Path) -> tuple[str, str]:
-    """The port and the path that the browser writes down when it is ready."""
-    async with asyncio.timeout(WITHIN_S):
-        while not (file.exists() and file.read_text().count("\n")):  # noqa: ASYNC240  a line
-            await asyncio.sleep(0.05)
-    port, path = file.read_text().split()  # noqa: ASYNC240  as above
-    return port, path
-
-
-async def _opened(socket: aiohttp.ClientWebSocketResponse) -> Tab:
-    answers = []
-    for number, (method, parameters) in enumerate(
-        [("Target.createTarget", {"url": "about:blank"}), ("Target.attachToTarget", {})]
+    options = [*_IN_REAL_TIME, "--remote-debugging-pipe", f"--user-data-dir={folder / 'profile'}"]
+    (reads, commands), (answers, writes) = os.pipe(), os.pipe()
+    with (
+        os.fdopen(commands, "wb") as to_browser,
+        os.fdopen(answers, "rb") as from_browser,
+        subprocess.Popen(
+            ["sh", "-c", _PIPED, str(reads), str(writes), CHROMIUM, *options],  # noqa: S607
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(reads, writes),
+        ) as browser,
     ):
-        if answers:
-            parameters |= {"targetId": answers[0]["targetId"], "flatten": True}
-        await socket.send_json({"id": number, "method": method, "params": parameters})
-        while (told := await socket.receive_json(timeout=WITHIN_S)).get("id") != number:
-            pass
-        answers.append(told["result"])
-    opened = Tab(socket, answers[1]["sessionId"])
-    for domain in ("Page", "Network", "Log", "Runtime"):
-        await opened.call(f"{domain}.enable")
-    return opened
+        os.close(reads)
+        os.close(writes)
+        # A browser that hangs is ended, and then whoever waits for it hears that it is gone.
+        limit = Timer(WITHIN_S, browser.kill)
+        limit.start()
+        try:
+            yield Tab(to_browser, from_browser)
+        finally:
+            limit.cancel()
+            browser.terminate()

@@ -106,9 +106,6 @@ _ATTRIBUTES: Final = {
     ' style="display: none;"': " hidden",
     ' style="opacity: 50%"': ' opacity="0.5"',
 }
-    ' style="display: none;"': " hidden",
-    ' style="opacity: 50%"': ' opacity="0.5"',
-}
 
 
 def sources() -> list[Path]:
