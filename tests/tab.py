@@ -125,7 +125,7 @@ def tab(folder: Path) -> Iterator[Tab]:
         os.fdopen(commands, "wb") as to_browser,
         os.fdopen(answers, "rb") as from_browser,
         subprocess.Popen(
-            ["sh", "-c", _PIPED, str(reads), str(writes), CHROMIUM, *options],  # noqa: S607
+            ["bash", "-c", _PIPED, str(reads), str(writes), CHROMIUM, *options],  # noqa: S607
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=(reads, writes),

@@ -17,6 +17,7 @@ exclude_patterns = ["files"]
 # Headings have the anchors that code hosts give them, and a link to none of them is an error.
 myst_heading_anchors = 6
 highlight_language = "none"
+smartquotes = False
 
 html_theme = "furo"
 html_theme_options = {
