@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -101,6 +102,9 @@ TITLES: Final[Mapping[str, str]] = {
 }
 """What the contents call a page whose heading says too little there."""
 
+SHIPPED: Final = ("furo", "pygments", "snowballstemmer", "sphinx")
+"""Whose scripts and styles lie in the site, each with its licence."""
+
 _LINK: Final = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)")
 _ATTRIBUTES: Final = {
     ' style="display: none;"': " hidden",
@@ -186,6 +190,12 @@ def tidy(site: Path) -> None:
     for path in (site / ".buildinfo", site / "objects.inv", *site.rglob("*.map")):
         path.unlink()
     (site / "_sources").rmdir()
+    for name in SHIPPED:
+        files = metadata.distribution(name).files or []
+        (licence,) = [
+            file for file in files if re.search(r"/(?:LICENSE|COPYING)[.a-z]*$", str(file))
+        ]
+        shutil.copyfile(licence.locate(), site / "_static" / f"{name}-licence.txt")
     for page in site.rglob("*.html"):
         html = page.read_text("utf-8")
         for refused, allowed in _ATTRIBUTES.items():
