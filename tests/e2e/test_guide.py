@@ -187,6 +187,6 @@ def test_in_a_browser_search_finds_the_page_and_nobody_else_is_asked(
                 background = browser.run("getComputedStyle(document.body).backgroundColor")
                 assert (background != "rgb(255, 255, 255)") is dark, "the style applies"
         assert browser.complaints == []
-        assert {httpx.URL(url).netloc.decode() for url in browser.asked} == {
-            httpx.URL(server.url).netloc.decode()
-        }
+        asked = [url for url in browser.asked if not url.startswith("data:")]
+        assert [url for url in asked if not url.startswith(start)] == []
+        assert len(asked) > 20
