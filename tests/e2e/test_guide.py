@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("guide")]
 def build(root: Path, into: Path) -> subprocess.CompletedProcess[str]:
     """`python -m tools.guide`, of the pages of a checkout."""
     assert PYTHON.exists(), "not installed: `make .venv-guide/.installed`"
-    command = [PYTHON, "-m", "tools.guide", into]
+    command = [str(PYTHON), "-m", "tools.guide", str(into)]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
 

@@ -158,8 +158,12 @@ def test_what_is_no_file_of_the_guide_is_not_found(path: str) -> None:
 
     # As a server hands it on; a client would resolve the dots before it asks.
     scope = {"type": "http", "method": "GET", "path": unquote(f"/docs/guide/{path}")}
-    application = endpoint.application([], lambda: 0, Noted())
-    asyncio.run(application(scope | {"query_string": b"", "headers": []}, receive, send))
+
+    async def exchange() -> None:
+        application = endpoint.application([], lambda: 0, Noted())
+        await application(scope | {"query_string": b"", "headers": []}, receive, send)
+
+    asyncio.run(exchange())
     start, body = told
     assert start["status"] == httpx.codes.NOT_FOUND
     assert json.loads(body["body"])["code"] == "not_found"
