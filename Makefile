@@ -35,7 +35,7 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	$(call install,$(VENV),$(PYTHON))
 
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
-	$(MAKE) --no-print-directory guide || echo "the guide at /docs/guide is missing: see above"
+	$(MAKE) --no-print-directory guide || echo "the guide was not built, see above; serving without a new one"
 	$(BIN)/alama serve --try
 
 guide: src/alama/guide/index.html ## Build the guide of docs/, which is served at /docs/guide
