@@ -54,7 +54,6 @@ _NOT_BUILT: Final = SmallPage(
             tag("code", "docs"),
             " of the repository.",
         ),
-        # Seen from here and from below: the service may stand below any prefix.
         tag("p", "The reference of the interface is always here, at ", tag("code", "/docs"), "."),
     ),
 )
