@@ -176,7 +176,7 @@ def toctree(options: str, names: list[str]) -> str:
 def build(into: Path) -> None:
     """Make the site in a new folder; the same sources give the same bytes."""
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800")
-    gc.disable()  # a fifth of the time, for what fits into 300 MB
+    gc.disable()  # about a fifth of the time, for at most 170 MB a process
     with tempfile.TemporaryDirectory() as work:
         laid = Path(work, "pages")
         lay_out(laid)
