@@ -4,7 +4,7 @@ A run is named by its logical date, and may be repeated: see batch.py. Applicant
 the warehouse to Alama and back, never through Airflow's own database.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import batch
@@ -17,7 +17,7 @@ from airflow.sdk import dag, task
     start_date=datetime(2026, 11, 17, tzinfo=UTC),
     catchup=True,  # a night that was missed is done later, as its own day
     max_active_runs=1,
-    default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
+    default_args={"retries": 3},
 )
 def alama_nightly() -> None:
     @task
@@ -32,7 +32,6 @@ def alama_nightly() -> None:
         task_id="build",
         bash_command="dbt build --exclude resource_type:seed",
         cwd=str(Path(__file__).parent),
-        append_env=True,
     )
     score() >> build >> post()
 
