@@ -12,7 +12,7 @@ from typing import Any
 
 from alama_client import Alama, InvalidApplication
 
-FIELDS = (
+FIELDS = (  # noqa: SIM905  a line of words reads best
     "applicant_ref mm_months avg_inflow avg_outflow avg_balance balance_stability counterparties "
     "tx_frequency weekend_activity airtime_avg airtime_freq airtime_regularity device_type "
     "device_age_months requested_amount requested_term_days loan_purpose region"
@@ -35,7 +35,9 @@ def score(day: str) -> None:
     idempotency key, for 72 hours.
     """
     with warehouse() as run, service() as alama:
-        names, bodies, keys = [], [], {}
+        names: list[str] = []
+        bodies: list[dict[str, Any]] = []
+        keys: dict[int, str] = {}
         for name, *values in run(NEW, day):
             body = {field: v for field, v in zip(FIELDS, values, strict=True) if v is not None}
             names.append(name)
@@ -44,7 +46,7 @@ def score(day: str) -> None:
         for row in alama.score_many(bodies, key_of=lambda body: keys[id(body)]):
             if isinstance(row.error, InvalidApplication):  # stays so until somebody mends the row
                 broken = row.error.errors[0]
-                kept = [None] * 6 + [f"{broken.field}: {broken.code}"]
+                kept: list[Any] = [None] * 6 + [f"{broken.field}: {broken.code}"]
             else:
                 said = row.result()  # or raises: the rest is for the next attempt
                 kept = [said.request_id, said.score, said.tier, said.default_probability]

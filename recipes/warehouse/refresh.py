@@ -23,7 +23,9 @@ MACROS = """\
 
 
 def alama(*arguments: str) -> str:
-    return subprocess.run(["alama", *arguments], check=True, text=True, stdout=subprocess.PIPE).stdout
+    return subprocess.run(
+        ["alama", *arguments], check=True, text=True, stdout=subprocess.PIPE
+    ).stdout
 
 
 def main() -> None:
@@ -33,7 +35,9 @@ def main() -> None:
     parser.add_argument("--mode", default="test", choices=("test", "live"))
     asked = parser.parse_args()
     policy = tomllib.loads(alama("policy", "show", "--lender", asked.lender, "--mode", asked.mode))
-    card = alama("models", "show", *asked.model, "--format", "sql", "--currency", policy["currency"])
+    card = alama(
+        "models", "show", *asked.model, "--format", "sql", "--currency", policy["currency"]
+    )
     tiers = sorted(policy["tiers"], key=lambda tier: -tier["score_min"])
     macros = Path(__file__).parent / "macros" / "alama.sql"
     macros.parent.mkdir(exist_ok=True)
@@ -41,7 +45,8 @@ def main() -> None:
         MACROS.format(
             card=card.rstrip().removesuffix(";"),
             tiers=" ".join(
-                f"when {{{{ score }}}} >= {tier['score_min']} then '{tier['name']}'" for tier in tiers
+                f"when {{{{ score }}}} >= {tier['score_min']} then '{tier['name']}'"
+                for tier in tiers
             ),
             amount=policy["standard_loan"]["amount"],
             term_days=policy["standard_loan"]["term_days"],

@@ -125,7 +125,13 @@ def test_the_locks_agree_with_each_other() -> None:
     for lock in LOCKS:
         # Each of these lives in a house of its own.
         if lock.stem not in {
-            "airflow", "api", "clients", "deploy", "dice", "peers", "warehouse",
+            "airflow",
+            "api",
+            "clients",
+            "deploy",
+            "dice",
+            "peers",
+            "warehouse",
         }:
             assert unmarked(lock).items() <= everything.items(), f"{lock.name} differs: `make lock`"
 
