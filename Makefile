@@ -71,7 +71,7 @@ coverage: setup $(LONG_TOOLS) ## All tests once more, and the lines that none of
 # Schemathesis in one; in another what judges deploy/, and writes the bill of materials; generators of clients in the third;
 # dbt in the fourth, and in the fifth with Airflow. A lock names every package, and pip stumbles over extras of packages where it looks itself.
 .venv-%/.installed: requirements/%.txt
-	echo "setting up $(@D), some seconds"
+	echo "setting up $(@D)"
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python $(PIP) install --no-deps --require-hashes --requirement $<
 	touch $@

@@ -104,4 +104,10 @@ def warehouse() -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
 
 
 if __name__ == "__main__":
-    {"score": score, "post": post}[sys.argv[1]](*sys.argv[2:])
+    match sys.argv[1:]:
+        case ["score", day]:
+            score(day)
+        case ["post"]:
+            post()
+        case _:
+            sys.exit(__doc__)

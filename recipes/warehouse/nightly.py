@@ -9,11 +9,11 @@ from pathlib import Path
 
 import batch
 from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import dag, task
+from airflow.sdk import CronDataIntervalTimetable, dag, task
 
 
 @dag(
-    schedule="30 23 * * *",
+    schedule=CronDataIntervalTimetable("0 1 * * *", timezone="UTC"),  # for the day before
     start_date=datetime(2026, 11, 17, tzinfo=UTC),
     catchup=True,  # a night that was missed is done later, as its own day
     max_active_runs=1,

@@ -6,13 +6,14 @@ model: `alama models export` writes it.
 
 import argparse
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 MACROS = """\
-{{% macro alama_card() %}}{{% raw %}}
+{{% macro alama_card() %}}
 {card}
-{{% endraw %}}{{% endmacro %}}
+{{% endmacro %}}
 
 {{% macro alama_tier(score) %}}case {tiers} end{{% endmacro %}}
 
@@ -39,6 +40,9 @@ def main() -> None:
         "models", "show", *asked.model, "--format", "sql", "--currency", policy["currency"]
     )
     tiers = sorted(policy["tiers"], key=lambda tier: -tier["score_min"])
+    names = "".join(tier["name"] for tier in tiers)
+    if "{" in card + names or "'" in names:  # dbt would run what is in braces as a program
+        sys.exit("a word of the model has a {, or the name of a tier a { or a '")
     macros = Path(__file__).parent / "macros" / "alama.sql"
     macros.parent.mkdir(exist_ok=True)
     macros.write_text(
