@@ -121,7 +121,7 @@ def test_every_requirement_is_pinned_and_hashed(lock: Path) -> None:
         assert "--hash=sha256:" in pin, f"{name} has no hash"
 
 
-HOUSES = {"peers", "dice", "api", "clients", "deploy", "guide"}
+HOUSES = {"airflow", "peers", "dice", "api", "clients", "deploy", "guide", "warehouse"}
 """Each of these lives in an environment of its own."""
 
 
