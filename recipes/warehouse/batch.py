@@ -72,7 +72,8 @@ def post() -> None:
                 for request_id, outcome, since, disbursed, repaid in part
             )
             for told, answer in zip(part, results, strict=True):
-                run("INSERT INTO outcomes_posted VALUES (?, ?, ?, ?)", *told[:3], answer.result)
+                if answer.result != "in_the_future":  # that is told again when its day has come
+                    run("INSERT INTO outcomes_posted VALUES (?, ?, ?, ?)", *told[:3], answer.result)
     print(f"{len(news)} outcomes")
 
 

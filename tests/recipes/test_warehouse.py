@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -136,10 +136,14 @@ def applications() -> list[dict[str, Any]]:
 def test_a_night_by_hand_says_what_the_service_says(warehouse: Warehouse) -> None:
     broken = applications()[0] | {"application_id": "app-061", "balance_stability": "1.4"}
     warehouse.add("raw_applications", broken)
+    today = datetime.now(UTC).date()
+    soon = (today + timedelta(days=3)).isoformat()
+    early = {"id": "app-059", "paid_out": 6500, "back": 6800, "state": "repaid", "since": soon}
+    warehouse.add("raw_repayments", early)
     assert "Completed successfully" in warehouse.run(BUILD)
     said = warehouse.run(NIGHT)
     assert f"{NEW + 1} applications of {DAY}" in said
-    assert "\n1 outcomes" in said
+    assert "\n2 outcomes" in said
     assert "WARN=1" in said  # the broken one, which dbt names
     assert warehouse.ask("SELECT application_id, problem FROM decisions WHERE score IS NULL") == [
         ["app-061", "balance_stability: out_of_range"]
@@ -157,11 +161,11 @@ def test_a_night_by_hand_says_what_the_service_says(warehouse: Warehouse) -> Non
     assert {tier for _, _, tier, _, _ in decided} == set("ABCDE")
     assert warehouse.ask("SELECT count(*), count(DISTINCT card) FROM scores") == [[61, 2]]
 
-    today = datetime.now(UTC).date().isoformat()
     assert warehouse.ask("SELECT outcome, since, result FROM outcomes_posted") == [
-        ["repaid", today, "recorded"]
+        ["repaid", today.isoformat(), "recorded"]
     ]
-    assert warehouse.ask("SELECT * FROM outcomes_to_post") == []
+    # Told again when its day has come.
+    assert warehouse.ask("SELECT outcome, since FROM outcomes_to_post") == [["repaid", soon]]
     sums = (
         "SELECT cast(sum(applications) as integer), cast(sum(defaults) as integer) FROM portfolio"
     )
