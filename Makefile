@@ -41,7 +41,7 @@ run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try 
 guide: src/alama/guide/index.html ## Build the guide of docs/, which is served at /docs/guide
 
 # From the pages, and from what they link to.
-GUIDE_SOURCES := $(wildcard *.md sdk/*/README.md tools/guide/*.* tools/guide/static/* tools/guide/templates/*) $(shell find docs deploy -type f -not -path '*/collections/*')
+GUIDE_SOURCES := $(wildcard *.md sdk/*/README.md recipes/*.* recipes/*/*.* tools/guide/*.* tools/guide/static/* tools/guide/templates/*) $(shell find docs deploy -type f -not -path '*/collections/*')
 
 # In half the time of the others: with the pip of .venv, and no bytecode but of what is used.
 .venv-guide/.installed: requirements/guide.txt | $(VENV)/.installed

@@ -50,9 +50,9 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("checkout")
     for folder in ("docs", "deploy", "tools"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("secrets"))
-    single = [*ROOT.glob("*.md"), *ROOT.glob("sdk/*/README.md"), Path(str(alama.__file__))]
-    for path in single:
-        place = "src/alama/__init__.py" if path.suffix == ".py" else path.relative_to(ROOT)
+    pages = ("*.md", "sdk/*/README.md", "recipes/*.*", "recipes/*/*.*", "tests/recipes/*.py")
+    single = {path: path.relative_to(ROOT) for page in pages for path in ROOT.glob(page)}
+    for path, place in {**single, Path(str(alama.__file__)): "src/alama/__init__.py"}.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, root / place)
     return root
@@ -125,7 +125,8 @@ def test_every_link_of_every_page_leads_somewhere(server: Server, site: Path) ->
 
 
 def test_every_page_that_a_person_reads_is_in_the_site(site: Path) -> None:
-    sources = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sdk/*/README.md")]
+    pages = ("*.md", "docs/**/*.md", "sdk/*/README.md", "recipes/README.md", "recipes/*/README.md")
+    sources = [path for page in pages for path in ROOT.glob(page)]
     headings = [re.search(r"^# (.+)$", path.read_text("utf-8"), re.MULTILINE) for path in sources]
     pages = "\n".join(path.read_text("utf-8") for path in site.rglob("*.html"))
     shown = re.findall(r"<h1>(.+?)<a class", re.sub(r"</?(?:code|span)[^>]*>", "", pages))
@@ -138,7 +139,7 @@ def test_the_same_pages_give_the_same_bytes_and_a_lost_anchor_fails(
     site: Path, copied: Path, tmp_path: Path
 ) -> None:
     done = build(copied, tmp_path / "guide")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.stderr, done.returncode) == ("", 0)
     assert contents(tmp_path / "guide") == contents(site)
     page = copied / "docs" / "versions.md"
     page.write_text(page.read_text("utf-8") + "\n[lost](errors.md#no-such-heading)\n", "utf-8")
