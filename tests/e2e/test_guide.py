@@ -125,8 +125,8 @@ def test_every_link_of_every_page_leads_somewhere(server: Server, site: Path) ->
 
 
 def test_every_page_that_a_person_reads_is_in_the_site(site: Path) -> None:
-    pages = ("*.md", "docs/**/*.md", "sdk/*/README.md", "recipes/README.md", "recipes/*/README.md")
-    sources = [path for page in pages for path in ROOT.glob(page)]
+    places = ("*.md", "docs/**/*.md", "sdk/*/README.md", "recipes/README.md", "recipes/*/README.md")
+    sources = [path for place in places for path in ROOT.glob(place)]
     headings = [re.search(r"^# (.+)$", path.read_text("utf-8"), re.MULTILINE) for path in sources]
     pages = "\n".join(path.read_text("utf-8") for path in site.rglob("*.html"))
     shown = re.findall(r"<h1>(.+?)<a class", re.sub(r"</?(?:code|span)[^>]*>", "", pages))
