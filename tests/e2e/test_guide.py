@@ -52,7 +52,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("secrets"))
     pages = ("*.md", "sdk/*/README.md", "recipes/*.*", "recipes/*/*.*", "tests/recipes/*.py")
     single = {path: path.relative_to(ROOT) for page in pages for path in ROOT.glob(page)}
-    for path, place in {**single, Path(str(alama.__file__)): "src/alama/__init__.py"}.items():
+    for path, place in {**single, Path(str(alama.__file__)): Path("src/alama/__init__.py")}.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, root / place)
     return root
