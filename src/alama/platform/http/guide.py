@@ -93,7 +93,11 @@ class Guide:
             self._files = dict(_below(self._folder))
         if name not in self._files:
             return None
-        body = self._files[name].read_bytes()
+        try:
+            body = self._files[name].read_bytes()
+        except FileNotFoundError:  # built anew since it was listed
+            self._files = dict(_below(self._folder))
+            return None
         media_type = _TYPES.get(PurePosixPath(name).suffix, _OTHER_TYPE)
         headers = page_headers(media_type, _content_security_policy(media_type, body))
         published = Published.of(body, headers)
@@ -114,7 +118,7 @@ def _content_security_policy(media_type: str, body: bytes) -> str:
     """Allow what comes from here, and of what stands in the page itself that which it came with."""
     inline: dict[str, set[str]] = {"script": set(), "style": set()}
     if media_type in {HTML, _TYPES[".svg"]}:
-        for kind, written in _INLINE.findall(body.decode()):
+        for kind, written in _INLINE.findall(body.decode(errors="replace")):
             if written:
                 inline[kind].add(hash_of(written))
     scripts, styles = (" ".join(["'self'", *sorted(found)]) for found in inline.values())

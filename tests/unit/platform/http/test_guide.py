@@ -181,3 +181,19 @@ def test_where_it_was_not_built_a_page_says_how_until_it_is(
     (tmp_path / "guide").mkdir()
     (tmp_path / "guide" / "index.html").write_text(PAGE, "utf-8")
     assert [reply.status_code for reply in ask("/docs/guide", "/docs/guide/")] == [302, 200]
+
+
+def test_a_page_that_has_gone_is_not_found_and_a_damaged_one_is_given_as_it_is(built: Path) -> None:
+    application = endpoint.application([], lambda: 0, Noted())
+    (built / "index.html").write_bytes(b"<p>\xff</p>")
+
+    async def exchange() -> tuple[int, int, int]:
+        transport = httpx.ASGITransport(app=application)
+        async with httpx.AsyncClient(transport=transport, base_url="http://alama") as client:
+            first = await client.get("/docs/guide/")
+            (built / "_static" / "a.js").unlink()
+            gone = await client.get("/docs/guide/_static/a.js")
+            other = await client.get("/docs/guide/operating/")
+        return first.status_code, gone.status_code, other.status_code
+
+    assert asyncio.run(exchange()) == (200, 404, 200)
