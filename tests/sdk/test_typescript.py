@@ -44,6 +44,7 @@ SCHEMA_OF = {
     "Pending": "PendingDeliveries",
     "WebhookEndpoint": "WebhookEndpoint",
     "NewWebhookEndpoint": "WebhookEndpointCreated",
+    "TestSent": "TestSent",
 }
 SENT = {
     "ApplicationFields": "Application",
