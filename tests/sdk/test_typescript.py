@@ -53,10 +53,9 @@ SENT = {
     "NewEndpoint": "NewWebhookEndpoint",
 }
 
-# What the README takes as given.
+# What the README takes as given, after its first example.
 GIVEN = """
-const application = {compact};
-const applications = [application, {{ ...application, region: "Nyeri" }}];
+const applications = [application, { ...application, region: "Nyeri" }];
 const kept: string[] = [];
 const keep = (secret: string) => kept.push(secret);
 """
@@ -184,8 +183,7 @@ def test_the_examples_of_the_readme_compile_and_run_against_the_service(
 ) -> None:
     samples = blocks("ts")
     assert len(samples) == 11
-    text = GIVEN.format(compact=json.dumps(COMPACT)) + "".join(samples) + RECEIVED
-    text = addressed(text, service)
+    text = addressed("".join((samples[0], GIVEN, *samples[1:], RECEIVED)), service)
     signing = 'import { signWebhook } from "./node_modules/@alama/client/dist/webhooks.js";\n'
     (installed / "readme.ts").write_text(signing + text, "utf-8")
     tsc = SDK / "node_modules" / ".bin" / "tsc"
