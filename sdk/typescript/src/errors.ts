@@ -1,6 +1,6 @@
 // What can go wrong. All of it is under `AlamaError`:
 //
-//   AlamaError
+//   AlamaError            itself: a mistake of the caller's, and nothing was sent
 //     ConnectionFailed    no answer came, or none of Alama
 //       TimedOut          not in time
 //     InvalidSignature    a webhook that is not to be trusted
