@@ -150,8 +150,9 @@ class Fineract:
 
     def _loans(self, path: dict[str, str], query: dict[str, str], _: None) -> tuple[int, Any]:
         if not path:
-            self.listed += 1
-            return 200, self._page(query)
+            page = self._page(query)
+            self.listed += 1  # now, since who waits for it submits loans that are not of this page
+            return 200, page
         loan = self.loans.get(int(path["loanId"]))
         return (200, loan) if loan else (404, {})
 

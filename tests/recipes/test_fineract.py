@@ -38,8 +38,6 @@ PHONE: dict[str, Any] = {
     "airtime_regularity": 0.71,
 }
 
-pytestmark = [pytest.mark.long]
-
 _numbers = count(1)
 
 
@@ -157,6 +155,7 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
+@pytest.mark.long
 def test_each_application_is_scored_once_whenever_the_scorer_is_killed(
     service: Service, bench: Bench
 ) -> None:
@@ -189,6 +188,7 @@ def test_each_application_is_scored_once_whenever_the_scorer_is_killed(
     assert (sent["region"], sent["loan_purpose"]) == ("Nyeri", "business")
 
 
+@pytest.mark.long
 def test_hooks_may_come_twice_and_in_any_order(service: Service, bench: Bench) -> None:
     fineract = bench.fineract
     bench.start_on_hooks_alone()
@@ -208,6 +208,7 @@ def test_hooks_may_come_twice_and_in_any_order(service: Service, bench: Bench) -
     assert stored(service, bench).keys() == {"customer-1", "customer-2"}
 
 
+@pytest.mark.long
 def test_what_nobody_has_sent_by_right_changes_nothing(service: Service, bench: Bench) -> None:
     fineract = bench.fineract
     bench.start_on_hooks_alone()
@@ -224,6 +225,7 @@ def test_what_nobody_has_sent_by_right_changes_nothing(service: Service, bench: 
     assert stored(service, bench).keys() == {"customer-2"}
 
 
+@pytest.mark.long
 def test_what_becomes_of_the_loans_is_told_once(service: Service, bench: Bench) -> None:
     fineract = bench.fineract
     fineract.writes_dates_as_lists = True
@@ -248,6 +250,7 @@ def test_what_becomes_of_the_loans_is_told_once(service: Service, bench: Bench) 
     assert [len(fineract.notes[loan]) for loan in (1, 2, 3, 4)] == [1, 1, 1, 1]
 
 
+@pytest.mark.long
 def test_who_was_decided_on_is_not_scored_again_by_a_scorer_that_has_lost_its_store(
     service: Service, bench: Bench, tmp_path: Path
 ) -> None:
@@ -272,6 +275,7 @@ def test_who_was_decided_on_is_not_scored_again_by_a_scorer_that_has_lost_its_st
     assert len(fineract.notes[1]) == 1
 
 
+@pytest.mark.long
 def test_setting_up_twice_makes_nothing_twice(bench: Bench) -> None:
     bench.set_up()
     assert list(bench.fineract.columns) == [scorer.TABLE]
