@@ -466,7 +466,7 @@ def work(fineract: Fineract, alama: Alama, mapping: Json) -> None:
 
 def tell(of: str, error: Exception, times: int) -> float:
     """Log what has failed so many times in a row; the seconds after which to try it again."""
-    wait_s = min(RETRY_S * 2 ** min(times - 1, 30), RETRY_S_MAX)
+    wait_s = min(RETRY_S * 2.0 ** min(times - 1, 30), RETRY_S_MAX)
     level = logging.WARNING if isinstance(error, TROUBLE) else logging.ERROR
     log.log(level, "%s: %s; again in %g s", of, what(error), wait_s)
     return wait_s

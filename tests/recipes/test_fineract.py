@@ -21,6 +21,7 @@ import httpx
 import pytest
 
 from alama.platform.book import Book, Mode
+from alama_client import Alama
 from recipes.fineract import scorer
 from sdk.contract.runner import SDK
 from tests.databases import sqlite_url
@@ -413,7 +414,7 @@ class Clock:
 def work(fineract: Fineract) -> Iterator[Callable[[], None]]:
     """Works through the queue once; no loan of these tests comes as far as Alama."""
     api = scorer.Fineract(fineract.url, USER, PASSWORD)
-    with scorer.Alama("http://127.0.0.1:9", "unused") as alama:
+    with Alama("http://127.0.0.1:9", "unused") as alama:
 
         def once() -> None:
             scorer.wake.clear()
