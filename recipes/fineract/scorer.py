@@ -20,6 +20,7 @@ import sqlite3
 import sys
 import time
 import tomllib
+import traceback
 import urllib.error
 import urllib.request
 from contextlib import closing
@@ -28,8 +29,8 @@ from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
 
 from alama_client import Alama, AlamaError, InvalidApplication, Score
 
@@ -43,6 +44,7 @@ HOOK_URL = os.environ.get("HOOK_URL", f"http://127.0.0.1:{PORT}/")
 TENANT = os.environ.get("FINERACT_TENANT", "default")
 SWEEP_S = float(os.environ.get("SWEEP_S", "3600"))
 RETRY_S = float(os.environ.get("RETRY_S", "15"))
+RETRY_S_MAX = 60 * RETRY_S
 FINERACT_TIMEOUT_S = 30
 BODY_BYTES_MAX = 1_000_000
 PAGE = 200
@@ -83,8 +85,29 @@ class MappingWrong(Exception):
     """What `mapping.toml` says cannot be: a person has to mend it."""
 
 
-TROUBLE = (MappingWrong, AlamaError, OSError, HTTPException, LookupError, TypeError, ValueError)
-"""Somebody cannot be reached, or has answered what nobody has announced."""
+class AnswerWrong(Exception):
+    """Fineract has answered what nobody has announced."""
+
+
+TROUBLE = (MappingWrong, AnswerWrong, AlamaError, OSError, HTTPException)
+"""What is not of our making; every other exception is a defect of ours."""
+
+
+def an_object(said: Json, **members: type | tuple[type, ...]) -> dict[str, Json]:
+    """What Fineract has said, if it is an object with these members."""
+    if not isinstance(said, dict):
+        raise AnswerWrong("Fineract was to answer with an object")
+    for name, kind in members.items():
+        if not isinstance(said.get(name), kind):
+            raise AnswerWrong(f"Fineract has answered without {name}, or with one of another type")
+    return said
+
+
+def objects(said: Json, **members: type | tuple[type, ...]) -> list[dict[str, Json]]:
+    """What Fineract has said, if it is a list of objects with these members."""
+    if not isinstance(said, list):
+        raise AnswerWrong("Fineract was to answer with a list")
+    return [an_object(each, **members) for each in said]
 
 
 class Fineract:
@@ -106,17 +129,30 @@ class Fineract:
     def post(self, path: str, body: Json) -> Json:
         return self._ask("POST", path, json.dumps(body).encode())
 
+    def loan(self, loan_id: int) -> Json:
+        said = self.get(f"/v1/loans/{loan_id}?associations=all")
+        return an_object(said, id=int, status=dict)
+
+    def loans(self, offset: int) -> list[Json]:
+        """A page of all loans, the newest first."""
+        order = f"orderBy=id&sortOrder=DESC&offset={offset}&limit={PAGE}"
+        said = an_object(self.get(f"/v1/loans?{order}"), pageItems=list)
+        return objects(said["pageItems"], id=int, status=dict)
+
     def rows(self, table: str, of: int) -> list[Json]:
         """The rows of a data table that belong to a client or a loan."""
-        found = self.get(f"/v1/datatables/{quote(table)}/{of}")
-        return found if isinstance(found, list) else []
+        return objects(self.get(f"/v1/datatables/{quote(table)}/{of}"))
 
     def _ask(self, method: str, path: str, body: bytes | None) -> Json:
         request = urllib.request.Request(  # noqa: S310  the operator's own address
             self._url + path, body, self._headers, method=method
         )
         with urllib.request.urlopen(request, timeout=FINERACT_TIMEOUT_S) as reply:  # noqa: S310
-            return json.load(reply)
+            said = reply.read()
+        try:
+            return json.loads(said)
+        except ValueError:
+            raise AnswerWrong("Fineract has answered with no JSON") from None
 
 
 def keep(sql: str, *values: object) -> None:
@@ -175,6 +211,8 @@ class Hook(BaseHTTPRequestHandler):
 def read_mapping(path: Path) -> Json:
     """The mapping, if every place in it is one of a loan, a client or a table that it names."""
     mapping = tomllib.loads(path.read_text("utf-8"))
+    if not isinstance(mapping.get("default_days"), int):
+        raise MappingWrong("default_days: is a number of days")
     for table, kind in mapping["tables"].items():
         if kind not in {"client", "loan"}:
             raise MappingWrong(f'{table}: is attached to "client" or to "loan"')
@@ -187,10 +225,11 @@ def read_mapping(path: Path) -> Json:
 
 def application_of(fineract: Fineract, mapping: Json, loan: Json) -> dict[str, Json]:
     """The fields of `mapping.toml`, with the values of a loan."""
-    client = fineract.get(f"/v1/clients/{loan['clientId']}")
+    ids = {"loan": loan["id"], "client": loan["clientId"]}
+    client = an_object(fineract.get(f"/v1/clients/{ids['client']}"))
     sources = {"loan": loan | {"term_days": term_days(loan)}, "client": client}
     for table, kind in mapping["tables"].items():
-        rows = fineract.rows(table, {"client": client, "loan": loan}[kind]["id"])
+        rows = fineract.rows(table, ids[kind])
         sources[table] = Row(rows[0]) if rows else {}
     found = {field: value_of(place, sources) for field, place in mapping["fields"].items()}
     return {field: value for field, value in found.items() if value not in (None, "")}
@@ -223,7 +262,10 @@ def term_days(loan: Json) -> int | None:
 
 def day_of(told: Json) -> date | None:
     """A day, which Fineract writes as `2026-11-16` or as [2026, 11, 16]."""
-    return date(*told) if isinstance(told, list) else date.fromisoformat(told) if told else None
+    try:
+        return date(*told) if isinstance(told, list) else date.fromisoformat(told) if told else None
+    except (TypeError, ValueError):
+        raise AnswerWrong("Fineract has answered with a date that is none") from None
 
 
 # ------------------------------------------------------------------------- from decision to loan
@@ -233,7 +275,8 @@ def decide(fineract: Fineract, alama: Alama, mapping: Json, loan: Json) -> None:
     """Score a loan that waits for approval, and write the decision to it: each step once."""
     loan_id = loan["id"]
     if not decision_of(loan_id):
-        begin(fineract, mapping, loan)
+        application = json.dumps(application_of(fineract, mapping, loan))
+        keep("insert into decisions (loan_id, application) values (?, ?)", loan_id, application)
     (row,) = decision_of(loan_id)
     if row["request_id"] is None:
         try:
@@ -252,15 +295,13 @@ def decide(fineract: Fineract, alama: Alama, mapping: Json, loan: Json) -> None:
     write_decision(fineract, loan_id)
 
 
-def begin(fineract: Fineract, mapping: Json, loan: Json) -> None:
-    """Keep the application, or the decision that Fineract has, if our store was lost."""
-    loan_id = loan["id"]
+def adopt(fineract: Fineract, loan_id: int) -> None:
+    """Keep the decision that Fineract has, if it has one: our store was lost."""
     if rows := fineract.rows(TABLE, loan_id):
+        row = an_object(rows[0], request_id=str, decision=str, score=(int, float), tier=str)
+        row["reasons"] = row.get("reasons") or ""
         sql = "insert into decisions values (?, '', ?, ?, ?, ?, ?, 0, 0)"
-        keep(sql, loan_id, *(rows[0][name] for name in NAMES))
-    else:
-        application = json.dumps(application_of(fineract, mapping, loan))
-        keep("insert into decisions (loan_id, application) values (?, ?)", loan_id, application)
+        keep(sql, loan_id, *(row[name] for name in NAMES))
 
 
 def decision_of(loan_id: int) -> list[sqlite3.Row]:
@@ -294,7 +335,7 @@ def write_decision(fineract: Fineract, loan_id: int) -> None:
 def note(fineract: Fineract, loan_id: int, text: str, *, known_by: str) -> None:
     """Add a note to a loan, unless it has one that says so."""
     path = f"/v1/loans/{loan_id}/notes"
-    if not any(known_by in each["note"] for each in fineract.get(path)):
+    if not any(known_by in str(each.get("note")) for each in objects(fineract.get(path))):
         fineract.post(path, {"note": text})
 
 
@@ -351,12 +392,14 @@ def report(alama: Alama, mapping: Json, loan: Json) -> None:
 def examine(fineract: Fineract, alama: Alama, mapping: Json, loan_id: int) -> None:
     """Do what a loan is in need of, as it is now."""
     try:
-        loan = fineract.get(f"/v1/loans/{loan_id}?associations=all")
+        loan = fineract.loan(loan_id)
     except urllib.error.HTTPError as error:
         if error.code != NOT_FOUND:
             raise
         keep("update decisions set finished = 1 where loan_id = ?", loan_id)  # it was deleted
         return
+    if not decision_of(loan_id):
+        adopt(fineract, loan_id)
     if loan["status"].get("pendingApproval"):
         if "clientId" in loan:  # a loan of a group is nobody's phone
             decide(fineract, alama, mapping, loan)
@@ -366,66 +409,109 @@ def examine(fineract: Fineract, alama: Alama, mapping: Json, loan_id: int) -> No
 
 
 def sweep(fineract: Fineract) -> None:
-    """Find what no hook has told: Fineract sends each once, and none when a loan falls behind."""
+    """Find what no hook has told: Fineract sends each once, and none when a loan falls behind.
+
+    The first time all loans are looked at: any of them may have a decision that our store has lost.
+    """
     for row in kept("select loan_id from decisions where not finished"):
         queue(row["loan_id"])
-    (known,) = kept("select coalesce(max(loan_id), 0) from seen")
-    offset, newest = 0, known[0]
+    ((known,),) = kept("select max(loan_id) from seen")
+    first, known = known is None, known or 0
+    offset, newest = 0, known
     while True:
-        order = f"orderBy=id&sortOrder=DESC&offset={offset}&limit={PAGE}"
-        page = fineract.get(f"/v1/loans?{order}")["pageItems"]
+        page = fineract.loans(offset)
         for loan in page:
-            if loan["id"] > known[0] and loan["status"].get("pendingApproval"):
+            if first or (loan["id"] > known and loan["status"].get("pendingApproval")):
                 queue(loan["id"])
         ids = [loan["id"] for loan in page]
         newest = max(newest, *ids, 0)
         sorted_down = ids == sorted(ids, reverse=True)  # if not, all of them are looked at
-        if len(page) < PAGE or (sorted_down and ids[-1] <= known[0]):
+        if len(page) < PAGE or (sorted_down and ids[-1] <= known):
             break
         offset += PAGE
-    keep("insert into seen values (?)", newest)
+    keep("insert or replace into seen (rowid, loan_id) values (1, ?)", newest)
+
+
+class Failure(NamedTuple):
+    """That a loan could not be looked at: how often in a row, after which news, and until when."""
+
+    times: int
+    news: int
+    until: float
+
+
+failures: dict[int, Failure] = {}
 
 
 def work(fineract: Fineract, alama: Alama, mapping: Json) -> None:
-    """Look at every loan of the queue; what fails stays there, and is tried again."""
-    for row in kept("select loan_id, news from queue"):
-        try:
-            examine(fineract, alama, mapping, row["loan_id"])
-        except TROUBLE as error:
-            log.warning("loan %d: %s; again in %g s", row["loan_id"], what(error), RETRY_S)
+    """Look at the loans of the queue, the newest first, until a hook tells of another.
+
+    One that fails stays there, and is tried again later, or at once when there is news of it.
+    """
+    for loan_id, news in kept("select loan_id, news from queue order by loan_id desc"):
+        last = failures.get(loan_id, Failure(0, 0, 0.0))
+        if last.news == news and time.monotonic() < last.until:
             continue
-        keep("delete from queue where loan_id = ? and news = ?", row["loan_id"], row["news"])
+        try:
+            examine(fineract, alama, mapping, loan_id)
+        except Exception as error:  # noqa: BLE001  one loan must not keep the others waiting
+            wait_s = tell(f"loan {loan_id}", error, last.times + 1)
+            failures[loan_id] = Failure(last.times + 1, news, time.monotonic() + wait_s)
+        else:
+            failures.pop(loan_id, None)
+            keep("delete from queue where loan_id = ? and news = ?", loan_id, news)
+        if wake.is_set():
+            return
+
+
+def tell(of: str, error: Exception, times: int) -> float:
+    """Log what has failed so many times in a row; the seconds after which to try it again."""
+    wait_s = min(RETRY_S * 2.0 ** min(times - 1, 30), RETRY_S_MAX)
+    level = logging.WARNING if isinstance(error, TROUBLE) else logging.ERROR
+    log.log(level, "%s: %s; again in %g s", of, what(error), wait_s)
+    return wait_s
 
 
 def what(error: Exception) -> str:
-    """What went wrong, without anything about a person."""
-    told = isinstance(error, MappingWrong | AlamaError | OSError)
-    return str(error) if told else type(error).__name__
+    """What went wrong, without anything about a person: of a defect its place, not its words."""
+    match error:
+        case urllib.error.HTTPError():
+            return f"{error} {urlsplit(error.url).path}"
+        case MappingWrong() | AnswerWrong() | AlamaError() | OSError():
+            return str(error)
+        case HTTPException():
+            return type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    places = (f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+    return f"{type(error).__name__} at {', '.join(places)}"
 
 
 def serve(fineract: Fineract, alama: Alama, mapping: Json) -> None:
     server = ThreadingHTTPServer((os.environ.get("HOST", "127.0.0.1"), PORT), Hook)
     Thread(target=server.serve_forever, daemon=True).start()
     log.info("hooks are taken on port %d, tenant %s", PORT, TENANT)
-    next_sweep = 0.0
+    next_sweep, failed = 0.0, 0
     while True:
-        wake.clear()
         if time.monotonic() >= next_sweep:
             try:
                 sweep(fineract)
-                next_sweep = time.monotonic() + SWEEP_S
-            except TROUBLE as error:
-                log.warning("new loans: %s; again in %g s", what(error), RETRY_S)
+                wait_s, failed = SWEEP_S, 0
+            except Exception as error:  # noqa: BLE001  hooks are still to be worked on
+                failed += 1
+                wait_s = tell("new loans", error, failed)
+            next_sweep = time.monotonic() + wait_s
+        wake.clear()
         work(fineract, alama, mapping)
         wake.wait(min(RETRY_S, max(0.0, next_sweep - time.monotonic())))
 
 
 def setup(fineract: Fineract) -> None:
     """Make the data table and the hook; what is there already stays."""
-    if TABLE not in {each["registeredTableName"] for each in fineract.get("/v1/datatables")}:
+    tables = objects(fineract.get("/v1/datatables"))
+    if TABLE not in {each.get("registeredTableName") for each in tables}:
         table = {"datatableName": TABLE, "apptableName": "m_loan", "multiRow": False}
         fineract.post("/v1/datatables", table | {"columns": list(COLUMNS)})
-    if "Alama" not in {each.get("displayName") for each in fineract.get("/v1/hooks")}:
+    if "Alama" not in {each.get("displayName") for each in objects(fineract.get("/v1/hooks"))}:
         hook = {
             "name": "Web",
             "displayName": "Alama",

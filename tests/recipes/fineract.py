@@ -1,8 +1,11 @@
-"""A stand-in for Fineract: what its API document announces, and nothing that it does not.
+"""A stand-in for Fineract: what our transcript of its API document has, and nothing else.
 
-Every request has to be one of the document, and so does every answer. Two rules are from elsewhere:
-a table with one row for a loan takes no second one, and a hook has the headers and the body that
-apache/fineract has in WebHookService and in SynchronousCommandProcessingService (commit 09d78858).
+Every request has to be one of the transcript, and so does every answer. Two rules are from
+elsewhere: a table with one row for a loan takes no second one, and a hook has the headers and the
+body that apache/fineract has in
+
+    WebHookService                       commit 1a66eace22df887d7768cc665f379a3bf9a0815e
+    SynchronousCommandProcessingService  commit 09d788586dd29c3a2a3fd83e875f646b73999b84
 """
 
 from __future__ import annotations
@@ -51,6 +54,10 @@ class Fineract:
         self.hooks: list[NewHook] = []
         self.listed = 0
         """How often all loans were asked for."""
+        self.refuses: dict[int, int] = {}
+        """The status with which it refuses to tell of a loan."""
+        self.answers: dict[int, bytes] = {}
+        """What it says of a loan, against the document."""
         self.sorts = True
         """Whether it gives loans in the order that was asked for."""
         self.writes_dates_as_lists = False
@@ -60,7 +67,7 @@ class Fineract:
         self.url = f"http://{HOST}:{self._server.server_port}/fineract-provider/api"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -127,6 +134,9 @@ class Fineract:
         """Status and body; None where nobody is left to hear them."""
         try:
             operation, path, told = asked(method, target, body)
+            loan = int(path.get("loanId", 0))
+            if loan in self.refuses or loan in self.answers:
+                return self.refuses.get(loan, 200), self.answers.get(loan, b"{}")
             kind = "notes" if operation.path.endswith("notes") else operation.path.split("/")[2]
             query = dict(parse_qsl(urlsplit(target).query))
             more = (query, told) if kind == "loans" else (told,)
@@ -150,8 +160,9 @@ class Fineract:
 
     def _loans(self, path: dict[str, str], query: dict[str, str], _: None) -> tuple[int, Any]:
         if not path:
-            self.listed += 1
-            return 200, self._page(query)
+            page = self._page(query)
+            self.listed += 1  # now, since who waits for it submits loans that are not of this page
+            return 200, page
         loan = self.loans.get(int(path["loanId"]))
         return (200, loan) if loan else (404, {})
 

@@ -1,10 +1,17 @@
 """What Fineract's published API document says of the operations that the recipe uses.
 
-In our words, from the OpenAPI 3.0 document of Apache Fineract 1.16.0-SNAPSHOT as the repository
-apache/fineract-backoffice-ui holds it (public/api/fineract.json, commit 0df5472d, SHA-256
-de8e9345...; taken from the image apache/fineract@sha256:39808718...). Each type names its schema
-there and has the members that matter here; one that is not listed is refused, so that neither the
-recipe nor the stand-in can rely on what is not announced.
+A transcript by hand, not the document itself. It is of the OpenAPI 3.0 document of Apache Fineract
+1.16.0-SNAPSHOT that the repository apache/fineract-backoffice-ui holds as public/api/fineract.json:
+
+    commit   0df5472daf047b173244f5b4d1f29425bd459efa
+    SHA-256  de8e93453481caf2e70b99fb73c99f36599a4aeffa4aed03f548e96e0c7bce1f
+    from the image apache/fineract, whose digest is
+             sha256:39808718e767eedf7f3666d0df495643ed133b94e9857a614a925ba56b3ab6d2
+
+Of its 958 operations the 11 of `OPERATIONS` were transcribed: method, path, parameters of the
+query, body and answer. Each type names its schema there and has the members that matter here, with
+their types; one that is not listed is refused, so that neither the recipe nor the stand-in can rely
+on what is not announced.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""The scorer for Fineract, against the real service and Fineract's API document.
+"""The scorer for Fineract, against the real service and our transcript of Fineract's API document.
 
 No Fineract runs here: the README of the recipe says what that leaves open.
 """
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import sys
@@ -20,6 +21,7 @@ import httpx
 import pytest
 
 from alama.platform.book import Book, Mode
+from alama_client import Alama
 from recipes.fineract import scorer
 from sdk.contract.runner import SDK
 from tests.databases import sqlite_url
@@ -37,8 +39,6 @@ PHONE: dict[str, Any] = {
     "balance_stability": 0.58,
     "airtime_regularity": 0.71,
 }
-
-pytestmark = [pytest.mark.long]
 
 _numbers = count(1)
 
@@ -153,10 +153,17 @@ def stored(service: Service, bench: Bench) -> dict[str, dict[str, Any]]:
     return by_reference
 
 
+def outcomes(service: Service, bench: Bench) -> dict[str, str]:
+    """What Alama was told of each applicant of whom it was told anything."""
+    found = stored(service, bench).items()
+    return {who: score["outcome"]["outcome"] for who, score in found if score["outcome"]}
+
+
 def today() -> date:
     return datetime.now(UTC).date()
 
 
+@pytest.mark.long
 def test_each_application_is_scored_once_whenever_the_scorer_is_killed(
     service: Service, bench: Bench
 ) -> None:
@@ -189,6 +196,7 @@ def test_each_application_is_scored_once_whenever_the_scorer_is_killed(
     assert (sent["region"], sent["loan_purpose"]) == ("Nyeri", "business")
 
 
+@pytest.mark.long
 def test_hooks_may_come_twice_and_in_any_order(service: Service, bench: Bench) -> None:
     fineract = bench.fineract
     bench.start_on_hooks_alone()
@@ -208,6 +216,7 @@ def test_hooks_may_come_twice_and_in_any_order(service: Service, bench: Bench) -
     assert stored(service, bench).keys() == {"customer-1", "customer-2"}
 
 
+@pytest.mark.long
 def test_what_nobody_has_sent_by_right_changes_nothing(service: Service, bench: Bench) -> None:
     fineract = bench.fineract
     bench.start_on_hooks_alone()
@@ -224,6 +233,7 @@ def test_what_nobody_has_sent_by_right_changes_nothing(service: Service, bench: 
     assert stored(service, bench).keys() == {"customer-2"}
 
 
+@pytest.mark.long
 def test_what_becomes_of_the_loans_is_told_once(service: Service, bench: Bench) -> None:
     fineract = bench.fineract
     fineract.writes_dates_as_lists = True
@@ -238,16 +248,13 @@ def test_what_becomes_of_the_loans_is_told_once(service: Service, bench: Bench) 
     fineract.becomes(3, "written_off", **closed)
     fineract.becomes(4, "rejected")
 
-    def outcomes() -> dict[str, str]:
-        found = stored(service, bench).items()
-        return {who: score["outcome"]["outcome"] for who, score in found if score["outcome"]}
-
     expected = {"customer-1": "repaid", "customer-2": "defaulted", "customer-3": "written_off"}
-    bench.killed_until(lambda: outcomes() == expected)
+    bench.killed_until(lambda: outcomes(service, bench) == expected)
     assert stored(service, bench)["customer-1"]["outcome"]["repaid_amount"] == 9_900
     assert [len(fineract.notes[loan]) for loan in (1, 2, 3, 4)] == [1, 1, 1, 1]
 
 
+@pytest.mark.long
 def test_who_was_decided_on_is_not_scored_again_by_a_scorer_that_has_lost_its_store(
     service: Service, bench: Bench, tmp_path: Path
 ) -> None:
@@ -272,6 +279,54 @@ def test_who_was_decided_on_is_not_scored_again_by_a_scorer_that_has_lost_its_st
     assert len(fineract.notes[1]) == 1
 
 
+@pytest.mark.long
+def test_what_becomes_of_running_and_closed_loans_is_told_by_a_scorer_that_has_lost_its_store(
+    service: Service, bench: Bench, tmp_path: Path
+) -> None:
+    fineract = bench.fineract
+    for loan in (1, 2, 3):
+        fineract.submit(loan, reference=f"customer-{loan}", **PHONE)
+    bench.until(lambda: all(fineract.notes[loan] for loan in (1, 2, 3)))
+    (tmp_path / "scorer.db").unlink()
+    fineract.becomes(1, "active")
+    fineract.becomes(2, "repaid", timeline={"closedOnDate": today().isoformat()})
+    fineract.becomes(3, "active", delinquent={"pastDueDays": 30})
+    fineract.submit(4, reference="customer-4", **PHONE)  # lent without us
+    fineract.becomes(4, "active", delinquent={"pastDueDays": 30})
+
+    expected = {"customer-2": "repaid", "customer-3": "defaulted"}
+    bench.until(lambda: outcomes(service, bench) == expected)
+
+    fineract.becomes(1, "written_off", timeline={"closedOnDate": today().isoformat()})
+    bench.until(lambda: outcomes(service, bench) == expected | {"customer-1": "written_off"})
+    assert stored(service, bench).keys() == {"customer-1", "customer-2", "customer-3"}
+    assert [len(fineract.notes[loan]) for loan in (1, 2, 3, 4)] == [1, 1, 1, 0]
+
+
+@pytest.mark.long
+def test_a_fineract_that_refuses_is_asked_less_and_less_often(tmp_path: Path) -> None:
+    with Program() as program, Fineract(program) as fineract:
+        environment = {
+            "ALAMA_KEY": "alama_test_unused",
+            "FINERACT_URL": fineract.url,
+            "FINERACT_USER": USER,
+            "FINERACT_PASSWORD": "another",
+            "STORE": str(tmp_path / "scorer.db"),
+            "PORT": str(free_port()),
+            "RETRY_S": "0.2",
+            "PYTHONPATH": str(SDK / "python" / "src"),
+        }
+        program.start((sys.executable, RECIPE / "scorer.py", "serve"), tmp_path, environment)
+        wait_for((tmp_path / "scorer.db").exists)
+        time.sleep(3)
+        program.kill()
+        said = program.ended()[1]
+    waits = re.findall(r"WARNING new loans: .* 401: .*; again in (\S+) s", said)
+    assert waits[:3] == ["0.2", "0.4", "0.8"]
+    assert len(waits) <= 5
+
+
+@pytest.mark.long
 def test_setting_up_twice_makes_nothing_twice(bench: Bench) -> None:
     bench.set_up()
     assert list(bench.fineract.columns) == [scorer.TABLE]
@@ -296,28 +351,189 @@ def test_a_loan_is_a_default_on_the_day_it_became_one() -> None:
     assert scorer.outcome_of(overpaid, 30) == ("repaid", date(2026, 11, 16))
 
 
-@pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "unsorted"])
-def test_new_applications_are_found_page_by_page(
-    *, sorts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def fineract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fineract]:
+    """A stand-in that is asked from within this process, beside an empty store."""
     monkeypatch.setattr(scorer, "STORE", tmp_path / "scorer.db")
-    monkeypatch.setattr(scorer, "PAGE", 2)
+    monkeypatch.setattr(scorer, "TENANT", TENANT)
+    monkeypatch.setattr(scorer, "failures", {})
     with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
         store.executescript(scorer.TABLES)
     with Fineract(Program()) as fineract:
-        fineract.sorts = sorts
-        api = scorer.Fineract(fineract.url, USER, PASSWORD)
-        monkeypatch.setitem(api._headers, "Fineract-Platform-TenantId", TENANT)
-        for loans in ([1, 2, 3, 4, 5], [6, 7, 8], []):
-            for loan in loans:
-                fineract.submit(loan)
-            fineract.listed = 0
-            scorer.sweep(api)
-            queued = scorer.kept("select loan_id from queue order by loan_id")
-            assert [row["loan_id"] for row in queued] == loans
-            assert not sorts or fineract.listed <= 1 + len(loans) / 2
-            scorer.keep("delete from queue")
+        yield fineract
         assert fineract.faults == []
+
+
+def queued() -> list[int]:
+    return [row["loan_id"] for row in scorer.kept("select loan_id from queue order by loan_id")]
+
+
+@pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "unsorted"])
+def test_new_applications_are_found_page_by_page(
+    *, sorts: bool, fineract: Fineract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer, "PAGE", 2)
+    fineract.sorts = sorts
+    api = scorer.Fineract(fineract.url, USER, PASSWORD)
+    for loans in ([1, 2, 3, 4, 5], [6, 7, 8], []):
+        for loan in loans:
+            fineract.submit(loan)
+        fineract.listed = 0
+        scorer.sweep(api)
+        assert queued() == loans
+        assert not sorts or fineract.listed <= 1 + len(loans) / 2
+        scorer.keep("delete from queue")
+    assert len(scorer.kept("select * from seen")) == 1
+
+
+def test_the_first_search_finds_every_loan_and_the_next_those_that_wait(
+    fineract: Fineract,
+) -> None:
+    api = scorer.Fineract(fineract.url, USER, PASSWORD)
+    for first in (1, 4):
+        for loan, state in enumerate(("pending", "active", "repaid"), start=first):
+            fineract.submit(loan)
+            fineract.becomes(loan, state)
+        scorer.sweep(api)
+        assert queued() == ([1, 2, 3] if first == 1 else [4])
+        scorer.keep("delete from queue")
+
+
+class Clock:
+    """The time of the scorer, which stands still until it is moved."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        monkeypatch.setattr(scorer, "time", self)
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def work(fineract: Fineract) -> Iterator[Callable[[], None]]:
+    """Works through the queue once; no loan of these tests comes as far as Alama."""
+    api = scorer.Fineract(fineract.url, USER, PASSWORD)
+    with Alama("http://127.0.0.1:9", "unused") as alama:
+
+        def once() -> None:
+            scorer.wake.clear()
+            scorer.work(api, alama, {"default_days": 30})
+
+        yield once
+
+
+def test_a_new_application_does_not_wait_for_all_that_were_queued_before(
+    work: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examined: list[int] = []
+
+    def examine(_fineract: object, _alama: object, _mapping: object, loan_id: int) -> None:
+        examined.append(loan_id)
+        if examined == [3]:
+            scorer.queue(4)  # a hook
+
+    monkeypatch.setattr(scorer, "examine", examine)
+    for loan in (1, 2, 3):
+        scorer.queue(loan)
+    work()
+    work()
+    assert examined == [3, 4, 2, 1]
+    assert queued() == []
+
+
+def test_a_loan_that_fails_waits_longer_each_time_and_not_for_ever(
+    fineract: Fineract,
+    work: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = Clock(monkeypatch)
+    fineract.submit(1)
+    fineract.refuses[1] = 403
+    scorer.queue(1)
+    for wait in (15, 30, 60, 120, 240, 480, 900, 900):
+        for _ in range(2):  # the second time is too early
+            work()
+        (record,) = caplog.records
+        assert record.levelname == "WARNING"
+        assert "loan 1: HTTP Error 403" in record.message
+        assert record.message.endswith(f"/v1/loans/1; again in {wait} s")
+        caplog.clear()
+        clock.now += wait
+
+    work()
+    scorer.queue(1)  # a hook: something has changed
+    del fineract.refuses[1]
+    fineract.becomes(1, "active")
+    work()
+    assert queued() == []
+
+
+def test_another_loan_does_not_wait_for_one_that_fails(
+    fineract: Fineract, work: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Clock(monkeypatch)
+    for loan in (1, 2, 3):
+        fineract.submit(loan)
+        fineract.becomes(loan, "active")
+        scorer.queue(loan)
+    fineract.refuses[2] = 400
+    work()
+    assert queued() == [2]
+
+
+def test_a_defect_is_logged_with_its_place_and_without_what_it_says(
+    fineract: Fineract,
+    work: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def defect(*_: object) -> None:
+        raise KeyError("Wanjiku")
+
+    Clock(monkeypatch)
+    monkeypatch.setattr(scorer, "adopt", defect)
+    fineract.submit(1)
+    scorer.queue(1)
+    work()
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert re.fullmatch(
+        r"loan 1: KeyError at (scorer.py:\d+, )+test_fineract.py:\d+; again in 15 s", record.message
+    )
+    assert queued() == [1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"<html>", "no JSON"),
+        (b"[]", "an object"),
+        (b'{"id": 1}', "status"),
+        (b'{"id": 1, "status": "active"}', "status"),
+        (b'{"id": "1", "status": {}}', "id"),
+    ],
+)
+def test_an_answer_that_nobody_has_announced_is_no_defect_of_ours(
+    answer: bytes,
+    said: str,
+    fineract: Fineract,
+    work: Callable[[], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fineract.answers[1] = answer
+    scorer.queue(1)
+    work()
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert re.fullmatch(rf"loan 1: Fineract .*{said}.*; again in 15 s", record.message)
+
+
+def test_a_date_that_is_none_is_no_defect_of_ours() -> None:
+    for told in ("16 November 2026", [2026, 11], 20_261_116):
+        with pytest.raises(scorer.AnswerWrong, match="date"):
+            scorer.day_of(told)
 
 
 @pytest.mark.parametrize(
@@ -330,6 +546,7 @@ def test_new_applications_are_found_page_by_page(
         ),
         ('"client-{client.id}"', '"client-{clint.id}"', "applicant_ref: clint.id is neither"),
         ('mobile_money = "client"', 'mobile_money = "group"', "mobile_money: is attached to"),
+        ("default_days = 30", 'default_days = "30"', "default_days: is a number of days"),
     ],
 )
 def test_a_mapping_that_cannot_be_is_refused(

@@ -111,7 +111,7 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
             "STORE": str(tmp_path / "store"),
             "PORT": str(port),
             "HOOK_URL": wire.hook_url,
-            "EVENTS_S_MAX": "60",
+            "EVENTS_S_MAX": "100",  # the service waits 60 s after a second attempt that failed
             "PYTHONPATH": str(SDK / "python" / "src"),
         }
         no_wait = environment | {"EVENTS_S_MAX": "0"}

@@ -14,7 +14,7 @@ import httpx
 
 from tests.ports import HOST
 
-RUN_S_MAX = 120.0
+RUN_S_MAX = 180.0
 _PASSED_ON = ("authorization", "content-type", "idempotency-key")
 _HOOK = "/hook"
 

@@ -91,7 +91,8 @@ def pages() -> list[Path]:
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "sdk").glob("*/README.md"),
-        *(ROOT / "recipes").rglob("README.md"),
+        ROOT / "recipes" / "README.md",
+        *(ROOT / "recipes").glob("*/README.md"),
     ]
 
 
