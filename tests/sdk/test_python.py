@@ -10,7 +10,8 @@ import textwrap
 import time
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections import UserDict
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -31,6 +32,7 @@ from alama_client import (
     ConnectionFailed,
     InternalError,
     InvalidApplication,
+    InvalidCall,
     InvalidSignature,
     ModelDriftDetectedEvent,
     Problem,
@@ -38,6 +40,8 @@ from alama_client import (
     TooManyRequests,
     Unavailable,
     UnknownScore,
+    UnknownWebhookEndpoint,
+    WebhookEndpointDisabled,
     answers,
     errors,
     verify_webhook,
@@ -74,6 +78,7 @@ SCHEMA_OF: dict[type[answers.Answer], str] = {
     answers.Pending: "PendingDeliveries",
     answers.WebhookEndpoint: "WebhookEndpoint",
     answers.NewWebhookEndpoint: "WebhookEndpointCreated",
+    answers.SentEvent: "TestSent",
     webhooks.Drift: "DriftName",
 }
 
@@ -253,6 +258,72 @@ def test_a_row_that_fails_is_told_in_its_place(fake: FakeAlama) -> None:
     assert len({row.result().request_id for row in rows if row.error is None}) == 1
 
 
+def key_of(application: Any) -> str:
+    key: str = application["applicant_ref"]
+    return key
+
+
+class Raising(UserDict[str, Any]):
+    """A row that is read as it is needed, and cannot be."""
+
+    def keys(self) -> Any:
+        raise LookupError("alama-secret")
+
+
+BAD_ROWS: list[Any] = [
+    COMPACT | {"applicant_ref": "a", "avg_balance": float("nan")},
+    COMPACT | {"applicant_ref": "b", "avg_balance": Decimal("Infinity")},
+    COMPACT | {"applicant_ref": "c", "region": object()},
+    COMPACT | {"applicant_ref": "d", ("region",): 1},
+    COMPACT,  # key_of raises
+    COMPACT | {"applicant_ref": 4711},
+    COMPACT | {"applicant_ref": None},
+    COMPACT | {"applicant_ref": "e\n"},
+    Raising(COMPACT, applicant_ref="f"),
+    "mm_months",
+    None,
+]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_row_that_cannot_be_sent_is_told_in_its_place(
+    fake: FakeAlama, way: str, *, in_order: bool
+) -> None:
+    good = [COMPACT | {"applicant_ref": f"good-{n}"} for n in range(len(BAD_ROWS))]
+    given = [row for pair in zip(good, BAD_ROWS, strict=True) for row in pair]
+
+    async def many() -> list[alama_client.Scored]:
+        async with fake.async_client() as alama:
+            return [row async for row in alama.score_many(given, key_of=key_of, in_order=in_order)]
+
+    if way == "async":
+        rows = asyncio.run(many())
+    else:
+        with fake.client() as alama:
+            rows = list(alama.score_many(given, key_of=key_of, in_order=in_order))
+    if not in_order:
+        rows.sort(key=lambda row: row.index)
+    assert [row.index for row in rows] == list(range(len(given)))
+    assert [type(row.error) for row in rows] == [type(None), InvalidCall] * len(good)
+    assert all(row.application is given[row.index] for row in rows)
+    assert not any("alama-secret" in str(row.error) for row in rows)
+    assert len(fake.scores) == len(fake.requests) == len(good)
+
+
+@pytest.mark.parametrize("at_once", [0, -1])
+def test_no_row_at_once_is_refused(fake: FakeAlama, alama: Alama, at_once: int) -> None:
+    async def many() -> None:
+        async with fake.async_client() as client:
+            async for _ in client.score_many([COMPACT], at_once=at_once):
+                pass
+
+    with pytest.raises(InvalidCall, match="at_once"):
+        list(alama.score_many([COMPACT], at_once=at_once))
+    with pytest.raises(InvalidCall, match="at_once"):
+        asyncio.run(many())
+
+
 def test_leaving_many_in_the_middle_leaves_nothing_running(fake: FakeAlama, alama: Alama) -> None:
     rows = alama.score_many([COMPACT] * 1_000, at_once=2)
     next(rows)
@@ -287,24 +358,105 @@ def test_decimals_and_dates_can_be_sent(fake: FakeAlama, alama: Alama) -> None:
     assert fake.outcomes[0]["date"] == "2026-11-16"
 
 
-def test_numbers_that_are_none_are_refused_before_they_are_sent(
-    fake: FakeAlama, alama: Alama
+def test_what_the_caller_got_wrong_is_an_error_of_ours_and_a_value_error() -> None:
+    assert issubclass(InvalidCall, AlamaError)
+    assert issubclass(InvalidCall, ValueError)
+    assert not issubclass(InvalidCall, Problem | ConnectionFailed)
+
+
+NOT_JSON: list[Any] = [float("nan"), float("inf"), Decimal("NaN"), {1}, date(2026, 11, 16)]
+
+
+@pytest.mark.parametrize("value", NOT_JSON, ids=repr)
+def test_values_that_cannot_be_sent_are_refused_by_the_name_of_their_field(
+    fake: FakeAlama, alama: Alama, value: Any
 ) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        alama.score(COMPACT | {"avg_balance": float("nan")})
+    for ask in (alama.score, alama.explain):
+        with pytest.raises(InvalidCall, match="avg_balance cannot be sent as JSON") as raised:
+            ask(COMPACT | {"avg_balance": value})
+        assert str(value) not in str(raised.value)
     assert fake.requests == []
 
 
-@pytest.mark.parametrize("key", ["", " ", "alama_test_1\n", "a\r\nb: c"])
-def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(ValueError, match="the API key is empty, or has characters") as raised:
+WRONG: dict[str, Callable[[Alama], object]] = {
+    "an application that is none": lambda alama: alama.score(None),  # type: ignore[arg-type]
+    "an application that is a list": lambda alama: alama.explain([1]),  # type: ignore[arg-type]
+    "one that holds itself": lambda alama: alama.score(round_and_round()),
+    "expand of None": lambda alama: alama.score(COMPACT, expand=None),  # type: ignore[arg-type]
+    "an empty idempotency key": lambda alama: alama.score(COMPACT, idempotency_key=""),
+    "a number as the key": lambda alama: alama.score(COMPACT, idempotency_key=7),  # type: ignore[arg-type]
+    "no id": lambda alama: alama.get_score(None),  # type: ignore[arg-type]
+    "an empty id": lambda alama: alama.delete_endpoint(""),
+    "an id of half a letter": lambda alama: alama.get_score("\ud800"),
+    "a language of half a letter": lambda alama: alama.score(COMPACT, language="\ud800"),  # type: ignore[arg-type]
+    "outcomes that are none": lambda alama: alama.record_outcomes(7),  # type: ignore[arg-type]
+    "an outcome that is none": lambda alama: alama.record_outcomes([{1}]),  # type: ignore[list-item]
+    "kinds of None": lambda alama: alama.make_endpoint("https://a.example", kinds=None),  # type: ignore[arg-type]
+}
+
+
+def round_and_round() -> dict[str, Any]:
+    application: dict[str, Any] = dict(COMPACT)
+    application["region"] = application
+    return application
+
+
+@pytest.mark.parametrize("ask", WRONG.values(), ids=WRONG)
+def test_what_cannot_be_sent_is_refused_before_it_is(
+    fake: FakeAlama, alama: Alama, ask: Callable[[Alama], object]
+) -> None:
+    with pytest.raises(InvalidCall):
+        ask(alama)
+    assert fake.requests == []
+
+
+def test_a_trace_context_that_cannot_be_had_is_refused_once(fake: FakeAlama) -> None:
+    for traceparent in (lambda: "00-\n", lambda: 1 / 0):
+        with fake.client(traceparent=traceparent) as alama, pytest.raises(InvalidCall):  # type: ignore[typeddict-item]
+            alama.score(COMPACT)
+    assert fake.requests == []
+    assert fake.waited_s == 0
+
+
+def test_a_client_that_is_closed_says_so() -> None:
+    with Alama("https://alama.invalid") as alama:
+        pass
+    with pytest.raises(InvalidCall, match="closed"):
+        alama.score(COMPACT)
+
+    async def late() -> None:
+        async with AsyncAlama("https://alama.invalid") as client:
+            pass
+        await client.score(COMPACT)
+
+    with pytest.raises(InvalidCall, match="closed"):
+        asyncio.run(late())
+
+
+@pytest.mark.parametrize("key", ["", " ", "alama_test_1\n", "a\r\nb: c", 7])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: Any) -> None:
+    with pytest.raises(InvalidCall, match="the API key is empty, or has characters") as raised:
         Alama("https://scores.example.com", key)
-    assert key not in {"", " "} or "alama" not in str(raised.value)
+    assert "alama" not in str(raised.value)
 
 
-def test_an_address_without_a_scheme_is_refused() -> None:
-    with pytest.raises(ValueError, match="https://"):
-        AsyncAlama("scores.example.com")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "scores.example.com",
+        "ftp://scores.example.com",
+        "https://",
+        "https://a..b",
+        "https://scores.example.com:port",
+        "https://scores.example.com\n",
+        "",
+        None,
+    ],
+)
+def test_an_address_that_is_none_is_refused(address: Any) -> None:
+    for kind in (Alama, AsyncAlama):
+        with pytest.raises(InvalidCall, match="https://"):
+            kind(address)
 
 
 def test_neither_a_client_nor_an_endpoint_shows_its_secret(alama: Alama) -> None:
@@ -335,6 +487,57 @@ def test_whatever_a_proxy_answers_is_a_problem() -> None:
         problem = errors.problem_of(502, said, "req_1", None)
         assert type(problem) is Problem
         assert (problem.code, problem.request_id, problem.errors) == (None, "req_1", ())
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_one_word_means_the_same_as_a_list_of_one(fake: FakeAlama, way: str) -> None:
+    async def ask() -> None:
+        async with fake.async_client() as alama:
+            assert (await alama.score(COMPACT, expand="reasons")).reasons == ()
+            (row,) = [row async for row in alama.score_many([COMPACT], expand="reasons")]
+            assert row.result().reasons == ()
+            await alama.explain(COMPACT, ways=1, locked="monthly_inflow")
+            await alama.make_endpoint("https://loans.example.com/hook", kinds="score.created")
+
+    if way == "async":
+        asyncio.run(ask())
+    else:
+        with fake.client() as alama:
+            assert alama.score(COMPACT, expand="reasons").reasons == ()
+            (row,) = alama.score_many([COMPACT], expand="reasons")
+            assert row.result().reasons == ()
+            alama.explain(COMPACT, ways=1, locked="monthly_inflow")
+            alama.make_endpoint("https://loans.example.com/hook", kinds="score.created")
+    *scored, explained, made = fake.requests
+    assert [request.query for request in scored] == [{"expand": "reasons"}] * 2
+    assert explained.query == {"ways": "1", "locked": "monthly_inflow"}
+    assert made.json()["kinds"] == ["score.created"]
+
+
+def test_a_test_event_is_sent_to_an_endpoint(fake: FakeAlama, alama: Alama) -> None:
+    made = alama.make_endpoint("https://loans.example.com/hook")
+    fake.fail(Unavailable)
+    assert alama.test_endpoint(made.id).event.startswith("evt_")
+
+    async def test() -> str:
+        async with fake.async_client() as client:
+            return (await client.test_endpoint(made.id)).event
+
+    assert asyncio.run(test()).startswith("evt_")
+    fake.endpoints[made.id]["enabled"] = False
+    with pytest.raises(WebhookEndpointDisabled):
+        alama.test_endpoint(made.id)
+    with pytest.raises(UnknownWebhookEndpoint):
+        alama.test_endpoint("we_1")
+
+
+def test_an_outcome_that_is_refused_says_so(alama: Alama) -> None:
+    score = alama.score(COMPACT)
+    assert not alama.record_outcome(score.request_id, "repaid", "2026-11-16").refused
+    told = alama.record_outcome("req_1", "repaid", "2026-11-16")
+    assert (told.refused, told.result) == (True, "unknown_score")
+    assert told.message
+    assert told.is_default is None
 
 
 def test_a_score_that_is_not_there(alama: Alama) -> None:
@@ -425,11 +628,56 @@ def test_what_is_signed_and_no_event_is_refused(fake: FakeAlama, body: bytes) ->
         verify_webhook(body, headers, fake.secret)
 
 
-@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_###"])
-def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: str) -> None:
+@pytest.mark.parametrize(
+    "secret", ["", "whsec_", "whsec_###", "whsec_é", None, 7, b"whsec_AAEC", [], [""], [None]]
+)
+def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: Any) -> None:
     headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
-    with pytest.raises(ValueError, match=r"secret|base64"):
-        verify_webhook(body, headers, secret)
+    for came in (headers, {}):
+        with pytest.raises(InvalidCall, match="secret") as raised:
+            verify_webhook(body, came, secret)
+        assert "###" not in str(raised.value)
+
+
+def test_a_body_may_be_text(fake: FakeAlama) -> None:
+    headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="é")
+    assert verify_webhook(body.decode(), headers, fake.secret).type == "webhook.test"
+    assert verify_webhook(bytearray(body), headers, fake.secret).type == "webhook.test"
+    for changed in (body.decode() + " ", "\ud800"):
+        with pytest.raises(InvalidSignature):
+            verify_webhook(changed, headers, fake.secret)
+
+
+@pytest.mark.parametrize("body", [None, 7, {"type": "webhook.test"}])
+def test_a_body_that_was_parsed_is_a_mistake_of_ours(fake: FakeAlama, body: Any) -> None:
+    headers, _ = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
+    with pytest.raises(InvalidCall, match="as it came"):
+        verify_webhook(body, headers, fake.secret)
+
+
+@pytest.mark.parametrize("headers", [None, [(b"webhook-id", b"evt_1")], {b"webhook-id": b"1"}])
+def test_headers_that_are_none_are_a_mistake_of_ours(fake: FakeAlama, headers: Any) -> None:
+    with pytest.raises(InvalidCall, match="headers"):
+        verify_webhook(b"{}", headers, fake.secret)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("webhook-timestamp", "9" * 400),
+        ("webhook-timestamp", "-" + "9" * 400),
+        ("webhook-timestamp", "9" * 5_000),
+        ("webhook-timestamp", "soon"),
+        ("webhook-signature", "v1,é"),
+        ("webhook-signature", "v1,="),
+        ("webhook-signature", ""),
+        ("webhook-id", "\ud800"),
+    ],
+)
+def test_whatever_a_stranger_sends_is_refused(fake: FakeAlama, name: str, text: str) -> None:
+    headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
+    with pytest.raises(InvalidSignature):
+        verify_webhook(body, headers | {name: text}, fake.secret)
 
 
 def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
@@ -444,6 +692,7 @@ def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
         ("OutcomeResult", alama.record_outcome(score.request_id, "repaid", "2026-11-16")),
         ("WebhookEndpointCreated", alama.make_endpoint("https://loans.example.com/hook")),
         ("WebhookEndpoint", alama.list_endpoints()[0]),
+        ("TestSent", alama.test_endpoint(alama.list_endpoints()[0].id)),
         ("Health", alama.health()),
     ]
     for schema, answer in answered:

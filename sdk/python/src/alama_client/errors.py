@@ -1,6 +1,7 @@
 """What can go wrong, one class a code of a problem. All are under `AlamaError`.
 
 AlamaError
+  InvalidCall         what the caller got wrong, before anything was sent; a ValueError too
   ConnectionFailed    no answer came, or none of Alama
     TimedOut          not in time
   InvalidSignature    a webhook that is not to be trusted
@@ -35,6 +36,7 @@ __all__ = [
     "IdempotencyKeyReused",
     "InternalError",
     "InvalidApplication",
+    "InvalidCall",
     "InvalidFile",
     "InvalidParameter",
     "InvalidRequest",
@@ -102,6 +104,10 @@ class AlamaError(Exception):
     errors: Sequence[FieldError] = ()
     retry_after: float | None = None
     """Seconds after which the same request may be sent again."""
+
+
+class InvalidCall(AlamaError, ValueError):
+    """The call cannot be made as it was written, and nothing was sent; never with a value."""
 
 
 class ConnectionFailed(AlamaError):
