@@ -1,24 +1,28 @@
 """The SDK for Python by itself; what it does on the wire, test_contract.py proves."""
 
 import asyncio
+import inspect
 import json
 import pickle
 import re
 import subprocess
 import sys
-import textwrap
+import threading
 import time
 import tomllib
 import zipfile
 from collections import UserDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import alama_client
@@ -51,7 +55,9 @@ from alama_client.calls import Reply
 from alama_client.client import VERSION
 from alama_client.retries import Pace, seconds
 from alama_client.testing import FakeAlama
-from tests.e2e.service import COMPACT
+from tests.databases import sqlite_url
+from tests.e2e.service import COMPACT, Service
+from tests.ports import HOST, free_port
 
 SDK = Path(__file__).parents[2] / "sdk" / "python"
 README = (SDK / "README.md").read_text("utf-8")
@@ -158,27 +164,98 @@ def test_every_event_of_the_document_is_typed(kind: str, monkeypatch: pytest.Mon
 # ------------------------------------------------------------------------------- what is promised
 
 
-def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = FakeAlama().answer(decision="REVIEW", when=lambda a: a.get("region") == "Nyeri")
+BLOCKS: list[str] = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def run_blocks(blocks: list[str], left: dict[str, Any], words: dict[str, str]) -> None:
+    """Run examples one after the other, with other words for some; `left` has what they leave."""
+    page = "\n".join(blocks)
+    for word, other in words.items():
+        page = page.replace(word, other)
+    exec(compile(page, "README.md", "exec"), left)  # noqa: S102  our own page
+
+
+@contextmanager
+def receiving(left: dict[str, Any], port: int = 0) -> Iterator[str]:
+    with ThreadingHTTPServer((HOST, port), left["Receiver"]) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://{HOST}:{server.server_port}/hook"
+        finally:
+            server.shutdown()
+
+
+def test_the_examples_of_the_readme_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = FakeAlama().answer(decision="REVIEW")
     monkeypatch.setattr(alama_client, "Alama", lambda *_, **__: fake.client())
     monkeypatch.setattr(alama_client, "AsyncAlama", lambda *_, **__: fake.async_client())
-    kept: list[str] = []
-    given: dict[str, Any] = {
-        "application": COMPACT,
-        "applications": [COMPACT, COMPACT | {"region": "Nyeri"}],
-        "date": date,
-        "keep": kept.append,
-    }
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 9
-    for block in blocks:
-        exec(compile(textwrap.dedent(block), "README.md", "exec"), given)  # noqa: S102  our own page
+    monkeypatch.setenv("WEBHOOK_SECRET", fake.secret)
+    left: dict[str, Any] = {"__name__": "readme"}
+    run_blocks(BLOCKS, left, {})
+    assert len(BLOCKS) == 11
+    assert left["told"].result == "recorded"
+    assert left["score"].request_id in {each["request_id"] for each in fake.outcomes}
+    assert all(score["review"] for score in fake.scores.values())
+    said = capsys.readouterr().out
+    assert re.search(r"^1 monthly_inflow cannot be sent as JSON$", said, re.MULTILINE)
+    asyncio.run(left["main"]())
     headers, body = fake.webhook("score.created", **SCORE_CREATED)
-    assert kept == [fake.secret]
-    assert given["receive"](body, headers) == 204
-    assert given["receive"](body + b" ", headers) == 400
-    asyncio.run(given["main"]())
-    assert fake.scores
+    with receiving(left) as url, httpx.Client(trust_env=False) as sender:
+        assert sender.post(url, content=body, headers=headers).status_code == 204
+        assert sender.post(url, content=body + b" ", headers=headers).status_code == 400
+    assert f"{headers['webhook-id']} req_1\n" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_the_examples_of_the_readme_run_against_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = free_port()
+    left: dict[str, Any] = {"__name__": "readme"}
+    listens = 1 + next(n for n, block in enumerate(BLOCKS) if "class Receiver" in block)
+    settings = {"ALAMA_DELIVERY": "inside", "ALAMA_DEVELOPMENT": "yes"}
+    with Service(sqlite_url(tmp_path), tmp_path, 1, None, **settings).running() as service:
+        words = {
+            "https://scores.example.com": service.server.url,
+            "alama_test_...": service.key(),
+            "https://loans.example.com/hook": f"http://{HOST}:{port}/hook",
+        }
+        run_blocks(BLOCKS[:listens], left, words)
+        monkeypatch.setenv("WEBHOOK_SECRET", left["endpoint"].secret)
+        with receiving(left, port):
+            run_blocks(BLOCKS[listens:], left, words)
+            asyncio.run(left["main"]())
+            said = ""
+            deadline = time.monotonic() + 60
+            while " webhook.test\n" not in said and time.monotonic() < deadline:
+                said += capsys.readouterr().out
+                time.sleep(0.1)
+        (sent,) = re.findall(r"^(evt_[0-9a-f]{28})$", said, re.MULTILINE)
+        assert f"{sent} webhook.test\n" in said
+        assert re.match(r"APPROVED \d+(\.\d+)? req_[0-9a-f]{28}\n\w", said), said
+        assert "mobile_money_months wrong_type" in said
+        assert left["told"].result == "recorded"
+        assert len(left["explanation"].counterfactuals) <= 1
+        with left["alama"] as alama, left["patient"]:
+            too_early = date.today() - timedelta(days=2)  # noqa: DTZ011  as the page has it
+            told = alama.record_outcome(left["score"].request_id, "repaid", too_early)
+            assert (told.refused, told.result) == (True, "before_the_loan")
+            alama.delete_endpoint(left["endpoint"].id)
+            with pytest.raises(UnknownWebhookEndpoint):
+                alama.test_endpoint(left["endpoint"].id)
+
+
+def test_the_readme_has_every_method_and_what_it_takes() -> None:
+    table = dict(re.findall(r"^\| `(\w+)\(.*?\)`(.*)$", README, re.MULTILINE))
+    methods = {name for name in vars(Alama) if not name.startswith("_")} - {"close"}
+    assert set(table) == methods == {n for n in vars(AsyncAlama) if n[0] != "_"} - {"close"}
+    for name in methods:
+        ours = inspect.signature(getattr(Alama, name))
+        theirs = inspect.signature(getattr(AsyncAlama, name))
+        assert ours.parameters == theirs.parameters, name
+    assert "pip install alama-client" not in README
 
 
 SCORE_CREATED = {
@@ -411,8 +488,9 @@ def test_what_cannot_be_sent_is_refused_before_it_is(
 
 
 def test_a_trace_context_that_cannot_be_had_is_refused_once(fake: FakeAlama) -> None:
-    for traceparent in (lambda: "00-\n", lambda: 1 / 0):
-        with fake.client(traceparent=traceparent) as alama, pytest.raises(InvalidCall):  # type: ignore[typeddict-item]
+    traceparents: list[Callable[[], str]] = [lambda: "00-\n", lambda: str(1 / 0)]
+    for traceparent in traceparents:
+        with fake.client(traceparent=traceparent) as alama, pytest.raises(InvalidCall):
             alama.score(COMPACT)
     assert fake.requests == []
     assert fake.waited_s == 0
@@ -642,7 +720,7 @@ def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: Any
 def test_a_body_may_be_text(fake: FakeAlama) -> None:
     headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="é")
     assert verify_webhook(body.decode(), headers, fake.secret).type == "webhook.test"
-    assert verify_webhook(bytearray(body), headers, fake.secret).type == "webhook.test"
+    assert verify_webhook(memoryview(body), headers, fake.secret).type == "webhook.test"
     for changed in (body.decode() + " ", "\ud800"):
         with pytest.raises(InvalidSignature):
             verify_webhook(changed, headers, fake.secret)

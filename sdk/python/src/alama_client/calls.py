@@ -99,12 +99,9 @@ def header(name: str, text: object) -> str:
 def words(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
     """Give a list of words; one word stands for a list of one."""
     try:
-        listed = (given,) if isinstance(given, str) else tuple(given)
-    except TypeError:
-        listed = (None,)
-    if not all(isinstance(each, str) for each in listed):
-        raise errors.InvalidCall(f"{name} is a word or a list of words")
-    return listed
+        return tuple(map(str.strip, (given,) if isinstance(given, str) else given))
+    except TypeError as error:  # nothing that can be listed, or something in it that is no text
+        raise errors.InvalidCall(f"{name} is a word or a list of words") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +256,11 @@ def _json(body: Mapping[str, object]) -> bytes:
         raise errors.InvalidCall(f"{_unwritten(body)} cannot be sent as JSON") from error
 
 
-def _written(body: dict[str, object]) -> bytes:
+def _written(body: dict[Any, object]) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False, default=_number).encode()
 
 
-def _unwritten(body: Mapping[str, object]) -> str:
+def _unwritten(body: Mapping[Any, object]) -> str:
     """The first field that is at fault; never its value."""
     with suppress(Exception):
         for name, value in body.items():

@@ -147,7 +147,7 @@ _KINDS: Mapping[str, type[Event]] = {
 
 
 def verify_webhook(
-    body: bytes | str,
+    body: bytes | bytearray | memoryview | str,
     headers: Mapping[str, str],
     secret: str | Sequence[str],
     *,
@@ -239,9 +239,7 @@ def _bytes(body: object) -> bytes:
 def _named(headers: Mapping[str, str]) -> dict[str, str]:
     """Give the headers by their names in lower case."""
     try:
-        named = {name.lower(): text for name, text in headers.items()}
-    except AttributeError:
-        named = {"": None}
-    if not all(isinstance(each, str) for pair in named.items() for each in pair):
-        raise InvalidCall("the headers of a webhook are a mapping of names to texts")
-    return named
+        return {str.lower(name): str.strip(text) for name, text in headers.items()}
+    except (AttributeError, TypeError):  # no mapping, or one of bytes
+        words = "the headers of a webhook are a mapping of names to texts"
+        raise InvalidCall(words) from None
